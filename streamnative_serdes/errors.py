@@ -1,0 +1,160 @@
+"""Every error of the package: what failed, where it failed, and what to do about it.
+
+The tree::
+
+    SerdesError                        confluent_kafka's SerializationError and ValueError at once
+    ├── ConfigError                    an option is missing, unknown or of the wrong kind
+    ├── SchemaError                    a schema is no Avro schema, or cannot be used here
+    ├── EncodeError                    a datum does not fit its schema
+    ├── DecodeError                    bytes do not fit their schema
+    └── SchemaRegistryError            the registry refused, or could not be reached
+        ├── SchemaNotFoundError        404: no such version, or no schema on the topic
+        ├── IncompatibleSchemaError    409: the topic's compatibility strategy refuses a new schema
+        ├── InvalidSchemaError         422: Pulsar does not take this schema text or type
+        ├── AuthenticationError        401: no credentials, or bad ones
+        ├── AuthorizationError         401 or 403 with a reason: the role lacks the right
+        └── RegistryUnavailableError   no usable answer within the time allowed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from confluent_kafka.serialization import SerializationError
+
+_E = TypeVar("_E", bound="SerdesError")
+
+
+class SerdesError(SerializationError, ValueError):
+    """Base of all errors of this package.
+
+    Args:
+        message: what was expected and what was got, in one line.
+        topic: the Kafka topic, where known.
+        version: the schema version, where known.
+        path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``.
+        offset: position in the message, in bytes from its first byte.
+        hint: what the user can do about it.
+
+    Clients report only ``str(error)``, so its first line says all of this.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        topic: str | None = None,
+        version: int | None = None,
+        path: str | None = None,
+        offset: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.topic = topic
+        self.version = version
+        self.path = path
+        self.offset = offset
+        self.hint = hint
+
+    def at(self: _E, *, topic: str | None = None, version: int | None = None) -> _E:
+        """Add where the error happened; what is already known stays as it is."""
+        if self.topic is None:
+            self.topic = topic
+        if self.version is None:
+            self.version = version
+        return self
+
+    def __str__(self) -> str:
+        where = [
+            f"{name} {value}"
+            for name, value in (
+                ("topic", self.topic),
+                ("schema version", self.version),
+                ("field", self.path),
+                ("offset", self.offset),
+            )
+            if value is not None and value != ""
+        ]
+        text = f"{', '.join(where)}: {self.message}" if where else self.message
+        return f"{text} (hint: {self.hint})" if self.hint else text
+
+    def __reduce__(self) -> tuple[Callable[..., SerdesError], tuple[Any, ...]]:
+        fields = {key: value for key, value in vars(self).items() if key != "message"}
+        return _rebuild, (type(self), self.message, fields)
+
+
+def _rebuild(cls: type[SerdesError], message: str, fields: dict[str, Any]) -> SerdesError:
+    error = cls(message)
+    vars(error).update(fields)
+    return error
+
+
+class ConfigError(SerdesError):
+    """An option is missing, unknown or of the wrong kind."""
+
+
+class SchemaError(SerdesError):
+    """A schema is no Avro schema, or cannot be used for what was asked."""
+
+
+class EncodeError(SerdesError):
+    """A datum does not fit its schema; ``path`` names the field."""
+
+
+class DecodeError(SerdesError):
+    """Bytes do not fit their schema; ``path`` names the field, ``offset`` the byte."""
+
+
+class SchemaRegistryError(SerdesError):
+    """The registry refused a request, or could not be reached.
+
+    Args:
+        message: what was asked and what came back.
+        status: HTTP status code; None when there was no answer.
+        reason: the broker's own words, unescaped.
+        url: the address asked, without credentials.
+        retriable: whether the same request may succeed later.
+        **where: as for :class:`SerdesError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        reason: str | None = None,
+        url: str | None = None,
+        retriable: bool = False,
+        **where: Any,
+    ) -> None:
+        super().__init__(message, **where)
+        self.status = status
+        self.reason = reason
+        self.url = url
+        self.retriable = retriable
+
+
+class SchemaNotFoundError(SchemaRegistryError):
+    """404: the version, the topic's schema or the namespace does not exist."""
+
+
+class IncompatibleSchemaError(SchemaRegistryError):
+    """409: the topic's compatibility strategy refuses this new schema."""
+
+
+class InvalidSchemaError(SchemaRegistryError):
+    """422: Pulsar does not take this schema text or type."""
+
+
+class AuthenticationError(SchemaRegistryError):
+    """401 without a reason: no credentials, or the registry does not take them."""
+
+
+class AuthorizationError(SchemaRegistryError):
+    """401 or 403 with a reason: the credentials are good, the role lacks the right."""
+
+
+class RegistryUnavailableError(SchemaRegistryError):
+    """No usable answer within the total time allowed."""
