@@ -1,0 +1,60 @@
+"""Addresses: which one a registry may have, and where a redirect may lead."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from ..errors import ConfigError, SchemaRegistryError
+
+_HINT = "give one HTTP address of Pulsar, such as http://localhost:8080"
+
+
+def base_url(url: str) -> str:
+    """The checked option ``schema.registry.url``, without a trailing slash; a path before it is kept.
+
+    Raises:
+        ConfigError: it is no single http(s) address. The message does not show it: it may hold a password.
+    """
+    if "," in url:
+        raise ConfigError("schema.registry.url takes one address, got a list", hint=_HINT)
+    parts = _split(url)
+    if parts is None or url != url.strip():
+        raise ConfigError("schema.registry.url is no address", hint=_HINT)
+    if parts.scheme not in ("http", "https"):
+        raise ConfigError(f"schema.registry.url takes http:// or https://, got {parts.scheme[:20]!r}", hint=_HINT)
+    if "@" in parts.netloc:
+        raise ConfigError("schema.registry.url holds a user name or password", hint="use bearer.auth.token")
+    if not parts.hostname:
+        raise ConfigError("schema.registry.url names no host", hint=_HINT)
+    if "?" in url or "#" in url:
+        raise ConfigError("schema.registry.url takes neither a query nor a fragment", hint=_HINT)
+    return url.rstrip("/")
+
+
+def next_hop(url: str, location: str | None) -> str:
+    """Where a redirect from ``url`` leads; ``location`` is taken as it is, query included, and may be relative.
+
+    Raises:
+        SchemaRegistryError: there is no address, or one that must not be given our credentials.
+    """
+    target = urljoin(url, location) if location and _split(location) else ""
+    parts = _split(target)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise SchemaRegistryError("the registry redirected to what is no http(s) address", url=url)
+    if url.startswith("https:") and parts.scheme == "http":
+        raise SchemaRegistryError(
+            f"the registry redirected from https to http://{parts.hostname}, which would give the credentials away",
+            url=url,
+            hint="let the brokers advertise their https addresses",
+        )
+    return target
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of ``url``, or None where they cannot be told apart (bad port, bad IPv6 address)."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # checked only when asked for
+    except ValueError:
+        return None
+    return parts

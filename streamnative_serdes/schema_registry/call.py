@@ -1,0 +1,28 @@
+"""One question to the registry: what goes over HTTP, and the words for it in errors and logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of the schema API.
+
+    Args:
+        method: HTTP method.
+        url: the address to ask first, and again after each failure.
+        operation: what is asked, to be read after "cannot", such as "register a schema".
+        right: what a role needs for it, to be read after "needs".
+        topic: as the user named it.
+        version: the schema version asked for, if one is.
+        body: JSON, or None.
+    """
+
+    method: str
+    url: str
+    operation: str
+    right: str
+    topic: str
+    version: int | None = None
+    body: bytes | None = None

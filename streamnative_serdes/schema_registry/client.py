@@ -1,0 +1,165 @@
+"""The schema endpoints of Pulsar's admin REST API, one method each."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from ..errors import SchemaNotFoundError, SchemaRegistryError
+from . import schema_info
+from .address import base_url
+from .call import Call
+from .refusal import incompatible, refusal
+from .reply import Reply, quoted
+from .retry import Retrier
+from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
+from .topic_name import TopicName
+from .transport import Transport
+
+_T = TypeVar("_T")
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_READ, _WRITE, _ADMIN = "the right to produce or consume", "the right to produce", "to be an admin of the tenant"
+
+
+class SchemaRegistryClient:
+    """Pulsar's schema registry over HTTP. It remembers nothing between calls; threads may share it.
+
+    Args:
+        conf: the checked options, as ``config.parse(REGISTRY_OPTIONS, ...)`` returns them.
+        clock: monotonic time in seconds.
+        sleep: waits that many seconds.
+
+    Every method takes a topic as :meth:`TopicName.parse` does, tries again within ``retries.total.ms`` where a
+    failure may pass, and raises:
+
+    - SchemaNotFoundError: no such schema, version or namespace;
+    - AuthenticationError, AuthorizationError: the credentials are bad, or lack a right;
+    - RegistryUnavailableError: no usable answer in time;
+    - SchemaRegistryError: any other refusal, or an answer that Pulsar would not give;
+    - SerdesError: ``topic`` is no topic's name.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._url = base_url(conf["schema.registry.url"])
+        self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
+        self._transport = Transport(conf, clock=clock)
+        self._retrier = Retrier(conf, clock=clock, sleep=sleep)
+        TopicName.parse("checked", self._tenant, self._namespace)
+
+    def __repr__(self) -> str:
+        return f"SchemaRegistryClient({self._url})"
+
+    @property
+    def calls(self) -> Counter[str]:
+        """HTTP requests sent by this process so far, retries and redirects included, by method."""
+        return self._transport.calls
+
+    def close(self) -> None:
+        """Close the connections. The client stays usable: the next call opens new ones."""
+        self._transport.close()
+
+    def latest(self, topic: str) -> SchemaInfo:
+        """The topic's newest schema."""
+        call = self._call("GET", topic, "schema", "read the latest schema", _READ)
+        return self._ask(call, schema_info.schema_info)
+
+    def by_version(self, topic: str, version: int) -> SchemaInfo:
+        """The schema of that version."""
+        call = self._call("GET", topic, f"schema/{version}", "read the schema", _READ, version=version)
+        if not 0 <= version <= MAX_VERSION:
+            raise SchemaNotFoundError("no schema can have this version", topic=topic, version=version, url=call.url)
+        found = self._ask(call, schema_info.schema_info)
+        if found.version != version:
+            raise SchemaRegistryError(
+                f"the registry answered with version {found.version}", topic=topic, version=version, url=call.url
+            )
+        return found
+
+    def all_versions(self, topic: str) -> list[SchemaInfo]:
+        """All schemas that are not deleted, the oldest first; none is an empty list."""
+        return self._ask(self._call("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos)
+
+    def register(self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE) -> int:
+        """The version of this schema, new or already known. One POST, which may be repeated: it is idempotent.
+
+        Raises:
+            IncompatibleSchemaError: the schema is new and the topic's strategy refuses it.
+            InvalidSchemaError: Pulsar does not take this text or type.
+        """
+        call = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
+        return self._ask(call, schema_info.registered_version)
+
+    def compatibility(
+        self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE
+    ) -> Compatibility:
+        """Whether the topic would take this schema. Pulsar asks for a tenant admin here."""
+        call = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
+        reply = self._send(call)
+        if incompatible(reply):
+            return Compatibility(False, None, reply.words())
+        return self._understood(call, reply, schema_info.compatibility)
+
+    def version_of(
+        self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE
+    ) -> int | None:
+        """The version with exactly this text, or None. Other white space is another text here, unlike in register."""
+        call = self._post(topic, "version", "look up a schema's version", _READ, text, type, properties)
+        return self._ask(call, schema_info.version)
+
+    def delete(self, topic: str, *, force: bool = False) -> int | None:
+        """Delete all schemas of the topic; a retry after a lost answer deletes again, which does no harm.
+
+        Returns:
+            The number that the deletion took, so that the next schema gets a higher one; None with ``force``, after
+            which versions begin at 0 again.
+        """
+        leaf = "schema?force=true" if force else "schema"
+        return self._ask(self._call("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
+
+    def _post(
+        self, topic: str, leaf: str, operation: str, right: str, text: str, type: str, properties: Mapping[str, str]
+    ) -> Call:
+        # "schema" here is "data" in answers; Pulsar answers 500 to the wrong one.
+        body = json.dumps({"type": type, "schema": text, "properties": dict(properties)}).encode()
+        return self._call("POST", topic, leaf, operation, right, body=body)
+
+    def _call(self, method: str, topic: str, leaf: str, operation: str, right: str, **more: Any) -> Call:
+        name = TopicName.parse(topic, self._tenant, self._namespace)
+        return Call(method, f"{self._url}/admin/v2/schemas/{name.path}/{leaf}", operation, right, topic, **more)
+
+    def _ask(self, call: Call, meaning: Callable[[Any], _T]) -> _T:
+        return self._understood(call, self._send(call), meaning)
+
+    def _send(self, call: Call) -> Reply:
+        try:
+            return self._retrier.run(call, lambda deadline: self._transport.attempt(call, deadline))
+        except SchemaRegistryError as error:
+            error.at(topic=call.topic, version=call.version)
+            raise
+
+    def _understood(self, call: Call, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
+        """What a success means, by ``meaning``, which raises ValueError with what it expected."""
+        if reply.status not in (200, 202):
+            raise refusal(call, reply, authenticated=self._transport.authenticated)
+        try:
+            return meaning(reply.json())
+        except ValueError as expected:
+            fault = str(expected)
+        raise SchemaRegistryError(
+            f"cannot {call.operation}: expected {fault}, got {quoted(reply.body[:4000].decode('utf-8', 'replace'))!r}",
+            status=reply.status,
+            url=reply.url,
+            topic=call.topic,
+            version=call.version,
+            hint="is schema.registry.url Pulsar's HTTP address?",
+        )

@@ -1,0 +1,80 @@
+"""Refusals: which answers are worth another try, and which typed error the others are.
+
+Source: Pulsar 3.1 and 4.0 as seen live, SchemasResourceBase; see reply.py for where the words stand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..errors import (
+    AuthenticationError,
+    AuthorizationError,
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from .call import Call
+from .reply import Reply, quoted
+
+_BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
+    403: AuthorizationError,
+    404: SchemaNotFoundError,
+    409: IncompatibleSchemaError,
+    422: InvalidSchemaError,
+}
+_STRATEGY = "the topic's compatibility strategy refuses this new schema; schemas that it knows still serialise"
+
+# 429 and 503 by their meaning; 502 and 504 are how a proxy says that its broker is away, as in a failover.
+_PASSING_STATUS: Final = frozenset({429, 502, 503, 504})
+_STORAGE_TROUBLE = re.compile(
+    r"metadata[ _-]?(store|service)|bookkeeper|\bbookie|zookeeper|KeeperErrorCode|KeeperException|BKException"
+    r"|ManagedLedgerException|\bledger=",
+    re.IGNORECASE,
+)
+# These hold schema text, in which a field may well be called "metadata_store"; a lost ledger does not come back.
+_LASTING = re.compile(r"Incompatible|SchemaValidationException|No such ledger")
+_INCOMPATIBLE = re.compile(r"IncompatibleSchema|SchemaValidationException|Incompatible schema")
+
+
+def passes(reply: Reply) -> bool:
+    """Whether the same request may succeed in a moment."""
+    if reply.status == 412:
+        return "find owner" in reply.words()  # the topic moves between brokers
+    if reply.status == 500:
+        words = reply.words()
+        return bool(_STORAGE_TROUBLE.search(words)) and not _LASTING.search(words)
+    return reply.status in _PASSING_STATUS
+
+
+def incompatible(reply: Reply) -> bool:
+    """Whether ``/compatibility`` says no: 409, or 500 with the exception in its text."""
+    return reply.status == 409 or (reply.status == 500 and bool(_INCOMPATIBLE.search(reply.words())))
+
+
+def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryError:
+    """The error for an answer that is no success."""
+    words = reply.words()
+    kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
+    hint = _STRATEGY if reply.status == 409 else None
+    if reply.status == 401:
+        # Pulsar words a missing right itself; missing or bad credentials are answered before it is asked.
+        kind = AuthorizationError if reply.reason else AuthenticationError
+        hint = "the token is bad or has expired" if authenticated else "set bearer.auth.token"
+    if kind is AuthorizationError:
+        hint = f"the role needs {call.right}"
+    if reply.status == 404 and call.method == "POST":
+        hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not make them itself"
+    elif reply.status == 404 and not reply.reason:
+        hint = "Pulsar gives a reason as a rule: check schema.registry.url"
+    return kind(
+        f"cannot {call.operation}: {quoted(words)} (HTTP {reply.status})",
+        status=reply.status,
+        reason=words,
+        url=reply.url,
+        topic=call.topic,
+        version=call.version,
+        hint=hint,
+    )

@@ -1,0 +1,88 @@
+"""Retries: the same question again, with growing waits, until it is answered or the time for it is used up."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..errors import RegistryUnavailableError
+from .call import Call
+from .reply import quoted
+
+_T = TypeVar("_T")
+
+_log = logging.getLogger("streamnative_serdes")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why one attempt failed in a way that may pass; ``retry_after`` is the registry's own wish, in seconds."""
+
+    text: str
+    status: int | None = None
+    reason: str | None = None
+    retry_after: float = 0.0
+
+
+class Retrier:
+    """Patience of ``retries.total.ms`` for each call.
+
+    A broker that dies is replaced after 31 s; until then the others redirect to it. So each attempt begins at the
+    call's own address again, never at the redirect's.
+    """
+
+    def __init__(
+        self, conf: Mapping[str, Any], *, clock: Callable[[], float], sleep: Callable[[float], object]
+    ) -> None:
+        self._total = conf["retries.total.ms"] / 1000
+        self._first = conf["retries.wait.ms"] / 1000
+        self._longest = conf["retries.max.wait.ms"] / 1000
+        self._clock = clock
+        self._sleep = sleep
+
+    def run(self, call: Call, attempt: Callable[[float], _T | Trouble]) -> _T:
+        """The first outcome of ``attempt(deadline)`` that is no :class:`Trouble`.
+
+        Raises:
+            RegistryUnavailableError: there is none within the time; it tells the last failure.
+        """
+        started = self._clock()
+        attempts = 0
+        while True:
+            attempts += 1
+            outcome = attempt(started + self._total)
+            if not isinstance(outcome, Trouble):
+                return outcome
+            spent = self._clock() - started
+            wait = self._wait(attempts, outcome.retry_after, self._total - spent)
+            if wait is None:
+                raise _unavailable(call, outcome, attempts, spent)
+            _log.warning(
+                "%s %s: %s; attempt %d, next in %.1f s", call.method, call.url, quoted(outcome.text), attempts, wait
+            )
+            self._sleep(wait)
+
+    def _wait(self, attempts: int, retry_after: float, left: float) -> float | None:
+        """Seconds until the next attempt, or None when that would be too late."""
+        wait = min(self._first * 2.0 ** min(attempts - 1, 30), self._longest)
+        wait *= random.uniform(0.5, 1.0)  # so that many clients of one broker do not come back at once
+        if retry_after > wait:
+            return retry_after if retry_after < left else None
+        # The last attempt begins one short wait before the end, not at it.
+        return min(wait, left - self._first) if left > self._first else None
+
+
+def _unavailable(call: Call, last: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:
+    return RegistryUnavailableError(
+        f"cannot {call.operation}: {call.url} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
+        f"the last one: {quoted(last.text)}",
+        status=last.status,
+        reason=last.reason,
+        url=call.url,
+        retriable=True,
+        topic=call.topic,
+        version=call.version,
+    )

@@ -1,0 +1,106 @@
+"""What the registry's JSON says, as values: schemas, versions, compatibility.
+
+Source: Pulsar's GetSchemaResponse, PostSchemaResponse, LongSchemaVersionResponse, IsCompatibilityResponse. Every
+reader here raises ValueError with what it expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_VERSION: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaInfo:
+    """A registered schema.
+
+    Args:
+        version: counts from 0 within its topic; deletions leave gaps.
+        type: Pulsar's SchemaType, such as ``AVRO``, ``JSON``, ``KEY_VALUE``.
+        text: the schema as it was registered; empty for primitive types.
+        timestamp: when it was registered, in milliseconds since 1970 UTC; 0 where the broker does not know.
+        properties: custom properties.
+    """
+
+    version: int
+    type: str
+    text: str
+    timestamp: int = 0
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """Whether a topic takes a new schema, by which strategy, and if not, why; None where the broker does not say."""
+
+    compatible: bool
+    strategy: str | None = None
+    reason: str | None = None
+
+
+def schema_info(tree: Any) -> SchemaInfo:
+    """``{"version": 0, "type": "AVRO", "timestamp": 1, "data": "...", "properties": {}}``."""
+    kind, text = _member(tree, "type"), _member(tree, "data")
+    if not isinstance(kind, str) or not isinstance(text, str):
+        raise ValueError('text in "type" and "data"')
+    when = tree.get("timestamp") or 0
+    if not isinstance(when, int) or isinstance(when, bool):
+        raise ValueError('a number in "timestamp"')
+    return SchemaInfo(_known(version(tree)), kind, text, when, _properties(tree.get("properties")))
+
+
+def schema_infos(tree: Any) -> list[SchemaInfo]:
+    """``{"getSchemaResponses": [...]}``, the oldest first."""
+    entries = _member(tree, "getSchemaResponses")
+    if not isinstance(entries, list):
+        raise ValueError('a list in "getSchemaResponses"')
+    return sorted(map(schema_info, entries), key=lambda info: info.version)
+
+
+def version(tree: Any) -> int | None:
+    """``{"version": {"version": 0}}``, ``{"version": 0}`` or ``0``; None for -1, which means "there is none"."""
+    value = tree
+    while isinstance(value, dict):
+        value = value.get("version")
+    if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_VERSION:
+        raise ValueError('a schema version in "version"')
+    return None if value == -1 else value
+
+
+def registered_version(tree: Any) -> int:
+    """As :func:`version`, but there must be one."""
+    return _known(version(tree))
+
+
+def compatibility(tree: Any) -> Compatibility:
+    """``{"compatibility": true, "schemaCompatibilityStrategy": "FULL"}``."""
+    verdict = _member(tree, "compatibility", "isCompatibility")
+    strategy = tree.get("schemaCompatibilityStrategy")
+    if not isinstance(verdict, bool):
+        raise ValueError('true or false in "compatibility"')
+    return Compatibility(verdict, strategy if isinstance(strategy, str) else None)
+
+
+def _member(tree: Any, *names: str) -> Any:
+    if not isinstance(tree, dict):
+        raise ValueError("a JSON object")
+    return next((tree[name] for name in names if name in tree), None)
+
+
+def _known(number: int | None) -> int:
+    if number is None:
+        raise ValueError("a schema version from 0")
+    return number
+
+
+def _properties(tree: Any) -> dict[str, str]:
+    if not isinstance(tree, dict | None):
+        raise ValueError('a JSON object in "properties"')
+    # Java maps may hold null; it says no more than a property that is not there.
+    properties = {key: value for key, value in (tree or {}).items() if value is not None}
+    if not all(isinstance(value, str) for value in properties.values()):
+        raise ValueError('text values in "properties"')
+    return properties
