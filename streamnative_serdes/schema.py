@@ -18,6 +18,7 @@ from .errors import SchemaError
 MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
 MAX_NAMES: Final = 10_000  # named types in one schema
 MAX_DEPTH: Final = 200  # levels of nesting in schema text
+MAX_PRECISION: Final = 4_300  # digits of a decimal; where CPython stops to make ints from text
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -400,8 +401,8 @@ def _logical_fault(name: str, base: str, size: int, tree: Mapping[str, Any]) -> 
     if name != "decimal":
         return None
     precision, scale = tree.get("precision"), tree.get("scale", 0)
-    if type(precision) is not int or precision <= 0:
-        return f"needs a precision of at least 1, got {precision!r:.80}"
+    if type(precision) is not int or not 1 <= precision <= MAX_PRECISION:
+        return f"needs a precision from 1 to {MAX_PRECISION}, got {precision!r:.80}"
     if type(scale) is not int or not 0 <= scale <= precision:
         return f"needs a scale from 0 to {precision}, got {scale!r:.80}"
     # One byte holds at most 2.41 digits, so this bounds the power before it is computed.
@@ -432,21 +433,23 @@ def _refuse_endless(types: Iterator[Named] | Any) -> None:
 _INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 
-def default_fault(kind: AvroType, value: Any) -> str | None:
+def default_fault(kind: AvroType, value: Any, depth: int = 0) -> str | None:
     """What is wrong with ``value``, JSON, as a default of ``kind``; None if nothing is.
 
     Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
     of its branches (1.12).
     """
+    if depth > MAX_DEPTH:
+        return "it contains itself"
     if isinstance(kind, Union):
-        faults = [default_fault(branch, value) for branch in kind.branches]
+        faults = [default_fault(branch, value, depth + 1) for branch in kind.branches]
         return None if None in faults else f"{value!r:.80} matches no branch of the union"
     if isinstance(kind, Record):
-        return _record_default_fault(kind, value)
+        return _record_default_fault(kind, value, depth + 1)
     if isinstance(kind, Array) and isinstance(value, list):
-        return next((fault for item in value if (fault := default_fault(kind.items, item))), None)
+        return next((fault for item in value if (fault := default_fault(kind.items, item, depth + 1))), None)
     if isinstance(kind, Map) and isinstance(value, dict):
-        return next((fault for item in value.values() if (fault := default_fault(kind.values, item))), None)
+        return next((fault for item in value.values() if (fault := default_fault(kind.values, item, depth + 1))), None)
     if isinstance(kind, Enum):
         return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
     if isinstance(kind, Fixed):
@@ -455,12 +458,12 @@ def default_fault(kind: AvroType, value: Any) -> str | None:
     return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
 
 
-def _record_default_fault(kind: Record, value: Any) -> str | None:
+def _record_default_fault(kind: Record, value: Any, depth: int) -> str | None:
     if not isinstance(value, dict):
         return f"{value!r:.80} is no record {kind.name}"
     for part in kind.fields:
         given = value.get(part.name, part.default)
-        fault = "has no value" if given is MISSING else default_fault(part.type, given)
+        fault = "has no value" if given is MISSING else default_fault(part.type, given, depth)
         if fault:
             return f"{part.name}: {fault}"
     return None

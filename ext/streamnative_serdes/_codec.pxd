@@ -1,0 +1,23 @@
+# The codec's C face: what _serdes calls once per message.
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef struct Step
+
+
+cdef class Node:
+    cdef int kind
+    cdef str label              # as it stands in errors: "int", "record a.B", "timestamp-millis"
+    cdef Py_ssize_t min_size    # least number of bytes of a datum; never too large
+    cdef Py_ssize_t size        # fixed: bytes; -1 for all others
+    cdef Py_ssize_t precision
+    cdef Py_ssize_t scale
+    cdef int64_t micros         # time, timestamp: microseconds in one tick
+    cdef str segment(self, Step* step)
+
+
+cdef class Codec:
+    cdef Node root
+    cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size)
+    cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset)

@@ -1,0 +1,167 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
+# cython: binding=False, embedsignature=False
+"""Avro's binary encoding, compiled: a schema becomes a plan once, and the plan turns data into bytes and back.
+
+Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One compiled unit of several files:
+
+    codec/buffer.pyx    where bytes go to and come from, and where in the datum we are
+    codec/plan.pyx      schema -> tree of nodes
+    codec/encode.pyx    datum -> bytes
+    codec/decode.pyx    bytes -> datum
+    codec/skip.pyx      bytes -> where the datum ends
+    codec/logical.pyx   dates, times, timestamps, decimals, UUIDs, durations, both ways
+    codec/wire.h        the leaf functions in C
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.datetime cimport (
+    PyDate_Check, PyDateTime_Check, PyDateTime_CheckExact, PyTime_Check, date_day, date_month, date_new, date_year,
+    datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_new, datetime_second,
+    datetime_tzinfo, datetime_year, get_utc, import_datetime, time_hour, time_microsecond, time_minute, time_new,
+    time_second, time_tzinfo,
+)
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.ref cimport Py_CLEAR, Py_DECREF, Py_INCREF, PyObject
+from libc.math cimport isinf
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+import datetime
+import struct
+import sys
+from collections import namedtuple
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum as PyEnum
+from functools import partial
+from uuid import UUID, SafeUUID
+
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+    PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t)
+    object PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)
+    char* PyBytes_AS_STRING(PyObject*)
+    int _PyBytes_Resize(PyObject**, Py_ssize_t)
+    int PyBool_Check(object)
+    int PyIndex_Check(object)
+    object PyNumber_Index(object)
+    int PyLong_Check(object)
+    int PyLong_CheckExact(object)
+    double PyLong_AsDouble(object) except? -1
+    uint64_t PyLong_AsUnsignedLongLongMask(object) except? 1
+    int PyFloat_Check(object)
+    int PyFloat_CheckExact(object)
+    double PyFloat_AsDouble(object) except? -1
+    double PyFloat_AS_DOUBLE(object)
+    int PyUnicode_Check(object)
+    int PyUnicode_IS_COMPACT_ASCII(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    int PyUnicode_KIND(object)
+    const void* PyUnicode_DATA(object)
+    int PyTuple_CheckExact(object)
+    int PyList_Check(object)
+    Py_ssize_t PyList_GET_SIZE(object)
+    PyObject* PyList_GET_ITEM(object, Py_ssize_t)
+    int PyDict_CheckExact(object)
+    Py_ssize_t PyDict_Size(object) except -1
+    int PyDict_Next(object, Py_ssize_t*, PyObject**, PyObject**)
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    int PyDict_SetItem(object, object, object) except -1
+    int PyObject_GenericSetAttr(object, object, object) except -1
+    void Py_XSETREF(PyObject*, PyObject*)
+
+cdef extern from "codec/wire.h":
+    uint64_t sns_zigzag(int64_t) noexcept nogil
+    int64_t sns_unzigzag(uint64_t) noexcept nogil
+    uint8_t* sns_put_varint(uint8_t*, uint64_t) noexcept nogil
+    const uint8_t* sns_get_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
+    int sns_as_int64(object, int64_t*) except -1
+    void sns_put_double(uint8_t*, double) noexcept nogil
+    void sns_put_float(uint8_t*, float) noexcept nogil
+    void sns_put_u32le(uint8_t*, uint32_t) noexcept nogil
+    double sns_get_double(const uint8_t*) noexcept nogil
+    float sns_get_float(const uint8_t*) noexcept nogil
+    uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
+    int64_t sns_get_i64be(const uint8_t*) noexcept nogil
+    object sns_new_str(const uint8_t*, Py_ssize_t)
+    int sns_same_text(PyObject*, PyObject*) noexcept
+    Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
+    uint8_t* sns_put_utf8(uint8_t*, int, const void*, Py_ssize_t) noexcept nogil
+    int64_t sns_days_from_civil(int64_t, int, int) noexcept nogil
+    void sns_civil_from_days(int64_t, int*, int*, int*) noexcept nogil
+    int sns_decimal_text(char*, int64_t, int) noexcept nogil
+    bint sns_parse_uuid(const uint8_t*, uint64_t*, uint64_t*) noexcept nogil
+    void sns_uuid_text(char*, uint64_t, uint64_t) noexcept nogil
+    object SNS_NEW_DICT(Py_ssize_t)
+    bint likely "SNS_LIKELY" (bint) noexcept nogil
+    bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
+
+import_datetime()
+
+cdef object ABSENT = object()
+cdef object UUID_SAFETY = SafeUUID.unknown
+
+include "codec/buffer.pyx"
+include "codec/plan.pyx"
+include "codec/encode.pyx"
+include "codec/decode.pyx"
+include "codec/skip.pyx"
+include "codec/logical.pyx"
+
+cdef int64_t[19] POWERS
+POWERS[0] = 1
+for power in range(1, 19):
+    POWERS[power] = POWERS[power - 1] * 10
+
+# The plain types by which a union looks for a branch, and those that stand for another one.
+cdef dict PLAIN = {
+    type_: type_
+    for type_ in (type(None), bool, int, float, str, bytes, list, dict, datetime.datetime, datetime.date,
+                  datetime.time, Decimal, UUID)
+} | {tuple: list, bytearray: bytes, memoryview: bytes}
+
+
+cdef class Codec:
+    """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
+
+    def __cinit__(self, root, *args, **kwargs):
+        self.root = build(root)
+
+    cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size):
+        return encode_message(self.root, datum, header, header_size)
+
+    cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
+        return decode_message(self.root, data, size, offset)
+
+    def encode(self, datum):
+        return encode_message(self.root, datum, NULL, 0)
+
+    def decode(self, data):
+        cdef Py_buffer view
+        if PyBytes_CheckExact(data):
+            return decode_message(self.root, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
+        get_view(data, &view)
+        try:
+            return decode_message(self.root, <uint8_t*>view.buf, view.len, 0)
+        finally:
+            PyBuffer_Release(&view)
+
+    def skip(self, data, Py_ssize_t offset=0):
+        cdef Py_buffer view
+        get_view(data, &view)
+        try:
+            if not 0 <= offset <= view.len:
+                raise DecodeError(f"expected an offset from 0 to {view.len}, got {offset}")
+            return skip_message(self.root, <uint8_t*>view.buf, view.len, offset)
+        finally:
+            PyBuffer_Release(&view)
+
+
+cdef int get_view(object data, Py_buffer* view) except -1:
+    if not PyObject_CheckBuffer(data):
+        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
+    return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)

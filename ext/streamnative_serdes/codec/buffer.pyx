@@ -1,0 +1,175 @@
+# Where bytes go to and come from, and where in the datum we are.
+#
+# A Writer begins in a buffer on the C stack; what outgrows it moves into a bytes object that becomes the result, so a
+# large datum is copied once. A Reader is a pointer and an end. Both carry the open containers as an array of Steps:
+# its length is the depth, which is bounded, and after a failure it still tells the path to the field.
+
+cdef enum:
+    STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
+    MAX_DEPTH = 256             # open containers; also bounds the C stack, at some 200 bytes a level
+    MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
+
+cdef int64_t EMPTY_BUDGET = 1 << 20     # items per datum that take no bytes: null, empty record, fixed of 0 bytes
+
+cdef struct Step:
+    PyObject* node              # borrowed: the plan outlives the call
+    Py_ssize_t index            # field of a record, item of an array
+    PyObject* key               # map only: owned
+
+cdef struct Writer:
+    uint8_t* p
+    uint8_t* end
+    uint8_t* base
+    PyObject* result            # owned bytes object that base points into; NULL while on the stack
+    bint local_time             # inside a pyspark Row, where a naive datetime means local time
+    int depth
+    Step steps[MAX_DEPTH]
+
+cdef struct Reader:
+    const uint8_t* p
+    const uint8_t* end
+    int64_t empty_left          # what is left of EMPTY_BUDGET
+    int depth
+    Step steps[MAX_DEPTH]
+
+
+cdef int grow(Writer* w, Py_ssize_t need) except -1:
+    """Make room for ``need`` more bytes."""
+    cdef Py_ssize_t used = w.p - w.base, capacity = (w.end - w.base) * 2
+    if need > PY_SSIZE_T_MAX - used - 64:
+        raise MemoryError()
+    if capacity < used + need:
+        capacity = used + need + 64
+    if w.result is NULL:
+        w.result = PyBytes_FromStringAndSize(NULL, capacity)
+        if w.result is NULL:
+            raise MemoryError()
+        memcpy(PyBytes_AS_STRING(w.result), w.base, used)
+    elif _PyBytes_Resize(&w.result, capacity) < 0:      # frees it and sets it to NULL when it fails
+        raise MemoryError()
+    w.base = <uint8_t*>PyBytes_AS_STRING(w.result)
+    w.p = w.base + used
+    w.end = w.base + capacity
+    return 0
+
+
+cdef inline int room(Writer* w, Py_ssize_t need) except -1:
+    if unlikely(w.end - w.p < need):
+        return grow(w, need)
+    return 0
+
+
+cdef inline int put_long(Writer* w, int64_t value) except -1:
+    room(w, 10)
+    w.p = sns_put_varint(w.p, sns_zigzag(value))
+    return 0
+
+
+cdef inline int put_raw(Writer* w, const void* data, Py_ssize_t size) except -1:
+    room(w, size)
+    memcpy(w.p, data, size)
+    w.p += size
+    return 0
+
+
+cdef inline int put_sized(Writer* w, const void* data, Py_ssize_t size) except -1:
+    """Length, then bytes: Avro's bytes and string."""
+    if size > PY_SSIZE_T_MAX - 64:
+        raise MemoryError()
+    room(w, size + 10)
+    w.p = sns_put_varint(w.p, sns_zigzag(size))
+    memcpy(w.p, data, size)
+    w.p += size
+    return 0
+
+
+cdef bytes finish(Writer* w):
+    """The bytes written, which leave the Writer."""
+    cdef object out
+    if w.result is NULL:
+        return <bytes>PyBytes_FromStringAndSize(<char*>w.base, w.p - w.base)
+    if _PyBytes_Resize(&w.result, w.p - w.base) < 0:
+        raise MemoryError()
+    out = <object>w.result
+    Py_DECREF(out)              # the reference that the Writer held is now ours
+    w.result = NULL
+    return <bytes>out
+
+
+cdef inline int64_t get_long(Reader* r) except? -1:
+    cdef uint64_t value = 0
+    cdef const uint8_t* p = sns_get_varint(r.p, r.end, &value)
+    if unlikely(p is NULL):
+        return bad_varint(r, 64)
+    r.p = p
+    return sns_unzigzag(value)
+
+
+cdef inline int64_t get_int(Reader* r) except? -1:
+    cdef uint64_t value = 0
+    cdef const uint8_t* p = sns_get_varint(r.p, r.end, &value)
+    if unlikely(p is NULL or value > 0xFFFFFFFFUL):
+        return bad_varint(r, 32)
+    r.p = p
+    return sns_unzigzag(value)
+
+
+cdef inline Py_ssize_t get_size(Reader* r) except -1:
+    """The length of bytes or a string, checked against what is left."""
+    cdef int64_t size = get_long(r)
+    if unlikely(size < 0 or size > r.end - r.p):
+        raise DecodeError(f"expected a length from 0 to the {r.end - r.p} bytes left, got {size}")
+    return <Py_ssize_t>size
+
+
+cdef inline const uint8_t* take(Reader* r, Py_ssize_t size) except NULL:
+    cdef const uint8_t* p = r.p
+    if unlikely(r.end - p < size):
+        raise DecodeError(f"expected {size} bytes, got {r.end - p}: the message is cut off or not of this schema")
+    r.p = p + size
+    return p
+
+
+cdef int64_t bad_varint(Reader* r, int width) except? -1:
+    cdef const uint8_t* p = r.p
+    while p < r.end and p - r.p < 10 and p[0] >= 0x80:
+        p += 1
+    if p == r.end:
+        raise DecodeError("the message ends inside a number: it is cut off or not of this schema")
+    raise DecodeError(f"expected a variable-length integer of {width} bits, got a wider one")
+
+
+cdef inline Step* enter(Step* steps, int* depth, Node node, int writing) except NULL:
+    """Open a container; whoever leaves it in good order takes one off depth."""
+    cdef Step* step
+    if unlikely(depth[0] >= MAX_DEPTH):
+        too_deep(writing)
+    step = &steps[depth[0]]
+    step.node = <PyObject*>node
+    step.index = -1
+    step.key = NULL
+    depth[0] += 1
+    return step
+
+
+cdef int too_deep(int writing) except -1:
+    if writing:
+        raise EncodeError(f"the datum is nested deeper than {MAX_DEPTH} levels", hint="does it contain itself?")
+    raise DecodeError(f"the message is nested deeper than {MAX_DEPTH} levels")
+
+
+cdef int leave_to(Step* steps, int* depth, int level) except -1:
+    """Close all containers above ``level`` after a failure."""
+    while depth[0] > level:
+        depth[0] -= 1
+        Py_CLEAR(steps[depth[0]].key)
+    return 0
+
+
+cdef str path_of(Step* steps, int depth):
+    """The path to the field at which work stopped: ``user.tags["a"][3]``."""
+    cdef list parts = []
+    cdef int i
+    for i in range(depth):
+        parts.append((<Node>steps[i].node).segment(&steps[i]))
+    return "".join(parts).lstrip(".")

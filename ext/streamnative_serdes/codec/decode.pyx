@@ -1,0 +1,191 @@
+# Avro bytes and a plan -> a Python datum. No user code runs in here.
+#
+# Nothing from the wire is trusted: every length is compared with the bytes that are left before anything is allocated,
+# counts with the least size of that many items, and items that take no bytes are paid from a budget per datum.
+
+cdef object read_value(Node node, Reader* r):
+    cdef int kind = node.kind
+    cdef Py_ssize_t size
+    cdef const uint8_t* p
+    if kind == STRING:
+        size = get_size(r)
+        p = r.p
+        r.p = p + size
+        return sns_new_str(p, size)
+    elif kind == LONG:
+        return get_long(r)
+    elif kind == OPTIONAL:
+        if read_is_null(<OptionalNode>node, r):
+            return None
+        return read_value((<OptionalNode>node).inner, r)
+    elif kind == INT:
+        return get_int(r)
+    elif kind == DOUBLE:
+        return sns_get_double(take(r, 8))
+    elif kind == RECORD:
+        return read_record(<RecordNode>node, r)
+    elif kind == BOOLEAN:
+        return read_boolean(r)
+    elif kind == ENUM:
+        return read_enum(<EnumNode>node, r)
+    elif kind == ARRAY:
+        return read_array(<ArrayNode>node, r)
+    elif kind == MAP:
+        return read_map(<MapNode>node, r)
+    elif kind == BYTES:
+        size = get_size(r)
+        return PyBytes_FromStringAndSize_(<char*>take(r, size), size)
+    elif kind == FLOAT:
+        return <double>sns_get_float(take(r, 4))
+    elif kind == FIXED:
+        return PyBytes_FromStringAndSize_(<char*>take(r, node.size), node.size)
+    elif kind == NULL_KIND:
+        return None
+    elif kind == UNION:
+        return read_value(read_branch(<UnionNode>node, r), r)
+    return read_logical(node, r)
+
+
+cdef inline bint read_boolean(Reader* r) except -1:
+    cdef uint8_t byte = take(r, 1)[0]
+    if unlikely(byte > 1):
+        raise DecodeError(f"expected a boolean of 0 or 1, got {byte}")
+    return byte
+
+
+cdef inline bint read_is_null(OptionalNode node, Reader* r) except -1:
+    cdef int64_t branch
+    if likely(r.p < r.end and r.p[0] <= 2 and not r.p[0] & 1):
+        branch = r.p[0] >> 1
+        r.p += 1
+        return branch == node.null_index
+    branch = get_long(r)        # fails, or is overlong (80 00), or names no branch
+    if branch != 0 and branch != 1:
+        raise DecodeError(f"expected a branch of a union from 0 to 1, got {branch}")
+    return branch == node.null_index
+
+
+cdef inline Node read_branch(UnionNode node, Reader* r):
+    cdef int64_t branch = get_long(r)
+    if unlikely(branch < 0 or branch >= len(node.branches)):
+        raise DecodeError(f"expected a branch of a union from 0 to {len(node.branches) - 1}, got {branch}")
+    return <Node>node.branches[branch]
+
+
+cdef inline object read_enum(EnumNode node, Reader* r):
+    cdef int64_t index = get_int(r)
+    if unlikely(index < 0 or index >= len(node.symbols)):
+        raise DecodeError(f"expected a symbol of {node.label} from 0 to {len(node.symbols) - 1}, got {index}")
+    return node.symbols[index]
+
+
+cdef object read_record(RecordNode node, Reader* r):
+    cdef Py_ssize_t i, count = node.count
+    cdef FieldPlan* field = node.fields
+    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef object record = SNS_NEW_DICT(count)
+    for i in range(count):
+        step.index = i
+        one = read_value(<Node>field.node, r)
+        PyDict_SetItem(record, <object>field.name, one)
+        field += 1
+    r.depth -= 1
+    return record
+
+
+cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) except -1:
+    """The number of items in the next block of an array or a map; 0 ends it.
+
+    ``least`` is the least number of bytes of one item. ``block_end`` is where the block says that it ends, or NULL: a
+    negative count comes with the block's size in bytes.
+    """
+    cdef int64_t count = get_long(r), size
+    block_end[0] = NULL
+    if count < 0:
+        size = get_long(r)
+        if count == INT64_MIN or size < 0 or size > r.end - r.p:
+            raise DecodeError(f"expected a block of at most the {r.end - r.p} bytes left, got {count}, {size} bytes")
+        count = -count
+        block_end[0] = r.p + size
+    if least == 0:
+        if count > r.empty_left:
+            raise DecodeError(f"expected at most {EMPTY_BUDGET} items without bytes in a message, got more")
+        r.empty_left -= count
+    elif count > (r.end - r.p) / least:
+        raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
+    return count
+
+
+cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
+    if unlikely(block_end is not NULL and r.p != block_end):
+        raise DecodeError("a block of an array or a map does not end where it says")
+    return 0
+
+
+cdef object read_array(ArrayNode node, Reader* r):
+    cdef const uint8_t* block_end = NULL
+    cdef Node item = node.item
+    cdef Py_ssize_t i = 0
+    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef int64_t count = read_count(r, item.min_size, &block_end)
+    cdef list out = []
+    while count:
+        while count:
+            step.index = i
+            out.append(read_value(item, r))
+            i += 1
+            count -= 1
+        check_block(r, block_end)
+        count = read_count(r, item.min_size, &block_end)
+    r.depth -= 1
+    return out
+
+
+cdef object read_map(MapNode node, Reader* r):
+    cdef const uint8_t* block_end = NULL
+    cdef Py_ssize_t size
+    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef int64_t count = read_count(r, 1 + node.value.min_size, &block_end)
+    cdef dict out = {}
+    while count:
+        while count:
+            size = get_size(r)
+            key = sns_new_str(take(r, size), size)
+            Py_INCREF(key)
+            Py_XSETREF(step.key, <PyObject*>key)
+            PyDict_SetItem(out, key, read_value(node.value, r))
+            count -= 1
+        check_block(r, block_end)
+        count = read_count(r, 1 + node.value.min_size, &block_end)
+    Py_CLEAR(step.key)
+    r.depth -= 1
+    return out
+
+
+# --- the whole datum --------------------------------------------------------------------------------------------------
+
+cdef object decode_message(Node root, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
+    """The datum in ``start[offset:size]``, which must be used up."""
+    cdef Reader r
+    r.p = start + offset
+    r.end = start + size
+    r.empty_left = EMPTY_BUDGET
+    r.depth = 0
+    try:
+        datum = read_value(root, &r)
+        if unlikely(r.p != r.end):
+            raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
+                              hint="it was written with another schema")
+        return datum
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise decode_failure(error, &r, start) from None
+    finally:
+        leave_to(r.steps, &r.depth, 0)
+
+
+cdef object decode_failure(object error, Reader* r, const uint8_t* start):
+    if not isinstance(error, DecodeError):
+        error = DecodeError(f"expected text in UTF-8: {error.reason} in {shorten(error.object)}")
+    error.path = path_of(r.steps, r.depth)
+    error.offset = r.p - start
+    return error

@@ -1,0 +1,440 @@
+# A Python datum and a plan -> Avro bytes.
+#
+# User code may run in here: __index__, __float__, properties, Mapping methods. It may change the very dict or list that
+# is being walked, so every value is held by a reference of our own while it is written, sizes are compared again
+# afterwards, and PyDict_Next is called on the dict as it then is (which is safe: it checks its position each time).
+
+cdef int write_value(Node node, Writer* w, object value) except -1:
+    cdef int kind = node.kind
+    if kind == STRING:
+        return put_text(w, value)
+    elif kind == LONG:
+        return put_long(w, as_long(value, "long"))
+    elif kind == OPTIONAL:
+        return write_optional(<OptionalNode>node, w, value)
+    elif kind == INT:
+        return write_int(w, value)
+    elif kind == DOUBLE:
+        room(w, 8)
+        sns_put_double(w.p, as_double(value, "double"))
+        w.p += 8
+        return 0
+    elif kind == RECORD:
+        return write_record(<RecordNode>node, w, value)
+    elif kind == BOOLEAN:
+        if value is not True and value is not False:
+            expected("boolean", value)
+        room(w, 1)
+        w.p[0] = value is True
+        w.p += 1
+        return 0
+    elif kind == ENUM:
+        return write_enum(<EnumNode>node, w, value)
+    elif kind == ARRAY:
+        return write_array(<ArrayNode>node, w, value)
+    elif kind == MAP:
+        return write_map(<MapNode>node, w, value)
+    elif kind == BYTES:
+        return write_bytes(w, value, -1)
+    elif kind == FLOAT:
+        return write_float(w, value)
+    elif kind == FIXED:
+        return write_bytes(w, value, node.size)
+    elif kind == NULL_KIND:
+        return 0 if value is None else expected("null", value)
+    elif kind == UNION:
+        return write_union(<UnionNode>node, w, value)
+    return write_logical(node, w, value)
+
+
+cdef int expected(str what, object value, str hint=None) except -1:
+    raise EncodeError(f"expected {what}, got {type(value).__name__} {shorten(value)}", hint=hint)
+
+
+# --- leaves -----------------------------------------------------------------------------------------------------------
+
+cdef int put_text(Writer* w, object value) except -1:
+    cdef Py_ssize_t length, size
+    cdef int kind
+    cdef const void* data
+    if not PyUnicode_Check(value):
+        expected("string", value)
+    length = PyUnicode_GET_LENGTH(value)
+    if PyUnicode_IS_COMPACT_ASCII(value):
+        return put_sized(w, PyUnicode_DATA(value), length)
+    kind, data = PyUnicode_KIND(value), PyUnicode_DATA(value)
+    size = sns_utf8_size(kind, data, length)
+    if size < 0:
+        raise EncodeError("expected text that UTF-8 can hold, got a string with a lone surrogate")
+    put_long(w, size)
+    room(w, size)
+    w.p = sns_put_utf8(w.p, kind, data, length)
+    return 0
+
+
+cdef inline int64_t as_long(object value, str what) except? -1:
+    cdef int64_t out = 0
+    if likely(PyLong_CheckExact(value)):
+        if likely(sns_as_int64(value, &out) == 0):
+            return out
+        return out_of_range(value, what)
+    return as_long_slow(value, what)
+
+
+cdef int64_t as_long_slow(object value, str what) except? -1:
+    """Subclasses of int, and what has __index__ (numpy's integers); a bool is none."""
+    cdef int64_t out = 0
+    cdef int state
+    if PyBool_Check(value) or not PyIndex_Check(value):
+        return expected(what, value)
+    index = PyNumber_Index(value)
+    state = sns_as_int64(index, &out)
+    if state:
+        return out_of_range(index, what)
+    return out
+
+
+cdef int64_t out_of_range(object value, str what) except? -1:
+    bits = 32 if what == "int" else 64
+    raise EncodeError(f"{what} out of range: {shorten(value)} does not fit {bits} bits")
+
+
+cdef inline int write_int(Writer* w, object value) except -1:
+    cdef int64_t number = as_long(value, "int")
+    if unlikely(number != <int32_t>number):
+        out_of_range(value, "int")
+    return put_long(w, number)
+
+
+cdef inline double as_double(object value, str what) except? -1:
+    if likely(PyFloat_CheckExact(value)):
+        return PyFloat_AS_DOUBLE(value)
+    return as_double_slow(value, what)
+
+
+cdef double as_double_slow(object value, str what) except? -1:
+    """Subclasses of float, ints that lose nothing, and what has __float__ (numpy's floats)."""
+    cdef double out
+    if PyFloat_Check(value):
+        return PyFloat_AsDouble(value)
+    if PyLong_Check(value) and not PyBool_Check(value):
+        try:
+            out = PyLong_AsDouble(value)
+        except OverflowError:
+            raise EncodeError(f"{what} out of range: {shorten(value)}") from None
+        if out != value:
+            raise EncodeError(f"a {what} cannot hold {shorten(value)} without loss")
+        return out
+    if PyBool_Check(value) or isinstance(value, Decimal) or not hasattr(type(value), "__float__"):
+        expected(what, value)
+    return PyFloat_AsDouble(value)
+
+
+cdef int write_float(Writer* w, object value) except -1:
+    cdef double wide = as_double(value, "float")
+    cdef float narrow = <float>wide
+    if isinf(narrow) and not isinf(wide):
+        raise EncodeError(f"float out of range: {shorten(value)} does not fit 32 bits")
+    room(w, 4)
+    sns_put_float(w.p, narrow)
+    w.p += 4
+    return 0
+
+
+cdef int write_bytes(Writer* w, object value, Py_ssize_t size) except -1:
+    """bytes (size -1), or a fixed of ``size`` bytes."""
+    cdef Py_buffer view
+    if PyBytes_CheckExact(value):
+        return put_bytes(w, PyBytes_AS_STRING(<PyObject*>value), PyBytes_GET_SIZE(value), size)
+    if not PyObject_CheckBuffer(value):
+        return expected("bytes", value, "encode text first: text.encode()" if isinstance(value, str) else None)
+    PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
+    try:
+        return put_bytes(w, view.buf, view.len, size)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef int put_bytes(Writer* w, const void* data, Py_ssize_t got, Py_ssize_t size) except -1:
+    if size < 0:
+        return put_sized(w, data, got)
+    if got != size:
+        raise EncodeError(f"expected exactly {size} bytes, got {got}")
+    return put_raw(w, data, got)
+
+
+cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
+    cdef PyObject* hit
+    if not PyUnicode_Check(value):
+        if not isinstance(value, PyEnum):
+            expected(f"a symbol of {node.label}", value)
+        value = value.name
+    hit = PyDict_GetItemWithError(node.index, value)
+    if hit is NULL:
+        raise EncodeError(f"{shorten(value)} is no symbol of {node.label}",
+                          hint=f"its symbols are {', '.join(node.symbols[:20])}")
+    return put_long(w, as_long(<object>hit, "int"))
+
+
+# --- containers -------------------------------------------------------------------------------------------------------
+
+cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
+    cdef Py_ssize_t i, count
+    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    cdef Node item = node.item
+    if PyTuple_CheckExact(value):
+        value = list(value)
+    elif not PyList_Check(value):
+        value = as_list(value)
+    count = PyList_GET_SIZE(value)
+    if count:
+        put_long(w, count)
+        for i in range(count):
+            step.index = i
+            if i >= PyList_GET_SIZE(value):
+                break
+            one = <object>PyList_GET_ITEM(value, i)
+            write_value(item, w, one)
+        if PyList_GET_SIZE(value) != count:
+            raise EncodeError("the list changed its size while it was written")
+    w.depth -= 1
+    room(w, 1)
+    w.p[0] = 0
+    w.p += 1
+    return 0
+
+
+cdef list as_list(object value):
+    """Tuples, numpy arrays and other sequences; what has no order, or is no container, is none."""
+    if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not hasattr(type(value), "__getitem__") \
+            or not hasattr(type(value), "__len__"):
+        expected("array", value)
+    return list(value)
+
+
+cdef int write_map(MapNode node, Writer* w, object value) except -1:
+    cdef Py_ssize_t position = 0, written = 0, count
+    cdef PyObject* key = NULL
+    cdef PyObject* item = NULL
+    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    if not PyDict_CheckExact(value):
+        if not isinstance(value, Mapping):
+            expected("map", value)
+        value = dict(value.items())
+    count = PyDict_Size(value)
+    if count:
+        put_long(w, count)
+        while PyDict_Next(value, &position, &key, &item):
+            name, one = <object>key, <object>item
+            if not PyUnicode_Check(name):
+                expected("a string as key of a map", name)
+            Py_INCREF(name)
+            Py_XSETREF(step.key, <PyObject*>name)
+            put_text(w, name)
+            write_value(node.value, w, one)
+            written += 1
+        if written != count or PyDict_Size(value) != count:
+            raise EncodeError("the dict changed its size while it was written")
+        Py_CLEAR(step.key)
+    w.depth -= 1
+    room(w, 1)
+    w.p[0] = 0
+    w.p += 1
+    return 0
+
+
+cdef int write_record(RecordNode node, Writer* w, object value) except -1:
+    cdef Py_ssize_t i, position = 0, count = node.count
+    cdef PyObject* key = NULL
+    cdef PyObject* item = NULL
+    cdef FieldPlan* field = node.fields
+    cdef bint in_step = True
+    cdef Step* step
+    if unlikely(not PyDict_CheckExact(value)):
+        return write_other_record(node, w, value)
+    step = enter(w.steps, &w.depth, node, True)
+    for i in range(count):
+        step.index = i
+        # Most dicts hold their keys in the order of the fields: comparing pointers then saves the hash look-up.
+        if in_step:
+            in_step = PyDict_Next(value, &position, &key, &item) and sns_same_text(key, field.name)
+        if not in_step:
+            item = PyDict_GetItemWithError(value, <object>field.name)
+        if unlikely(item is NULL):
+            write_missing(node, w, i)
+        else:
+            one = <object>item
+            write_value(<Node>field.node, w, one)
+        field += 1
+    w.depth -= 1
+    return 0
+
+
+cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
+    missing = node.missing[i]
+    if missing is None:
+        raise EncodeError(node.faults[i])
+    return put_raw(w, PyBytes_AS_STRING(<PyObject*>missing), PyBytes_GET_SIZE(missing))
+
+
+cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
+    """Rows and named tuples by position where the order agrees, mappings by key, dataclasses by attribute."""
+    cdef bint local_time = w.local_time
+    if isinstance(value, tuple):
+        names = getattr(value, "__fields__", None)      # pyspark.sql.Row
+        if names is not None:
+            w.local_time = True                         # Spark hands out naive datetimes in local time
+        else:
+            names = getattr(type(value), "_fields", None)       # typing.NamedTuple, collections.namedtuple
+        if names is None:
+            return expected(node.label, value, "a plain tuple has no field names")
+        write_named_items(node, w, <tuple>value, list(names))
+        w.local_time = local_time
+        return 0
+    if isinstance(value, Mapping):
+        return write_by(node, w, value.get)
+    if hasattr(type(value), "__dataclass_fields__"):
+        return write_by(node, w, partial(getattr, value))
+    return expected(f"a mapping for {node.label}", value, "give to_dict to turn objects into mappings")
+
+
+cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names) except -1:
+    cdef Py_ssize_t i, at, width = min(len(values), len(names))
+    cdef dict places = None
+    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    for i in range(node.count):
+        step.index = i
+        at = i
+        if i >= width or not sns_same_text(<PyObject*>names[i], node.fields[i].name):
+            if places is None:
+                places = {names[k]: k for k in range(width)}
+            at = places.get(<object>node.fields[i].name, -1)
+        if at < 0:
+            write_missing(node, w, i)
+        else:
+            write_value(<Node>node.fields[i].node, w, values[at])
+    w.depth -= 1
+    return 0
+
+
+cdef int write_by(RecordNode node, Writer* w, object get) except -1:
+    """``get(name, default)`` gives each field's value."""
+    cdef Py_ssize_t i
+    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    for i in range(node.count):
+        step.index = i
+        one = get(<object>node.fields[i].name, ABSENT)
+        if one is ABSENT:
+            write_missing(node, w, i)
+        else:
+            write_value(<Node>node.fields[i].node, w, one)
+    w.depth -= 1
+    return 0
+
+
+# --- unions -----------------------------------------------------------------------------------------------------------
+
+cdef inline int write_optional(OptionalNode node, Writer* w, object value) except -1:
+    room(w, 1)
+    if value is None:
+        w.p[0] = <uint8_t>(node.null_index << 1)
+        w.p += 1
+        return 0
+    w.p[0] = <uint8_t>((1 - node.null_index) << 1)
+    w.p += 1
+    return write_value(node.inner, w, value)
+
+
+cdef int write_union(UnionNode node, Writer* w, object value) except -1:
+    """The best fitting branch that takes the value. A lone candidate is written at once, so its errors keep their path."""
+    cdef tuple candidates = node.by_type.get(like(value), ())
+    cdef Py_ssize_t i, used
+    cdef int level
+    cdef object first = None
+    if value is not None and len(candidates) > 1 and is_record_like(value):
+        candidates = by_fewest_strangers(node, candidates, value)
+    if not candidates:
+        expected(node.label, value)
+    if len(candidates) == 1:
+        put_long(w, candidates[0])
+        return write_value(<Node>node.branches[candidates[0]], w, value)
+    used, level = w.p - w.base, w.depth
+    for branch in candidates:
+        try:
+            put_long(w, branch)
+            return write_value(<Node>node.branches[branch], w, value)
+        except EncodeError as error:
+            first = first or f"{(<Node>node.branches[branch]).label}: {error.message}"
+            leave_to(w.steps, &w.depth, level)
+            w.p = w.base + used
+    raise EncodeError(f"no branch of the {node.label} takes {type(value).__name__} {shorten(value)}: {first}")
+
+
+cdef bint is_record_like(object value) except -1:
+    return like(value) is dict
+
+
+cdef tuple by_fewest_strangers(UnionNode node, tuple candidates, object value):
+    """Among several records, those that know all the names of the datum go first."""
+    cdef set names
+    if isinstance(value, tuple):
+        names = set(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()))
+    elif isinstance(value, Mapping):
+        names = set(value)
+    else:
+        names = set(type(value).__dataclass_fields__)
+    ranked = [(len(names - node.records[i]) if node.records[i] is not None else 1, place, i)
+              for place, i in enumerate(candidates)]
+    return tuple([i for strangers, place, i in sorted(ranked)])
+
+
+cdef object like(object value):
+    """The plain type that ``value`` stands for when a union looks for its branch."""
+    cdef object type_ = type(value)
+    if type_ in PLAIN:
+        return PLAIN[type_]
+    if isinstance(value, tuple):
+        named = hasattr(value, "__fields__") or hasattr(type_, "_fields")
+        return dict if named and type_ is not Duration else list
+    for plain in (str, int, float, bytes, datetime.datetime, datetime.date, datetime.time, Decimal, UUID, list):
+        if isinstance(value, plain):
+            return plain
+    if isinstance(value, Mapping) or hasattr(type_, "__dataclass_fields__"):
+        return dict
+    if isinstance(value, PyEnum):
+        return str
+    if PyObject_CheckBuffer(value) and not PyIndex_Check(value) and not hasattr(type_, "__float__"):
+        return list if hasattr(type_, "tolist") and not isinstance(value, memoryview) else bytes
+    if PyIndex_Check(value):
+        return int
+    return float if hasattr(type_, "__float__") else type_
+
+
+# --- the whole datum --------------------------------------------------------------------------------------------------
+
+cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_t header_size):
+    """``header`` (at most 16 bytes), then the datum."""
+    cdef uint8_t stack[STACK_BYTES]
+    cdef Writer w
+    w.base = w.p = stack
+    w.end = stack + STACK_BYTES
+    w.result = NULL
+    w.local_time = False
+    w.depth = 0
+    try:
+        if header_size:
+            memcpy(w.p, header, header_size)
+            w.p += header_size
+        write_value(root, &w, datum)
+        return finish(&w)
+    except EncodeError as error:
+        error.path = path_of(w.steps, w.depth)
+        raise
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:      # from user code: a property, __index__, a Mapping method
+        raise EncodeError(f"{type(error).__name__} while the value was read: {error}",
+                          path=path_of(w.steps, w.depth)) from error
+    finally:
+        Py_CLEAR(w.result)
+        leave_to(w.steps, &w.depth, 0)

@@ -1,0 +1,78 @@
+# Avro bytes and a plan -> where the datum ends. Walks by the same rules as decode.pyx and makes no Python objects.
+
+cdef int skip_value(Node node, Reader* r) except -1:
+    cdef int kind = node.kind
+    if kind == RECORD:
+        return skip_record(<RecordNode>node, r)
+    elif kind == OPTIONAL:
+        return 0 if read_is_null(<OptionalNode>node, r) else skip_value((<OptionalNode>node).inner, r)
+    elif kind == UNION:
+        return skip_value(read_branch(<UnionNode>node, r), r)
+    elif kind == ARRAY:
+        return skip_blocks(node, (<ArrayNode>node).item, False, r)
+    elif kind == MAP:
+        return skip_blocks(node, (<MapNode>node).value, True, r)
+    elif kind == ENUM:
+        read_enum(<EnumNode>node, r)
+    elif kind == BOOLEAN:
+        read_boolean(r)
+    elif kind == INT or kind == DATE or (kind == TIME and node.micros == 1000):
+        get_int(r)
+    elif kind == NULL_KIND:
+        return 0
+    elif kind == FLOAT:
+        take(r, 4)
+    elif kind == DOUBLE:
+        take(r, 8)
+    elif node.size >= 0:                # fixed, and the logical types that stand on one
+        take(r, node.size)
+    elif kind in (STRING, BYTES, DECIMAL, BIG_DECIMAL, UUID_TEXT):
+        r.p += get_size(r)
+    else:                               # long, and the logical types that stand on it
+        get_long(r)
+    return 0
+
+
+cdef int skip_record(RecordNode node, Reader* r) except -1:
+    cdef Py_ssize_t i
+    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    for i in range(node.count):
+        step.index = i
+        skip_value(<Node>node.fields[i].node, r)
+    r.depth -= 1
+    return 0
+
+
+cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
+    cdef const uint8_t* block_end = NULL
+    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef int64_t count
+    while True:
+        count = read_count(r, item.min_size + keyed, &block_end)
+        if count == 0:
+            break
+        if block_end is not NULL:       # the size of a block is there to be jumped by
+            r.p = block_end
+            continue
+        while count:
+            step.index += 1
+            if keyed:
+                r.p += get_size(r)
+            skip_value(item, r)
+            count -= 1
+    r.depth -= 1
+    return 0
+
+
+cdef Py_ssize_t skip_message(Node root, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset) except -1:
+    """The offset behind the datum that begins at ``offset``."""
+    cdef Reader r
+    r.p = start + offset
+    r.end = start + size
+    r.empty_left = EMPTY_BUDGET
+    r.depth = 0
+    try:
+        skip_value(root, &r)
+        return r.p - start
+    except DecodeError as error:
+        raise decode_failure(error, &r, start) from None

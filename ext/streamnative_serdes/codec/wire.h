@@ -1,0 +1,257 @@
+/* Leaf functions of the codec in C: varints, text, integers and calendar days. No function here can run Python code
+ * except the two that make a str; every read is bounded by an end pointer.
+ */
+#ifndef STREAMNATIVE_SERDES_WIRE_H
+#define STREAMNATIVE_SERDES_WIRE_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <time.h>
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SNS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SNS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define SNS_LIKELY(x) (x)
+#define SNS_UNLIKELY(x) (x)
+#endif
+
+/* --- varint: 7 bits a byte, least significant first, high bit set on all but the last; zigzag folds the sign ------- */
+
+static inline uint64_t sns_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
+static inline int64_t sns_unzigzag(uint64_t n) { return (int64_t)(n >> 1) ^ -(int64_t)(n & 1); }
+
+static inline uint8_t *sns_put_varint(uint8_t *p, uint64_t n) { /* needs 10 bytes of room */
+    while (n >= 0x80) { *p++ = (uint8_t)(n | 0x80); n >>= 7; }
+    *p++ = (uint8_t)n;
+    return p;
+}
+
+/* NULL when cut off, longer than 10 bytes, or wider than 64 bits. */
+static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
+    uint64_t n, b;
+    int shift;
+    if (SNS_UNLIKELY(p >= end)) return NULL;
+    n = *p++;
+    if (SNS_LIKELY(n < 0x80)) { *out = n; return p; }
+    n &= 0x7f;
+    for (shift = 7; shift <= 63 && p < end; shift += 7) {
+        b = *p++;
+        if (shift == 63 && b > 1) return NULL;
+        n |= (b & 0x7f) << shift;
+        if (b < 0x80) { *out = n; return p; }
+    }
+    return NULL;
+}
+
+/* --- integers and floats ------------------------------------------------------------------------------------------ */
+
+/* An int object as int64: 0 done, 1 out of range, -1 a Python error is set. */
+static inline int sns_as_int64(PyObject *v, int64_t *out) {
+    int overflow = 0;
+    long long value;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (SNS_LIKELY(PyUnstable_Long_IsCompact((const PyLongObject *)v))) {
+        *out = (int64_t)PyUnstable_Long_CompactValue((const PyLongObject *)v);
+        return 0;
+    }
+#endif
+    value = PyLong_AsLongLongAndOverflow(v, &overflow);
+    *out = (int64_t)value;
+    if (SNS_UNLIKELY(overflow)) return 1;
+    return SNS_UNLIKELY(value == -1 && PyErr_Occurred()) ? -1 : 0;
+}
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define SNS_SWAP 1
+#else
+#define SNS_SWAP 0
+#endif
+
+static inline void sns_put_le(uint8_t *p, const void *value, int size) {
+    if (SNS_SWAP) { int i; for (i = 0; i < size; i++) p[i] = ((const uint8_t *)value)[size - 1 - i]; }
+    else memcpy(p, value, (size_t)size);
+}
+static inline void sns_put_double(uint8_t *p, double d) { sns_put_le(p, &d, 8); }
+static inline void sns_put_float(uint8_t *p, float f) { sns_put_le(p, &f, 4); }
+static inline double sns_get_double(const uint8_t *p) { double d; sns_put_le((uint8_t *)&d, p, 8); return d; }
+static inline float sns_get_float(const uint8_t *p) { float f; sns_put_le((uint8_t *)&f, p, 4); return f; }
+static inline uint32_t sns_get_u32le(const uint8_t *p) { uint32_t u; sns_put_le((uint8_t *)&u, p, 4); return u; }
+static inline void sns_put_u32le(uint8_t *p, uint32_t u) { sns_put_le(p, &u, 4); }
+
+static inline int64_t sns_get_i64be(const uint8_t *p) {
+    uint64_t u = 0;
+    int i;
+    for (i = 0; i < 8; i++) u = u << 8 | p[i];
+    return (int64_t)u;
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static inline int sns_is_ascii(const uint8_t *p, Py_ssize_t n) {
+    uint64_t acc = 0, word;
+    Py_ssize_t i = 0;
+    for (; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); acc |= word; }
+    for (; i < n; i++) acc |= p[i];
+    return (acc & 0x8080808080808080ULL) == 0;
+}
+
+/* A new str of n bytes of UTF-8, strictly decoded. */
+static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
+    PyObject *s;
+    if (n > 1 && sns_is_ascii(p, n)) {
+        s = PyUnicode_New(n, 127);
+        if (s != NULL) memcpy(PyUnicode_DATA(s), p, (size_t)n);
+        return s;
+    }
+    return PyUnicode_DecodeUTF8((const char *)p, n, NULL);
+}
+
+/* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
+static inline int sns_same_text(PyObject *a, PyObject *b) {
+    Py_ssize_t n;
+    if (a == b) return 1;
+    if (!PyUnicode_CheckExact(a) || !PyUnicode_IS_COMPACT_ASCII(a) || !PyUnicode_IS_COMPACT_ASCII(b)) return 0;
+    n = PyUnicode_GET_LENGTH(a);
+    return n == PyUnicode_GET_LENGTH(b) && memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), (size_t)n) == 0;
+}
+
+/* Size in bytes of a str in UTF-8, or -1 if it holds a lone surrogate. */
+static inline Py_ssize_t sns_utf8_size(int kind, const void *data, Py_ssize_t n) {
+    Py_ssize_t i, size = n;
+    Py_UCS4 c;
+    for (i = 0; i < n; i++) {
+        c = PyUnicode_READ(kind, data, i);
+        if (c < 0x80) continue;
+        if (c >= 0xD800 && c < 0xE000) return -1;
+        size += c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    }
+    return size;
+}
+
+static inline uint8_t *sns_put_utf8(uint8_t *p, int kind, const void *data, Py_ssize_t n) {
+    Py_ssize_t i;
+    Py_UCS4 c;
+    for (i = 0; i < n; i++) {
+        c = PyUnicode_READ(kind, data, i);
+        if (c < 0x80) { *p++ = (uint8_t)c; continue; }
+        if (c < 0x800) *p++ = (uint8_t)(0xC0 | c >> 6);
+        else {
+            if (c < 0x10000) *p++ = (uint8_t)(0xE0 | c >> 12);
+            else {
+                *p++ = (uint8_t)(0xF0 | c >> 18);
+                *p++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+            }
+            *p++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        }
+        *p++ = (uint8_t)(0x80 | (c & 0x3F));
+    }
+    return p;
+}
+
+/* --- calendar: proleptic Gregorian days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date") ------ */
+
+static inline int64_t sns_days_from_civil(int64_t y, int m, int d) {
+    int64_t era;
+    int yoe, doy, doe;
+    y -= m <= 2;
+    era = (y >= 0 ? y : y - 399) / 400;
+    yoe = (int)(y - era * 400);
+    doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return era * 146097 + doe - 719468;
+}
+
+static inline void sns_civil_from_days(int64_t z, int *y, int *m, int *d) {
+    int64_t era;
+    int doe, yoe, doy, mp;
+    z += 719468;
+    era = (z >= 0 ? z : z - 146096) / 146097;
+    doe = (int)(z - era * 146097);
+    yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    mp = (5 * doy + 2) / 153;
+    *d = doy - (153 * mp + 2) / 5 + 1;
+    *m = mp < 10 ? mp + 3 : mp - 9;
+    *y = (int)(yoe + era * 400) + (*m <= 2);
+}
+
+/* --- decimal and UUID text ---------------------------------------------------------------------------------------- */
+
+/* "-1234E-2" for unscaled -1234 and scale 2; at most 32 characters. */
+static inline int sns_decimal_text(char *out, int64_t unscaled, int scale) {
+    char digits[24];
+    int n = 0, k = 0;
+    uint64_t a = unscaled < 0 ? 0 - (uint64_t)unscaled : (uint64_t)unscaled;
+    do { digits[k++] = (char)('0' + a % 10); a /= 10; } while (a);
+    if (unscaled < 0) out[n++] = '-';
+    while (k) out[n++] = digits[--k];
+    out[n++] = 'E';
+    out[n++] = '-';
+    do { digits[k++] = (char)('0' + scale % 10); scale /= 10; } while (scale);
+    while (k) out[n++] = digits[--k];
+    return n;
+}
+
+static inline int sns_hex_digit(uint8_t c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The 36 characters of a UUID as two halves; 0 if they are none. */
+static inline int sns_parse_uuid(const uint8_t *p, uint64_t *high, uint64_t *low) {
+    uint64_t half[2] = {0, 0};
+    int i, digit, k = 0;
+    for (i = 0; i < 36; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            if (p[i] != '-') return 0;
+            continue;
+        }
+        digit = sns_hex_digit(p[i]);
+        if (digit < 0) return 0;
+        half[k >> 4] = half[k >> 4] << 4 | (uint64_t)digit;
+        k++;
+    }
+    *high = half[0];
+    *low = half[1];
+    return 1;
+}
+
+static inline void sns_uuid_text(char *out, uint64_t high, uint64_t low) {
+    static const char hex[] = "0123456789abcdef";
+    int i;
+    for (i = 0; i < 32; i++) {
+        if (i == 8 || i == 12 || i == 16 || i == 20) *out++ = '-';
+        *out++ = hex[(i < 16 ? high >> (60 - 4 * i) : low >> (124 - 4 * i)) & 15];
+    }
+}
+
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
+
+/* Dicts of more than five entries are made with room for all: saves the resizes, a fifth of the time at 100 fields. */
+#if PY_VERSION_HEX < 0x030F0000
+#if PY_VERSION_HEX >= 0x030D0000
+PyAPI_FUNC(PyObject *) _PyDict_NewPresized(Py_ssize_t);
+#endif
+#define SNS_NEW_DICT(n) ((n) <= 5 ? PyDict_New() : _PyDict_NewPresized(n))
+#else
+#define SNS_NEW_DICT(n) PyDict_New()
+#endif
+
+static inline double sns_monotonic(void) { /* seconds */
+#ifdef _WIN32
+    return (double)GetTickCount64() / 1000.0;
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+#endif
+}
+
+#endif
