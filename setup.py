@@ -2,15 +2,18 @@
 
 Environment switches, each "1" or unset:
     STREAMNATIVE_SERDES_DEBUG   no optimisation, debug symbols, assertions and bounds checks of Cython and C
-    STREAMNATIVE_SERDES_ASAN    AddressSanitizer and UndefinedBehaviorSanitizer (run with LD_PRELOAD of libasan)
+    STREAMNATIVE_SERDES_ASAN    AddressSanitizer and UndefinedBehaviorSanitizer (`make asan` builds such a copy)
     STREAMNATIVE_SERDES_TRACE   line tracing, so that coverage sees .pyx files
 """
 
 import os
 import sys
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+MODULES = ("_header", "_cache", "_codec", "_serdes")
 
 
 def switch(name: str) -> bool:
@@ -18,41 +21,65 @@ def switch(name: str) -> bool:
 
 
 DEBUG, ASAN, TRACE = switch("DEBUG"), switch("ASAN"), switch("TRACE")
-MODULES = ("_header", "_cache", "_codec", "_serdes")
 
+
+def unix_flags() -> tuple[list[str], list[str]]:
+    """Flags of compiler and linker for gcc and clang, on Linux and macOS."""
+    compiler = ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if ASAN else ["-O3", "-g0"]
+    linker = ["-Wl,--strip-all"] if sys.platform == "linux" and not (DEBUG or ASAN) else []
+    if ASAN:
+        sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+        compiler += [*sanitize, "-fno-omit-frame-pointer"]
+        linker += sanitize
+    return [*compiler, "-fvisibility=hidden"], linker
+
+
+def windows_flags() -> tuple[list[str], list[str]]:
+    """Flags of compiler and linker for MSVC; setuptools itself gives /O2 and no debug symbols."""
+    if ASAN:
+        raise SystemExit("STREAMNATIVE_SERDES_ASAN: sanitizers are set up for gcc and clang only")
+    return (["/Od", "/Z7"], ["/DEBUG"]) if DEBUG else (["/O2"], [])
+
+
+def remember(*settings: object) -> str:
+    """A file that changes when the settings do, so that modules built with other ones are built anew."""
+    path, text = Path("build/settings.txt"), repr(settings)
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return str(path)
+
+
+compile_args, link_args = windows_flags() if sys.platform == "win32" else unix_flags()
 macros: list[tuple[str, str | None]] = []
 directives: dict[str, object] = {"language_level": "3"}
-if sys.platform == "win32":
-    compile_args, link_args = ["/Od", "/Zi"] if DEBUG else ["/O2"], []
-else:
-    compile_args = ["-O0", "-g"] if DEBUG else ["-O3", "-g0", "-fvisibility=hidden"]
-    link_args = []
 if DEBUG:
     directives |= {"boundscheck": True, "wraparound": True, "initializedcheck": True, "nonecheck": True}
-if ASAN:
-    flags = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined", "-g"]
-    compile_args = [*[flag for flag in compile_args if flag != "-g0"], *flags]
-    link_args = ["-fsanitize=address,undefined"]
 if TRACE:
     directives["linetrace"] = True
     # From Python 3.13 on Cython would use sys.monitoring, which coverage cannot yet read for .pyx files.
     macros = [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
+variant = "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("trace", TRACE)] if on) or "release"
+settings_file = remember(compile_args, link_args, macros, directives)
+extensions = [
+    Extension(
+        f"streamnative_serdes.{module}",
+        [f"ext/streamnative_serdes/{module}.pyx"],
+        extra_compile_args=compile_args,
+        extra_link_args=link_args,
+        define_macros=macros,
+        depends=[settings_file],
+    )
+    for module in MODULES
+]
+
 setup(
     ext_modules=cythonize(
-        [
-            Extension(
-                f"streamnative_serdes.{module}",
-                [f"ext/streamnative_serdes/{module}.pyx"],
-                extra_compile_args=compile_args,
-                extra_link_args=link_args,
-                define_macros=macros,
-            )
-            for module in MODULES
-        ],
+        extensions,
         include_path=["ext"],
         compiler_directives=directives,
-        build_dir="build/cython",
-        force=DEBUG or ASAN or TRACE,
-    )
+        build_dir=f"build/cython-{variant}",
+    ),
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
 )

@@ -1,0 +1,88 @@
+# Needs only make, a C compiler and Python 3.11 or later: all else is installed into $(VENV).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+# The first of these that is recent enough; or say `make PYTHON=/path/to/python`.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+
+BIN := $(VENV)/bin
+SOURCES := setup.py $(shell find ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
+TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
+# Stamps: what was installed, and built, from which state of the files.
+INSTALLED := $(VENV)/.installed
+BUILT := $(VENV)/.built
+
+.PHONY: help build demo test check lint types imports test-kolkata bench wheel asan format clean distclean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --editable ".[dev,spark,cli]"
+	@touch $@
+
+# The editable install compiles once; from then on only what changed is compiled again.
+$(BUILT): $(INSTALLED) $(SOURCES)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+build: $(BUILT) ## make the virtual environment and the compiled modules
+
+demo: $(BUILT) ## 336,776 flights through Kafka and Spark and back, compared; DEMO_ARGS for options
+	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
+
+test: $(BUILT) ## all tests; PYTEST_ARGS for options
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+check: lint types imports test test-kolkata ## the whole gate: lint, types, import rules, tests
+
+lint: $(BUILT) ## ruff, cython-lint, and actionlint where it is installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/cython-lint ext
+	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
+
+types: $(BUILT) ## mypy --strict
+	$(BIN)/mypy --strict $(TYPED)
+
+imports: $(BUILT) ## imports go downwards only
+	$(BIN)/lint-imports
+
+# Far from UTC, and not by whole hours: naive local times that slip through show here.
+test-kolkata: $(BUILT) ## unit and property tests in another time zone
+	TZ=Asia/Kolkata $(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
+
+bench: $(BUILT) ## throughput against confluent-kafka, fastavro and cavro; BENCH_ARGS for options
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+wheel: $(BUILT) ## sdist and wheel in dist/, checked, installed elsewhere and tested there
+	$(BIN)/python tools/check_wheel.py
+
+# A copy of the sources, so that the regular build stays as it is. Linux with gcc.
+ASAN := build/asan
+asan: $(BUILT) ## unit and property tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	mkdir -p $(ASAN)
+	cp -Rup setup.py pyproject.toml MANIFEST.in README.md LICENSE ext streamnative_serdes $(ASAN)
+	cd $(ASAN) && STREAMNATIVE_SERDES_ASAN=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)" \
+		PYTHONPATH=$(ASAN) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
+
+format: $(BUILT) ## rewrite the Python files as `make check` wants them
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove what was built; the virtual environment stays
+	rm -rf build dist .tox .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info $(BUILT)
+	find ext streamnative_serdes tests benchmarks examples tools -name __pycache__ -prune -exec rm -rf {} +
+	find streamnative_serdes \( -name '*.so' -o -name '*.pyd' \) -delete
+
+distclean: clean ## remove the virtual environment as well
+	rm -rf $(VENV)

@@ -1,0 +1,63 @@
+"""What every test run stands on: the compiled modules are the ones under test, and no error is swallowed unseen."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+from collections.abc import Generator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import streamnative_serdes
+
+COMPILED = ("_header", "_cache", "_codec", "_serdes")
+
+
+def compiled_suffix(name: str) -> str:
+    """The file suffix of a compiled module, checked to be an extension's."""
+    file = importlib.import_module(f"streamnative_serdes.{name}").__file__
+    suffix = next((s for s in importlib.machinery.EXTENSION_SUFFIXES if file and file.endswith(s)), None)
+    if suffix is None:
+        raise pytest.UsageError(f"streamnative_serdes.{name} is not compiled but {file}: run `make build`")
+    return suffix
+
+
+def pytest_report_header() -> list[str]:
+    suffixes = sorted({compiled_suffix(name) for name in COMPILED})
+    versions = ", ".join(f"{name} {version(name)}" for name in ("confluent-kafka", "fastavro", "requests"))
+    return [
+        f"streamnative_serdes: {Path(streamnative_serdes.__file__).parent}, compiled {' '.join(suffixes)}",
+        f"with: {versions}; TZ {os.environ.get('TZ', 'of the machine')}",
+    ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that wrote "Exception ignored" to stderr, from this process or from one that it started.
+
+    A cdef function without an `except` clause prints its exception that way and goes on with a wrong value.
+    """
+    report = yield
+    written = dict(report.sections).get(f"Captured stderr {report.when}", "")
+    if report.passed and "Exception ignored" in written:
+        report.outcome = "failed"
+        report.longrepr = f"an exception was swallowed:\n{written}"
+    return report
+
+
+def use_hypothesis_profile() -> None:
+    """`ci` gives every run the same examples; `dev` looks for new ones. Neither fails for slowness."""
+    from hypothesis import settings
+
+    settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+    settings.register_profile("dev", deadline=None, print_blob=True)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+# Wheels are tested without hypothesis, by the unit tests alone.
+if importlib.util.find_spec("hypothesis"):
+    use_hypothesis_profile()

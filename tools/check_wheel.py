@@ -1,0 +1,115 @@
+"""Build the sdist and, from it, the wheel; check what is in them; test the wheel where the checkout is out of reach.
+
+Leaves both in dist/. On Linux the wheel is also given the widest manylinux tag that auditwheel grants.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+IN_WHEEL = {".py", ".pyi", ".so", ".pyd", ".typed"}
+UNIT_TESTS = ("tests/unit", "tests/conftest.py", "tests/helpers", "pyproject.toml")
+IN_SDIST = (
+    "setup.py",
+    "LICENSE",
+    "ext/streamnative_serdes/_codec.pyx",
+    "streamnative_serdes/py.typed",
+    "tests/conftest.py",
+)
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> None:
+    print("+", *command, flush=True)
+    # Nothing of this process may lead the tests back to the checkout.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    subprocess.run([str(part) for part in command], cwd=cwd, env=environment, check=True)
+
+
+def require(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise SystemExit(f"check_wheel: {complaint}")
+
+
+def build() -> tuple[Path, Path]:
+    """Sdist and wheel; `build` unpacks the sdist elsewhere and makes the wheel from that alone."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
+    (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
+    return sdist, wheel
+
+
+def check_sdist(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in IN_SDIST:
+        require(name in names, f"{sdist.name} lacks {name}")
+    generated = sorted(name for name in names if name.endswith((".c", ".so", ".pyd")))
+    require(not generated, f"{sdist.name} holds generated files: {generated}")
+
+
+def check_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = [PurePosixPath(name) for name in archive.namelist()]
+    stray = [str(name) for name in names if name.suffix not in IN_WHEEL and ".dist-info" not in name.parts[0]]
+    require(not stray, f"{wheel.name} holds more than the package: {stray}")
+    require({name.parts[0].partition("-")[0] for name in names} == {"streamnative_serdes"}, f"{wheel.name}: {names}")
+    compiled = {name.name.partition(".")[0] for name in names if name.suffix in {".so", ".pyd"}}
+    sources = {path.stem for path in (ROOT / "ext/streamnative_serdes").glob("*.pyx")}
+    require(compiled == sources, f"{wheel.name} holds {sorted(compiled)}, the sources are {sorted(sources)}")
+    require(any(name.name == "LICENSE" for name in names), f"{wheel.name} lacks LICENSE")
+
+
+def repair(wheel: Path) -> Path:
+    """The wheel with its manylinux tag; elsewhere than on Linux, where there is no such thing, the wheel as it is."""
+    if sys.platform != "linux":
+        print(f"skipped: auditwheel is for Linux, this is {sys.platform}")
+        return wheel
+    run(sys.executable, "-m", "auditwheel", "show", wheel)
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", DIST, wheel)
+    (repaired,) = DIST.glob("*manylinux*.whl")
+    wheel.unlink()
+    return repaired
+
+
+def try_elsewhere(wheel: Path) -> None:
+    """Run the unit tests against the installed wheel, in a folder and an environment that know nothing of ROOT."""
+    with tempfile.TemporaryDirectory(prefix="streamnative-serdes-") as folder:
+        elsewhere = Path(folder)
+        for name in UNIT_TESTS:
+            copy_into(elsewhere, name)
+        venv.create(elsewhere / "venv", with_pip=True)
+        programs = elsewhere / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+        run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cli]", "pytest", cwd=elsewhere)
+        run(programs / "pytest", "tests/unit", cwd=elsewhere)
+
+
+def copy_into(folder: Path, name: str) -> None:
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if (ROOT / name).is_dir():
+        shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(ROOT / name, target)
+
+
+def main() -> None:
+    sdist, wheel = build()
+    check_sdist(sdist)
+    check_wheel(wheel)
+    wheel = repair(wheel)
+    try_elsewhere(wheel)
+    print(f"good: {sdist.name} and {wheel.name} in {DIST.name}/")
+
+
+if __name__ == "__main__":
+    main()
