@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from ..errors import ConfigError, SchemaRegistryError
+from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
 _HINT = "give one HTTP address of Pulsar, such as http://localhost:8080"
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.request import url2pathname
 
 from requests import PreparedRequest
 from requests.auth import AuthBase
 
-from ..errors import AuthenticationError, ConfigError
+from streamnative_serdes.errors import AuthenticationError, ConfigError
 
 _TOKEN = re.compile(rb"[\x21-\x7e]+")  # anything else could end the header, or is no token
 _LONGEST = 64 * 1024  # bytes of a token file
@@ -56,7 +57,7 @@ def from_option(value: str | None) -> AuthBase:
         path = _path_of(value)
         return BearerToken(lambda: _read_file(path), f"file {path}")
     token = value.removeprefix("token:")
-    if not _TOKEN.fullmatch(token.encode("utf-8", "replace")):
+    if not _TOKEN.fullmatch(token.encode("utf-8", "surrogatepass")):
         raise ConfigError("bearer.auth.token is no token: it is empty or not all visible ASCII", hint=_FORMS)
     return BearerToken(lambda: token, "text")
 
@@ -70,7 +71,7 @@ def _path_of(url: str) -> str:
 
 def _read_file(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             content = file.read(_LONGEST).strip()
     except (OSError, ValueError) as error:
         # errno's words only: what stands in the file stays there.

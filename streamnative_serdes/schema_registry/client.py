@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from ..errors import SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
+
 from . import schema_info
 from .address import base_url
 from .call import Call
@@ -89,7 +90,14 @@ class SchemaRegistryClient:
         """All schemas that are not deleted, the oldest first; none is an empty list."""
         return self._ask(self._call("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos)
 
-    def register(self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE) -> int:
+    def register(
+        self,
+        topic: str,
+        text: str,
+        *,
+        type: str = "AVRO",  # noqa: A002 - Pulsar's word for it
+        properties: Mapping[str, str] = _NONE,
+    ) -> int:
         """The version of this schema, new or already known. One POST, which may be repeated: it is idempotent.
 
         Raises:
@@ -100,7 +108,12 @@ class SchemaRegistryClient:
         return self._ask(call, schema_info.registered_version)
 
     def compatibility(
-        self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE
+        self,
+        topic: str,
+        text: str,
+        *,
+        type: str = "AVRO",  # noqa: A002
+        properties: Mapping[str, str] = _NONE,
     ) -> Compatibility:
         """Whether the topic would take this schema. Pulsar asks for a tenant admin here."""
         call = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
@@ -110,7 +123,12 @@ class SchemaRegistryClient:
         return self._understood(call, reply, schema_info.compatibility)
 
     def version_of(
-        self, topic: str, text: str, *, type: str = "AVRO", properties: Mapping[str, str] = _NONE
+        self,
+        topic: str,
+        text: str,
+        *,
+        type: str = "AVRO",  # noqa: A002
+        properties: Mapping[str, str] = _NONE,
     ) -> int | None:
         """The version with exactly this text, or None. Other white space is another text here, unlike in register."""
         call = self._post(topic, "version", "look up a schema's version", _READ, text, type, properties)
@@ -127,10 +145,10 @@ class SchemaRegistryClient:
         return self._ask(self._call("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
 
     def _post(
-        self, topic: str, leaf: str, operation: str, right: str, text: str, type: str, properties: Mapping[str, str]
+        self, topic: str, leaf: str, operation: str, right: str, text: str, kind: str, properties: Mapping[str, str]
     ) -> Call:
         # "schema" here is "data" in answers; Pulsar answers 500 to the wrong one.
-        body = json.dumps({"type": type, "schema": text, "properties": dict(properties)}).encode()
+        body = json.dumps({"type": kind, "schema": text, "properties": dict(properties)}).encode()
         return self._call("POST", topic, leaf, operation, right, body=body)
 
     def _call(self, method: str, topic: str, leaf: str, operation: str, right: str, **more: Any) -> Call:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..errors import (
+from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
     IncompatibleSchemaError,
@@ -16,6 +16,7 @@ from ..errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
+
 from .call import Call
 from .reply import Reply, quoted
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..errors import RegistryUnavailableError
+from streamnative_serdes.errors import RegistryUnavailableError
+
 from .call import Call
 from .reply import quoted
 
@@ -68,7 +69,7 @@ class Retrier:
     def _wait(self, attempts: int, retry_after: float, left: float) -> float | None:
         """Seconds until the next attempt, or None when that would be too late."""
         wait = min(self._first * 2.0 ** min(attempts - 1, 30), self._longest)
-        wait *= random.uniform(0.5, 1.0)  # so that many clients of one broker do not come back at once
+        wait *= random.uniform(0.5, 1.0)  # noqa: S311 - only so that many clients do not come back at once
         if retry_after > wait:
             return retry_after if retry_after < left else None
         # The last attempt begins one short wait before the end, not at it.

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ..errors import ConfigError, SerdesError
+from streamnative_serdes.errors import ConfigError, SerdesError
 
 # Pulsar reads N back as a Java int and compares the text: -partition-01 belongs to a topic of that very name.
 _PARTITION = re.compile(r"(.+)-partition-(0|[1-9][0-9]{0,9})", re.DOTALL)

@@ -15,7 +15,8 @@ from typing import Any, Final
 import requests
 from requests.adapters import HTTPAdapter
 
-from ..errors import SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+
 from . import auth
 from .address import next_hop
 from .call import Call

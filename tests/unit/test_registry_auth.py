@@ -1,0 +1,130 @@
+"""The token reaches the registry in the one form that Pulsar takes, and reaches nothing else."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import requests
+from scripted_registry import CONF, Answer, ScriptedRegistry
+
+from streamnative_serdes.errors import AuthenticationError, ConfigError
+from streamnative_serdes.schema_registry import SchemaRegistryClient
+from streamnative_serdes.schema_registry.auth import from_option
+
+SECRET = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyIn0.c2VjcmV0"
+EMPTY = Answer(body={"getSchemaResponses": []})
+
+
+def header(option: str | None) -> str | None:
+    request = requests.Request("GET", "http://localhost/", auth=from_option(option)).prepare()
+    return request.headers.get("Authorization")
+
+
+def test_text_and_token_prefix_both_become_a_bearer_header() -> None:
+    assert header(SECRET) == f"Bearer {SECRET}"
+    assert header(f"token:{SECRET}") == f"Bearer {SECRET}"
+
+
+def test_without_a_token_there_is_no_header() -> None:
+    assert header(None) is None
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "token:",
+        f"Bearer {SECRET}",
+        f"{SECRET}\r\nX-Injected: 1",
+        f"{SECRET}\n",
+        f"{SECRET}\N{EURO SIGN}",
+        f"{SECRET}\x00",
+        f"{SECRET}\ud800",
+    ],
+)
+def test_what_is_no_token_is_refused_without_being_shown(option: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_option(option)
+    assert SECRET not in str(caught.value)
+    assert "bearer.auth.token" in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["file:", "file://", "file:///", "file:token", "file://elsewhere/token"])
+def test_a_file_is_given_as_an_absolute_file_url(option: str) -> None:
+    with pytest.raises(ConfigError, match="file:///PATH"):
+        from_option(option)
+
+
+def test_a_token_file_is_read_again_for_each_request(tmp_path: Path) -> None:
+    file = tmp_path / "my token"
+    file.write_text(" first\n")
+    with ScriptedRegistry(EMPTY) as server:
+        client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": file.as_uri()})
+        client.all_versions("t")
+        file.write_text("second\r\n")
+        client.all_versions("t")
+        client.close()
+    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer first", "Bearer second"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b" \n", f"{SECRET} {SECRET}".encode(), f"{SECRET}\n{SECRET}".encode(), b"\xff" + SECRET.encode()],
+)
+def test_a_file_without_one_token_is_an_error_that_does_not_show_it(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    with pytest.raises(AuthenticationError, match="holds no token") as caught:
+        header(file.as_uri())
+    assert SECRET not in str(caught.value)
+
+
+def test_a_missing_file_is_named_when_a_request_needs_it(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with ScriptedRegistry(EMPTY) as server:
+        client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": file.as_uri()})
+        with pytest.raises(AuthenticationError, match=r"token file .* cannot be read") as caught:
+            client.all_versions("t")
+        client.close()
+    assert caught.value.topic == "t"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("token", [None, SECRET])
+def test_netrc_never_takes_the_place_of_our_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login thief password thief\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    assert requests.utils.get_netrc_auth("http://127.0.0.1/") == ("thief", "thief")
+    with ScriptedRegistry(EMPTY) as server:
+        client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": token})
+        client.all_versions("t")
+        client.close()
+    assert server.asked[0].headers["Authorization"] == (token and f"Bearer {token}")
+
+
+def test_the_token_is_in_no_repr_error_or_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with ScriptedRegistry(Answer(503), Answer(401, {"message": "Authentication required"})) as server:
+        client = SchemaRegistryClient(
+            {**CONF, "schema.registry.url": server.url, "bearer.auth.token": SECRET}, sleep=lambda _: None
+        )
+        with pytest.raises(AuthenticationError) as caught:
+            client.latest("t")
+        client.close()
+    shown = [repr(client), repr(from_option(SECRET)), str(caught.value), repr(vars(caught.value)), caplog.text]
+    assert "503" in caplog.text
+    assert not [text for text in shown if SECRET in text]
+
+
+def test_cookies_are_not_kept() -> None:
+    with ScriptedRegistry(Answer(body={"getSchemaResponses": []}, headers={"Set-Cookie": "id=1; Path=/"})) as server:
+        client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url})
+        client.all_versions("t")
+        client.all_versions("t")
+        client.close()
+    assert [asked.headers["Cookie"] for asked in server.asked] == [None, None]
