@@ -30,8 +30,9 @@ IN_SDIST = (
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
     print("+", *command, flush=True)
-    # Nothing of this process may lead the tests back to the checkout.
+    # Nothing of this process may lead the tests back to the checkout; auditwheel looks for patchelf on PATH.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     subprocess.run([str(part) for part in command], cwd=cwd, env=environment, check=True)
 
 
