@@ -1,0 +1,125 @@
+"""Faults on demand: what a broker, a proxy or a network may do to the next requests that match."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from .exchange import Answer, Request, as_broker_error, as_page, as_reason, usual_phrase
+
+# Status -> the broker's own words, where it answers {"reason": ...}; other codes are Jetty's error page.
+_REASONS: Final = {
+    403: "Need to authenticate to perform the request",
+    404: "Schema not found",
+    412: "Can't find owner for topic persistent://public/default/t",
+}
+_PAGES: Final = {401: "Authentication required"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What happens to one request. Make it with one of the class methods; ``after`` adds a delay to any of them."""
+
+    seconds: float = 0.0
+    answer: Callable[[Request, str], Answer] | None = None
+    cut_at: Literal["answer", "body"] | None = None
+
+    @classmethod
+    def delay(cls, seconds: float) -> Fault:
+        """The usual answer, but only after ``seconds``."""
+        return cls(seconds)
+
+    @classmethod
+    def status(cls, code: int, reason: str | None = None, *, retry_after: int | None = None) -> Fault:
+        """Status ``code`` with the body that the broker gives it; the request has no effect.
+
+        Args:
+            code: such as 401, 403, 404, 412, 429, 500 or 503.
+            reason: makes the body ``{"reason": ...}``. A 401 with one means "not permitted", one without it means
+                "bad credentials". For 500, the message above the stack trace.
+            retry_after: seconds, sent as the header ``Retry-After``.
+        """
+
+        def answer(request: Request, url: str) -> Answer:
+            if code == 500:
+                made = as_broker_error(reason or "Metadata store session was lost")
+            elif reason is not None or code in _REASONS:
+                made = as_reason(code, _REASONS[code] if reason is None else reason)
+            else:
+                made = as_page(code, _PAGES.get(code, usual_phrase(code)), request)
+            waits = () if retry_after is None else (("Retry-After", str(retry_after)),)
+            return replace(made, headers=made.headers + waits)
+
+        return cls(answer=answer)
+
+    @classmethod
+    def cut(cls, at: Literal["answer", "body"] = "answer") -> Fault:
+        """The request takes effect, but the connection breaks before the answer, or in the middle of its body."""
+        return cls(cut_at=at)
+
+    @classmethod
+    def garbage(cls, body: bytes = b'{"version": ', content_type: str = "application/json") -> Fault:
+        """Status 200 with ``body``; the request has no effect."""
+        return cls(answer=lambda request, url: Answer(200, body, content_type))
+
+    @classmethod
+    def redirect(cls, to: str | None = None, *, authoritative: bool | None = True) -> Fault:
+        """307 with an empty body, as from the broker that does not own the topic; the request has no effect.
+
+        Args:
+            to: the other broker's address, to which path and query are added, or a whole URL, sent as it is. None
+                is the registry itself: a loop, for as long as the fault holds.
+            authoritative: the query that the broker adds; None adds none.
+        """
+
+        def answer(request: Request, url: str) -> Answer:
+            target = to or url
+            if not urlsplit(target).path.strip("/"):
+                query = "" if authoritative is None else f"?authoritative={str(authoritative).lower()}"
+                target = f"{target.rstrip('/')}{request.path}{query}"
+            return Answer(307, headers=(("Location", target),))
+
+        return cls(answer=answer)
+
+    def after(self, seconds: float) -> Fault:
+        """The same, after a delay."""
+        return replace(self, seconds=seconds)
+
+
+@dataclass(slots=True)
+class _Queued:
+    fault: Fault
+    left: int | None
+    match: re.Pattern[str] | None
+
+
+class FaultQueue:
+    """First in, first out; each fault serves the requests that match it, and is then forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queue: list[_Queued] = []
+
+    def add(self, fault: Fault, times: int | None, match: str | None) -> None:
+        with self._lock:
+            self._queue.append(_Queued(fault, times, re.compile(match) if match else None))
+
+    def take(self, method: str, target: str) -> Fault | None:
+        line = f"{method} {target}"
+        with self._lock:
+            for queued in self._queue:
+                if queued.match is None or queued.match.search(line):
+                    if queued.left is not None:
+                        queued.left -= 1
+                        if queued.left == 0:
+                            self._queue.remove(queued)
+                    return queued.fault
+        return None
+
+    def clear(self) -> None:
+        with self._lock:
+            self._queue.clear()

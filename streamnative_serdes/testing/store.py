@@ -1,0 +1,238 @@
+"""What is registered: tenants, namespaces, topics, their strategies and schema versions; no HTTP.
+
+All changes happen under one lock, so that concurrent registrations of one schema give one version.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from .compatibility import STRATEGIES
+from .schema_data import SchemaData, check_compatible, find, find_exact, validate
+
+DEFAULT_STRATEGY: Final = "FULL"
+_PARTITION = re.compile(r"-partition-(0|[1-9]\d*)")
+
+
+class NotFoundError(Exception):
+    """Status 404; the text is the broker's reason."""
+
+
+class ConflictError(Exception):
+    """Status 409 of an endpoint that is not about schemas; the text is the broker's reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One stored version; ``data`` is None for the tombstone of a soft delete. ``timestamp`` in ms since 1970, UTC."""
+
+    version: int
+    data: SchemaData | None
+    timestamp: int
+
+
+def base_topic(local: str) -> str:
+    """A topic's local name without ``-partition-N``: schemas belong to the topic, not to its partitions.
+
+    N counts only as Java writes it, so ``x-partition-03`` is a topic of its own.
+    """
+    name, partition, number = local.rpartition("-partition-")
+    return name if name and partition and _PARTITION.fullmatch(partition + number) else local
+
+
+def namespace_of(topic: str) -> str:
+    """``tenant/namespace`` of a topic, whose local name may hold slashes."""
+    return "/".join(topic.split("/", 2)[:2])
+
+
+class Store:
+    """Topics are named ``tenant/namespace/topic``, namespaces ``tenant/namespace``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._namespaces: dict[str, set[str]] = {"public": {"default"}, "pulsar": {"system"}}
+        self._topics: dict[str, int] = {}  # partitions; 0: not partitioned
+        self._strategies: dict[str, str] = {}
+        self._entries: dict[str, list[Entry]] = {}
+        self._last_timestamp = 0
+
+    # Schemas
+
+    def register(self, topic: str, data: SchemaData) -> int:
+        """The version of a known schema, under any strategy; else the new one that it gets.
+
+        Raises:
+            InvalidDataError, IncompatibleError, BrokerError, UnresolvableError: the broker refuses it.
+        """
+        validate(data)
+        with self._lock:
+            live = self._live(topic)
+            schemas = [entry.data for entry in live if entry.data]
+            known = find(data, schemas)
+            if known is not None:
+                return live[known].version
+            check_compatible(self.strategy_in_force(topic), data, schemas)
+            return self._append(topic, data)
+
+    def check(self, topic: str, data: SchemaData) -> str:
+        """The strategy that lets ``data`` be registered.
+
+        Raises:
+            InvalidDataError, IncompatibleError, UnresolvableError: it would be refused.
+        """
+        validate(data)
+        with self._lock:
+            strategy = self.strategy_in_force(topic)
+            check_compatible(strategy, data, [entry.data for entry in self._live(topic) if entry.data])
+            return strategy
+
+    def find_exact(self, topic: str, data: SchemaData) -> int:
+        """The version that has this very text; -1 if there is none."""
+        live = self.versions(topic)
+        position = find_exact(data, [entry.data for entry in live if entry.data])
+        return -1 if position is None else live[position].version
+
+    def versions(self, topic: str) -> list[Entry]:
+        """All versions since the last deletion, oldest first."""
+        with self._lock:
+            return self._live(topic)
+
+    def get(self, topic: str, version: int | None = None) -> Entry:
+        """One version, or the latest.
+
+        Raises:
+            NotFoundError: there is none, or it was deleted.
+        """
+        for entry in reversed(self.versions(topic)):
+            if version is None or entry.version == version:
+                return entry
+        raise NotFoundError("Schema not found")
+
+    def delete(self, topic: str) -> int:
+        """Soft deletion: a tombstone hides all versions and takes a number, which is returned."""
+        with self._lock:
+            return self._append(topic, None)
+
+    def delete_forever(self, topic: str) -> None:
+        """Versions start again at 0."""
+        with self._lock:
+            self._entries.pop(topic, None)
+
+    def _live(self, topic: str) -> list[Entry]:
+        entries = self._entries.get(topic, [])
+        tombstones = [position for position, entry in enumerate(entries) if entry.data is None]
+        return entries[tombstones[-1] + 1 :] if tombstones else list(entries)
+
+    def _append(self, topic: str, data: SchemaData | None) -> int:
+        entries = self._entries.setdefault(topic, [])
+        version = entries[-1].version + 1 if entries else 0
+        if data and data.type == "BYTES":  # the broker's storage knows no BYTES
+            data = SchemaData("NONE", data.text, data.properties)
+        # Strictly rising, so that a topic that was deleted and made anew can be told apart within one millisecond.
+        self._last_timestamp = max(self._last_timestamp + 1, time.time_ns() // 1_000_000)
+        entries.append(Entry(version, data, self._last_timestamp))
+        return version
+
+    # Strategies
+
+    def strategy(self, name: str) -> str | None:
+        """The strategy set for a topic or a namespace; None if none is."""
+        with self._lock:
+            return self._strategies.get(name)
+
+    def set_strategy(self, name: str, strategy: str | None) -> None:
+        """Set it for a topic or a namespace; None and UNDEFINED unset it.
+
+        Raises:
+            ValueError: there is no such strategy.
+        """
+        if strategy is not None and strategy not in STRATEGIES:
+            raise ValueError(f"{strategy!r} is none of {', '.join(STRATEGIES)}")
+        with self._lock:
+            self._strategies.pop(name, None)
+            if strategy not in (None, "UNDEFINED"):
+                self._strategies[name] = str(strategy)
+
+    def strategy_in_force(self, topic: str) -> str:
+        """That of the topic, else of its namespace, else the broker's."""
+        return self.strategy(topic) or self.strategy(namespace_of(topic)) or DEFAULT_STRATEGY
+
+    # Tenants, namespaces, topics
+
+    def tenants(self) -> list[str]:
+        with self._lock:
+            return sorted(self._namespaces)
+
+    def add_tenant(self, tenant: str) -> None:
+        with self._lock:
+            if tenant in self._namespaces:
+                raise ConflictError("Tenant already exist")
+            self._namespaces[tenant] = set()
+
+    def namespaces(self, tenant: str) -> list[str]:
+        with self._lock:
+            if tenant not in self._namespaces:
+                raise NotFoundError("Tenant not found")
+            return sorted(f"{tenant}/{name}" for name in self._namespaces[tenant])
+
+    def add_namespace(self, tenant: str, name: str) -> None:
+        with self._lock:
+            if tenant not in self._namespaces:
+                raise NotFoundError("Tenant does not exist")
+            if name in self._namespaces[tenant]:
+                raise ConflictError("Namespace already exists")
+            self._namespaces[tenant].add(name)
+
+    def delete_namespace(self, namespace: str) -> None:
+        """Delete it with all that is in it."""
+        self.need_namespace(namespace)
+        tenant, _, name = namespace.partition("/")
+        with self._lock:
+            self._namespaces[tenant].discard(name)
+            self.set_strategy(namespace, None)
+            for topic in {*self._topics, *self._strategies, *self._entries}:
+                if namespace_of(topic) == namespace:
+                    self._drop(topic)
+
+    def need_namespace(self, namespace: str, reason: str = "Namespace does not exist") -> None:
+        """Raises: NotFoundError: there is no such namespace."""
+        tenant, _, name = namespace.partition("/")
+        with self._lock:
+            if name not in self._namespaces.get(tenant, ()):
+                raise NotFoundError(reason)
+
+    def add_topic(self, topic: str, partitions: int = 0) -> None:
+        self.need_namespace(namespace_of(topic), "Namespace not found")
+        with self._lock:
+            if topic in self._topics:
+                raise ConflictError("This topic already exists")
+            self._topics[topic] = partitions
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic that is not partitioned, and its schemas; these go even if the topic was never made."""
+        with self._lock:
+            partitions = self._topics.get(topic)
+            if partitions:
+                raise ConflictError(
+                    f"persistent://{topic} is a partitioned topic, instead of calling delete topic, "
+                    "please call delete-partitioned-topic."
+                )
+            self._drop(topic)
+            if partitions is None:
+                raise NotFoundError(f"Topic persistent://{topic} not found")
+
+    def delete_partitioned_topic(self, topic: str) -> None:
+        """Delete a partitioned topic and its schemas."""
+        with self._lock:
+            if not self._topics.get(topic):
+                raise NotFoundError(f"Topic persistent://{topic} not found.")
+            self._drop(topic)
+
+    def _drop(self, topic: str) -> None:
+        self._topics.pop(topic, None)
+        self._strategies.pop(topic, None)
+        self.delete_forever(topic)
