@@ -3,7 +3,10 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 
-cdef struct Step
+cdef struct Step:
+    PyObject* node              # borrowed: the plan outlives the call
+    Py_ssize_t index            # field of a record, item of an array
+    PyObject* key               # map only: owned
 
 
 cdef class Node:

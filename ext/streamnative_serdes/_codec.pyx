@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
-# cython: binding=False, embedsignature=False
+# cython: binding=False, auto_pickle=False
 """Avro's binary encoding, compiled: a schema becomes a plan once, and the plan turns data into bytes and back.
 
 Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One compiled unit of several files:

@@ -1,8 +1,8 @@
 # Where bytes go to and come from, and where in the datum we are.
 #
 # A Writer begins in a buffer on the C stack; what outgrows it moves into a bytes object that becomes the result, so a
-# large datum is copied once. A Reader is a pointer and an end. Both carry the open containers as an array of Steps:
-# its length is the depth, which is bounded, and after a failure it still tells the path to the field.
+# large datum is copied once. A Reader is a pointer and an end. Both carry the open containers as an array of Steps
+# (_codec.pxd): its length is the depth, which is bounded, and after a failure it still tells the path to the field.
 
 cdef enum:
     STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
@@ -10,11 +10,6 @@ cdef enum:
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
 cdef int64_t EMPTY_BUDGET = 1 << 20     # items per datum that take no bytes: null, empty record, fixed of 0 bytes
-
-cdef struct Step:
-    PyObject* node              # borrowed: the plan outlives the call
-    Py_ssize_t index            # field of a record, item of an array
-    PyObject* key               # map only: owned
 
 cdef struct Writer:
     uint8_t* p

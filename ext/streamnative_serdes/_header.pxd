@@ -1,0 +1,28 @@
+# The schema version header (SNIP 42), small enough to be inlined into its callers.
+#
+#     offset 0      2                          10
+#            | 0x03 0x04 | schema version, int64 BE | Avro binary datum ...
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+cdef enum:
+    HEADER_SIZE = 10            # bytes
+    CONFLUENT_SIZE = 5          # bytes: 0x00, then the schema id, int32 BE
+    NO_VERSION = -1
+
+
+cdef inline int64_t version_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
+    """The version in the header, or NO_VERSION: too short, another marker, or a negative number, which none has."""
+    cdef uint64_t version = 0
+    cdef int i
+    if size < HEADER_SIZE or data[0] != 3 or data[1] != 4 or data[2] & 0x80:
+        return NO_VERSION
+    for i in range(2, HEADER_SIZE):
+        version = version << 8 | data[i]
+    return <int64_t>version
+
+
+cdef inline int64_t confluent_id_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
+    """The schema id of Confluent's framing, or NO_VERSION."""
+    if size < CONFLUENT_SIZE or data[0] != 0 or data[1] & 0x80:
+        return NO_VERSION
+    return <int64_t>data[1] << 24 | <int64_t>data[2] << 16 | <int64_t>data[3] << 8 | <int64_t>data[4]

@@ -1,0 +1,38 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, binding=True
+"""The schema version header in front of a message: pack it, read it, tell framings apart (SNIP 42)."""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+
+from streamnative_serdes.errors import EncodeError
+
+
+def pack(version):
+    cdef uint8_t header[HEADER_SIZE]
+    cdef int64_t number
+    cdef int i
+    if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version < 2 ** 63:
+        raise EncodeError(f"expected a schema version from 0 to 2**63 - 1, got {version!r:.80}")
+    number = version
+    header[0], header[1] = 3, 4
+    for i in range(8):
+        header[2 + i] = <uint8_t>(number >> (56 - 8 * i))
+    return PyBytes_FromStringAndSize(<char*>header, HEADER_SIZE)
+
+
+def read(data):
+    cdef Py_buffer view
+    cdef int64_t version
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    version = version_of(<uint8_t*>view.buf, view.len)
+    PyBuffer_Release(&view)
+    return None if version == NO_VERSION else version
+
+
+def confluent_id(data):
+    cdef Py_buffer view
+    cdef int64_t number
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    number = confluent_id_of(<uint8_t*>view.buf, view.len)
+    PyBuffer_Release(&view)
+    return None if number == NO_VERSION else number

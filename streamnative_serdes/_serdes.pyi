@@ -1,0 +1,69 @@
+from typing import Any, Final
+
+from typing_extensions import Buffer
+
+from .codec import Codec
+
+
+LATEST: Final[int]
+
+class Bound:
+    """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
+
+    def __new__(
+        cls,
+        topic: str,
+        key: object,
+        version: int,
+        header: bytes | None,
+        codec: Codec | None,
+        expires: float = ...,
+    ) -> Bound: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def key(self) -> Any: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def header(self) -> bytes | None: ...
+    @property
+    def codec(self) -> Codec | None: ...
+    @property
+    def expires(self) -> float: ...
+
+class _Serdes:
+    def _bound(self) -> list[Bound]: ...
+
+class Serializer(_Serdes):
+    """The call path of a serializer; a subclass overrides ``_bind`` and ``_context``."""
+
+    def _setup(self, capacity: int, to_dict: Any, by_type: bool) -> None: ...
+    def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
+        """``obj`` as a framed message for ``ctx.topic``; None for None."""
+
+    def serialize(self, topic: str, obj: Any, headers: Any = None) -> bytes | None:
+        """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
+
+    def stats(self) -> dict[str, int]: ...
+
+class Deserializer(_Serdes):
+    """The call path of a deserializer; a subclass overrides ``_bind``, ``_recover`` and ``_context``."""
+
+    def _setup(self, capacity: int, from_dict: Any) -> None: ...
+    def _look_up(self, topic: str, number: int, context: Any) -> Bound: ...
+    def _count_fallback(self) -> None: ...
+    def __call__(self, data: Buffer | None, ctx: Any = None) -> Any:
+        """What the message ``data`` of ``ctx.topic`` holds; None for None."""
+
+    def deserialize(self, topic: str, data: Buffer | None, version: int | None = None) -> Any:
+        """What the message ``data`` of ``topic`` holds; None for None.
+
+        ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
+        metadata, say); None or -1 where not.
+        """
+
+    def stats(self) -> dict[str, int]: ...
+
+def read_by(bound: Bound, data: Buffer, offset: int) -> Any:
+    """The datum in ``data[offset:]`` by the codec of ``bound``, which must not be None."""

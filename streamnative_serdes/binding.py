@@ -1,0 +1,230 @@
+"""Which schema a topic is written or read with: what one registry has told this process, and how it is asked.
+
+Everything is kept by topic, since a schema version means nothing without one. Each question is asked once: threads
+that come while it is under way wait for the same answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
+
+from .cache import TopicCache
+from .codec import Codec
+from .config import REGISTRY_OPTIONS
+from .errors import SchemaError, SchemaRegistryError
+from .schema import parse
+from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
+
+logger = logging.getLogger("streamnative_serdes")
+
+_REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
+_MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
+_LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A schema version of a topic, compiled."""
+
+    version: int
+    codec: Codec
+
+
+class Learnt(NamedTuple):
+    """What travels in a pickle: one schema version of a topic, and whether it was the latest."""
+
+    topic: str
+    version: int
+    text: str
+    latest: bool
+
+
+class Binding:
+    """What one registry has told this process.
+
+    Args:
+        conf: the checked options of a serializer or a deserializer.
+    """
+
+    _shared: dict[Hashable, Binding] = {}
+    _shared_lock = threading.Lock()
+    _alive: WeakSet[Binding] = WeakSet()
+
+    def __init__(self, conf: Mapping[str, Any]) -> None:
+        self.client = SchemaRegistryClient(conf)
+        self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
+        self._ttl: float = conf["cache.latest.ttl.sec"]
+        capacity: int = conf["cache.capacity"]
+        self._versions = TopicCache(capacity)  # topic -> schema text -> version
+        self._schemas = TopicCache(capacity)  # topic -> version -> Known
+        self._latest = TopicCache(capacity)  # topic -> "latest" -> (Known, when that ends to hold)
+        self._flights = _Flights()
+        Binding._alive.add(self)
+
+    @classmethod
+    def shared(cls, conf: Mapping[str, Any]) -> Self:
+        """The binding of this process for these registry options."""
+        key = tuple(conf[name] for name in _REGISTRY_KEYS)
+        with cls._shared_lock:
+            if key not in cls._shared:
+                while len(cls._shared) >= _MAX_SHARED:
+                    del cls._shared[next(iter(cls._shared))]
+                cls._shared[key] = cls(conf)
+            return cls._shared[key]  # type: ignore[return-value]
+
+    @classmethod
+    def forget(cls) -> None:
+        """Forget all that this process has learnt; serializers and deserializers at work keep their own."""
+        with cls._shared_lock:
+            cls._shared.clear()
+
+    def registered(self, topic: str, codec: Codec) -> Known:
+        """The version of this schema on the topic: one POST, which registers it if it is new.
+
+        Raises:
+            IncompatibleSchemaError: it is new, and the topic's strategy refuses it.
+            SchemaRegistryError: as :class:`SchemaRegistryClient` says.
+        """
+        name, text = self._name(topic), codec.schema.text
+        version = self._versions.get(name, text)
+        if version is None:
+            version = self._flights.run(("register", name, text), lambda: self._register(topic, name, text))
+        return Known(version, codec)
+
+    def version(self, topic: str, version: int) -> Known:
+        """A version of the topic's schema: one GET, since versions never change.
+
+        Raises:
+            SchemaNotFoundError: the topic has no such version.
+            SchemaError: the topic's schema is not of type AVRO, or no Avro.
+        """
+        name = self._name(topic)
+        known: Known | None = self._schemas.get(name, version)
+        return known or self._flights.run(("version", name, version), lambda: self._fetch(topic, name, version))
+
+    def latest(self, topic: str) -> tuple[Known, float]:
+        """The topic's latest schema, and when that ends to hold (seconds of the monotonic clock).
+
+        When the registry cannot be asked, what it said last goes on to hold.
+        """
+        name = self._name(topic)
+        held: tuple[Known, float] | None = self._latest.get(name, _LATEST)
+        if held is not None and time.monotonic() < held[1]:
+            return held
+        return self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
+
+    def negative_expiry(self) -> float:
+        """Until when a version that was not found counts as missing (seconds of the monotonic clock)."""
+        return time.monotonic() + self._ttl
+
+    def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
+        """All that is known of these topics, to be pickled."""
+        names = {self._name(topic) for topic in topics}
+        latest = {name: known.version for name, _, (known, _) in self._latest.items()}
+        found = {(name, known.version, known.codec.schema.text) for name, _, known in self._schemas.items()}
+        found |= {(name, version, text) for name, text, version in self._versions.items()}
+        return tuple(
+            Learnt(name, version, text, latest.get(name) == version)
+            for name, version, text in sorted(found)
+            if name in names
+        )
+
+    def learn(self, learnt: Iterable[Learnt]) -> None:
+        """Take over what another process knew. What was the latest schema there is so here, for the usual time."""
+        for name, version, text, latest in learnt:
+            self._versions.set(name, text, version)
+            if self._schemas.get(name, version) is None:
+                self._schemas.set(name, version, Known(version, Codec(parse(text, strict=False))))
+            if latest and self._latest.get(name, _LATEST) is None:
+                self._latest.set(name, _LATEST, (self._schemas.get(name, version), time.monotonic() + self._ttl))
+
+    def _register(self, topic: str, name: str, text: str) -> int:
+        known: int | None = self._versions.get(name, text)  # another thread may have landed in between
+        if known is None:
+            known = self.client.register(topic, text)
+            self._versions.set(name, text, known)
+        return known
+
+    def _fetch(self, topic: str, name: str, version: int) -> Known:
+        return self._schemas.get(name, version) or self._take(topic, name, self.client.by_version(topic, version))
+
+    def _fetch_latest(self, topic: str, name: str, held: tuple[Known, float] | None) -> tuple[Known, float]:
+        try:
+            known = self._take(topic, name, self.client.latest(topic))
+        except SchemaRegistryError as error:
+            if held is None or not error.retriable:
+                raise
+            logger.warning("topic %s keeps schema version %d as its latest: %s", topic, held[0].version, error)
+            known = held[0]
+        fresh = known, time.monotonic() + self._ttl
+        self._latest.set(name, _LATEST, fresh)
+        return fresh
+
+    def _take(self, topic: str, name: str, info: SchemaInfo) -> Known:
+        known: Known | None = self._schemas.get(name, info.version)
+        if known is None:
+            known = Known(info.version, _compiled(topic, info))
+            self._schemas.set(name, info.version, known)
+        return known
+
+    def _name(self, topic: str) -> str:
+        return TopicName.parse(topic, *self._place).path
+
+    def _after_fork(self) -> None:
+        self._flights = _Flights()  # the threads that flew are not in the child
+
+
+def _compiled(topic: str, info: SchemaInfo) -> Codec:
+    if info.type != "AVRO":
+        raise SchemaError(
+            f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic, version=info.version
+        )
+    try:
+        return Codec(parse(info.text, strict=False))
+    except SchemaError as error:
+        raise error.at(topic=topic, version=info.version)
+
+
+class _Flights:
+    """Work under way by key: who comes later waits for the first one's result, or its error."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._futures: dict[Hashable, Future[Any]] = {}
+
+    def run(self, key: Hashable, work: Callable[[], Any]) -> Any:
+        with self._lock:
+            future = self._futures.get(key)
+            leads = future is None
+            if future is None:
+                future = self._futures[key] = Future()
+        if leads:
+            self._fly(key, future, work)
+        return future.result()
+
+    def _fly(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # KeyboardInterrupt too: who waits must not wait for ever
+            future.set_exception(error)
+        finally:
+            with self._lock:
+                del self._futures[key]
+
+
+def _after_fork() -> None:
+    Binding._shared_lock = threading.Lock()
+    for binding in list(Binding._alive):
+        binding._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,182 @@
+"""KafkaAvroDeserializer: messages of a Pulsar topic to Python data, each by the schema it was written with (SNIP 42)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import _serdes, config, header
+from .codec import Codec
+from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from .lifecycle import Lifecycle, refuse_keys
+from .serialization import Deserializer, MessageField, SerializationContext
+
+logger = logging.getLogger("streamnative_serdes")
+
+_MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
+
+
+class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):  # type: ignore[misc]
+    """Deserializes messages with the schema version header of SNIP 42, and those of Pulsar's own producers.
+
+    Args:
+        conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
+            :meth:`configure` before the first use.
+        schema: the reader's schema. For now it must equal each writer's: schema resolution is not there yet.
+        from_dict: ``from_dict(data, ctx)`` turns what was read into an object.
+        is_key: not supported: in Pulsar, a topic's schema is that of its values.
+
+    Which schema a message is read by:
+
+    1. header, and its version is known: that version;
+    2. header, but the registry knows no such version: the topic's latest, on the body; if that does not use up the
+       body exactly, the latest on the whole message, since Avro without a header may begin like one;
+    3. no header: the version that the caller of :meth:`deserialize` gives, else the topic's latest.
+
+    With ``fallback.to.latest=false`` the latest schema is never used. Case 2 is counted in :meth:`stats` and logged
+    once per topic and version. Limit: a message without a header that is read by a wrong schema of the same shape
+    gives wrong data and no error; nobody can tell.
+
+    Raises:
+        ConfigError: unknown option, bad value.
+        SchemaError: no valid schema.
+
+    Calls raise DecodeError, which names field and offset, or SchemaRegistryError; all errors are confluent_kafka's
+    SerializationError. Threads may share one deserializer, and it pickles.
+    """
+
+    OPTIONS = config.DESERIALIZER_OPTIONS
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any] | None = None,
+        schema: object = None,
+        from_dict: Callable[[Any, SerializationContext], Any] | None = None,
+        *,
+        is_key: bool = False,
+    ) -> None:
+        self._begin(conf, schema, from_dict, is_key)
+
+    def _start(self, conf: dict[str, Any]) -> None:
+        schema, from_dict = self._arguments
+        self._reader = None if schema is None else Codec(schema)
+        self._fall_back: bool = conf["fallback.to.latest"]
+        self._warned: set[tuple[str, int]] = set()
+        self._setup(conf["cache.capacity"], from_dict)
+
+    def _bind(self, topic: str, number: int, ctx: SerializationContext | None) -> _serdes.Bound:
+        """What to read messages of ``topic`` with; ``number`` is a version or LATEST."""
+        assert self._binding is not None
+        refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
+        if number == _serdes.LATEST:
+            return self._bind_latest(topic)
+        try:
+            known = self._binding.version(topic, number)
+        except SchemaNotFoundError:
+            if not self._fall_back:
+                raise
+            return _serdes.Bound(topic, number, number, None, None, self._binding.negative_expiry())
+        return _serdes.Bound(topic, number, number, None, self._checked(topic, number, known.codec))
+
+    def _bind_latest(self, topic: str) -> _serdes.Bound:
+        assert self._binding is not None
+        if not self._fall_back:
+            raise DecodeError(
+                "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
+            )
+        known, expires = self._binding.latest(topic)
+        codec = self._checked(topic, known.version, known.codec)
+        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, expires)
+
+    def _checked(self, topic: str, version: int, codec: Codec) -> Codec:
+        if self._reader is None or self._reader.schema.same_as(codec.schema):
+            return codec
+        raise SchemaError(
+            "the reader's schema differs from the writer's, and schema resolution is not there yet",
+            topic=topic,
+            version=version,
+            hint="leave the schema out to read each message by its writer's schema",
+        )
+
+    def _recover(
+        self,
+        topic: str,
+        data: Any,
+        bound: _serdes.Bound,
+        version: int | None,
+        ctx: SerializationContext | None,
+        error: DecodeError | None,
+    ) -> Any:
+        """A message that ``bound`` could not read: with ``error``, or because its version is unknown."""
+        in_header = header.read(data)
+        if bound.codec is None and in_header is not None:
+            return self._read_unknown(topic, data, in_header, version, ctx)
+        if in_header is not None and version is not None and version >= 0:
+            # The caller knows this message's version from elsewhere: so the header may be Avro that looks like one.
+            return self._read_headerless(topic, data, version, ctx, error)
+        if error is None:
+            raise SchemaNotFoundError("the registry knows no such schema version", topic=topic, version=bound.version)
+        raise _explained(error.at(topic=topic, version=bound.version), data, in_header)
+
+    def _read_headerless(
+        self, topic: str, data: Any, version: int, ctx: SerializationContext | None, error: DecodeError | None
+    ) -> Any:
+        bound = self._look_up(topic, version, ctx)
+        if bound.codec is None:
+            raise error.at(topic=topic) if error else SchemaNotFoundError("no such version", topic=topic)
+        return _serdes.read_by(bound, data, 0)
+
+    def _read_unknown(
+        self, topic: str, data: Any, in_header: int, version: int | None, ctx: SerializationContext | None
+    ) -> Any:
+        """Case 2: by the latest schema on the body, else on the whole message."""
+        number = _serdes.LATEST if version is None or version < 0 else version
+        try:
+            bound = self._look_up(topic, number, ctx)
+        except SerdesError as error:
+            raise error.at(topic=topic, version=in_header)
+        reasons = []
+        for offset in (header.SIZE, 0) if number == _serdes.LATEST else (0,):
+            try:
+                datum = _serdes.read_by(bound, data, offset)
+            except DecodeError as error:
+                reasons.append(f"{'behind the header' if offset else 'as a whole'}: {error}")
+                continue
+            self._note_fallback(topic, in_header, bound.version, offset)
+            return datum
+        raise DecodeError(
+            f"the registry knows no such version, and version {bound.version} does not read the message either; "
+            + "; ".join(reasons),
+            topic=topic,
+            version=in_header,
+        )
+
+    def _note_fallback(self, topic: str, unknown: int, used: int, offset: int) -> None:
+        self._count_fallback()
+        if (topic, unknown) in self._warned or len(self._warned) >= _MAX_WARNED:
+            return
+        self._warned.add((topic, unknown))
+        how = "its body" if offset else "the whole of it, as a message without a header,"
+        logger.warning(
+            "topic %s: a message names schema version %d, which the registry does not know; read %s by version %d",
+            topic,
+            unknown,
+            how,
+            used,
+        )
+
+    def stats(self) -> dict[str, int]:
+        """Counts: ``messages``, ``misses`` (cache), ``headerless`` and ``fallbacks``; ``registry_calls`` of the process."""
+        return {**super().stats(), "registry_calls": self.registry_calls()}
+
+
+def _explained(error: DecodeError, data: Any, in_header: int | None) -> DecodeError:
+    """``error`` with a hint where the message looks like one of Confluent's serializer."""
+    confluent = header.confluent_id(data) if in_header is None else None
+    if confluent is not None:
+        error.hint = (
+            f"the message may come from Confluent's serializer (0x00, schema id {confluent}), "
+            "whose framing this deserializer does not read"
+        )
+    return error

@@ -1,0 +1,104 @@
+"""How a serializer or a deserializer is configured, closed and pickled: what both directions share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from . import config
+from .binding import Binding, Learnt
+from .errors import ConfigError
+from .schema import load
+from .serialization import MessageField, SerializationContext
+
+
+class Lifecycle:
+    """Mixed into both faces, over a compiled ``_serdes`` class.
+
+    A face names its ``OPTIONS`` and starts its compiled part in ``_start``. Pickles carry the options, the arguments
+    and what is known of the topics met so far: no connections, no locks, no plans.
+    """
+
+    OPTIONS: ClassVar[tuple[config.Option, ...]]
+
+    _conf: dict[str, Any] | None = None
+    _binding: Binding | None = None
+    _arguments: tuple[Any, Any]  # schema as text or class, to_dict or from_dict
+
+    def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
+        """What both constructors do: a schema in a file is read now, options are checked strictly."""
+        if convert is not None and not callable(convert):
+            raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}")
+        self._arguments = schema if schema is None or isinstance(schema, type) else load(schema), convert
+        if conf is not None:
+            self._configure(conf, is_key, strict=True)
+
+    def configure(self, conf: Mapping[str, Any], is_key: bool = False) -> Self:
+        """Set the options; keys that are not ours are ignored, as Java's clients expect. A second call replaces all.
+
+        Raises:
+            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+        """
+        self._configure(conf, is_key, strict=False)
+        return self
+
+    def _configure(self, conf: Mapping[str, Any], is_key: bool, *, strict: bool) -> None:
+        refuse_keys(is_key)
+        values = config.parse(self.OPTIONS, conf, strict=strict)
+        binding = Binding.shared(values)
+        self._start(values)
+        self._conf, self._binding = values, binding
+
+    @abstractmethod
+    def _start(self, conf: dict[str, Any]) -> None:
+        """Set up the compiled part, empty."""
+
+    def _bound_topics(self) -> set[str]:
+        return {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
+
+    def _context(self, topic: str, headers: Any) -> SerializationContext:
+        return SerializationContext(topic, MessageField.VALUE, headers)
+
+    def close(self) -> None:
+        """Close idle connections to the registry. A later call opens new ones: a closed SerDes stays usable."""
+        if self._binding is not None:
+            self._binding.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def registry_calls(self) -> int:
+        """HTTP requests that this process has sent to the registry of this SerDes, by whichever object."""
+        return 0 if self._binding is None else sum(self._binding.client.calls.values())
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        known = () if self._binding is None else self._binding.learnt(self._bound_topics())
+        return _rebuilt, (type(self), self._conf, self._arguments, known)
+
+
+def _rebuilt(cls: type[Any], conf: dict[str, Any] | None, arguments: tuple[Any, Any], known: tuple[Learnt, ...]) -> Any:
+    serdes = cls(None, *arguments)
+    if conf is not None:
+        serdes.configure(conf)
+        serdes._binding.learn(known)
+    return serdes
+
+
+def refuse_keys(is_key: bool) -> None:
+    """SNIP 42 is for values: a key's schema would be registered as that of the topic's values.
+
+    Raises:
+        ConfigError: always, if ``is_key``.
+    """
+    if is_key:
+        raise ConfigError(
+            "keys cannot be serialized or deserialized: in Pulsar, a topic's schema is that of its values",
+            hint="use confluent_kafka's StringSerializer or the like for keys",
+        )
