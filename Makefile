@@ -13,25 +13,26 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := $(VENV)/bin
 SOURCES := setup.py $(shell find ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
-# Stamps: what was installed, and built, from which state of the files.
+# Stamps: when the environment was installed, and when the modules were compiled.
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help build demo test check lint types imports test-kolkata bench wheel asan format clean distclean
+.PHONY: help install build demo test check lint types imports test-kolkata bench wheel asan format clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(INSTALLED): pyproject.toml
+# The editable install compiles as well; from then on only what changed is compiled again.
+$(BUILT): pyproject.toml $(SOURCES)
+	@if test pyproject.toml -nt $(INSTALLED); then $(MAKE) --no-print-directory install; \
+	else echo "compiling what changed"; $(BIN)/python setup.py --quiet build_ext --inplace; fi
+	@touch $@
+
+install:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --editable ".[dev,spark,cli]"
-	@touch $@
-
-# The editable install compiles once; from then on only what changed is compiled again.
-$(BUILT): $(INSTALLED) $(SOURCES)
-	$(BIN)/python setup.py --quiet build_ext --inplace
-	@touch $@
+	@touch $(INSTALLED)
 
 build: $(BUILT) ## make the virtual environment and the compiled modules
 
@@ -46,7 +47,7 @@ check: lint types imports test test-kolkata ## the whole gate: lint, types, impo
 lint: $(BUILT) ## ruff, cython-lint, and actionlint where it is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint ext
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint ext
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 
 types: $(BUILT) ## mypy --strict
