@@ -88,6 +88,8 @@ class AdminApi:
             return as_page(422, str(error), request)
         except (BrokerError, UnresolvableError) as error:
             return as_broker_error(str(error))
+        except RecursionError:
+            return as_broker_error("", "java.lang.StackOverflowError")
 
     # Schemas
 

@@ -53,6 +53,7 @@ class LocalRegistry:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._log: list[Call] = []
+        self._url = ""
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -69,6 +70,7 @@ class LocalRegistry:
                 self._server = _Server(("127.0.0.1", self._port), self._serve)
             except OSError as error:
                 raise ConfigError(f"cannot listen on 127.0.0.1:{self._port}: {error}") from error
+            self._url = f"http://127.0.0.1:{self._server.server_port}"
             self._thread = threading.Thread(
                 target=self._server.serve_forever, args=(0.05,), name="LocalRegistry", daemon=True
             )
@@ -100,7 +102,7 @@ class LocalRegistry:
         """
         if self._server is None:
             raise ConfigError("the registry is not running", hint="use it as a context manager, or call start()")
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._url
 
     # What a test sets and sees
 
@@ -162,7 +164,7 @@ class LocalRegistry:
         if fault is not None:
             stopping.wait(fault.seconds)
             if fault.answer is not None:
-                return fault.answer(request, self.url), fault
+                return fault.answer(request, self._url), fault
         return self._answer(request), fault
 
     def _answer(self, request: Request) -> Answer:

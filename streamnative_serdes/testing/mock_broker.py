@@ -39,6 +39,10 @@ _POINTER = ctypes.c_void_p
 _FUNCTIONS: Final[Mapping[str, tuple[object, list[object]]]] = {
     "rd_kafka_conf_new": (_POINTER, []),
     "rd_kafka_conf_destroy": (None, [_POINTER]),
+    "rd_kafka_conf_set": (
+        ctypes.c_int,
+        [_POINTER, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
+    ),
     "rd_kafka_new": (_POINTER, [ctypes.c_int, _POINTER, ctypes.c_char_p, ctypes.c_size_t]),
     "rd_kafka_destroy": (None, [_POINTER]),
     "rd_kafka_err2str": (ctypes.c_char_p, [ctypes.c_int]),
@@ -58,7 +62,7 @@ class MockBroker:
         topics: name -> number of partitions.
         brokers: number of brokers.
 
-    Use it as a context manager, or call :meth:`start` and :meth:`close`::
+    Use it as a context manager, or call :meth:`start` and :meth:`close`; close its clients first::
 
         with MockBroker({"flights": 16}) as broker:
             Producer({"bootstrap.servers": broker.bootstrap_servers})
@@ -106,6 +110,8 @@ class MockBroker:
         """
         if self._library is None or self._cluster is None:
             raise _not_running()
+        if partitions < 1:
+            raise ConfigError(f"topic {name!r} needs at least one partition, got {partitions}")
         code = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, self._brokers)
         if code:
             reason = self._library.rd_kafka_err2str(code).decode()
@@ -148,6 +154,8 @@ def _new_client(library: ctypes.CDLL) -> int:
     """The librdkafka handle that the mock cluster hangs on; it connects to nothing."""
     conf = library.rd_kafka_conf_new()
     text = ctypes.create_string_buffer(_ERROR_BYTES)
+    # Warnings and worse: it would say on stderr that it has no bootstrap.servers, which it does not need.
+    library.rd_kafka_conf_set(conf, b"log_level", b"4", text, _ERROR_BYTES)
     client = library.rd_kafka_new(_PRODUCER, conf, text, _ERROR_BYTES)
     if not client:
         library.rd_kafka_conf_destroy(conf)  # rd_kafka_new keeps it only when it succeeds

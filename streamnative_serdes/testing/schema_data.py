@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..errors import SchemaError
 from ..schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Fixed, Record, Schema, Union, default_fault, parse
-from .compatibility import IncompatibleError, check
+from .compatibility import IncompatibleError, UnresolvableError, check
 
 AVRO_TYPES: Final = frozenset({"AVRO", "JSON", "PROTOBUF"})  # their text is an Avro schema
 _CLIENT_SIDE: Final = frozenset({"AUTO", "AUTO_CONSUME", "AUTO_PUBLISH"})
@@ -234,7 +234,12 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
     for old in existing if strategy.endswith("_TRANSITIVE") else existing[-1:]:
         if old.type != new.type:
             raise IncompatibleError(f"Incompatible schema: exists schema type {old.type}, new schema type {new.type}")
-    if find_exact(new, existing[-1:]) is None or strategy.endswith("_TRANSITIVE"):
+    if strategy.endswith("_TRANSITIVE"):
+        try:
+            _check_type(strategy, new, existing)
+        except UnresolvableError as error:  # which the broker expects here alone
+            raise IncompatibleError(f"org.apache.avro.AvroRuntimeException: {error}") from error
+    elif find_exact(new, existing[-1:]) is None:
         _check_type(strategy, new, existing)
 
 
