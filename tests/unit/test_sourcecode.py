@@ -61,7 +61,7 @@ def unguarded(text: str, references: set[str]) -> Iterator[str]:
         if not found or line.lstrip().startswith(("cdef class", "cdef extern", "cdef struct", "cdef enum")):
             continue
         returns = found["returns"].strip()
-        if returns in references or (returns == "" and "cdef" in line.split("(")[0]):
+        if returns in references or returns == "":
             continue
         tail = found["rest"].rpartition(")")[2]
         if "except" not in tail:
@@ -110,6 +110,7 @@ def test_the_linter_finds_a_missing_clause(line: str) -> None:
         "    cdef void write(self, int64_t value) noexcept:",
         "cdef object f(self, x):",
         "cdef f(self, x):",
+        "cpdef f(self, int x):",
         "cdef Node f(self, x):",
         "cdef class Node(Base):",
         "cdef int x = f(3)",
