@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakSet
 
 from .cache import TopicCache
@@ -54,9 +54,9 @@ class Binding:
         conf: the checked options of a serializer or a deserializer.
     """
 
-    _shared: dict[Hashable, Binding] = {}
-    _shared_lock = threading.Lock()
-    _alive: WeakSet[Binding] = WeakSet()
+    _shared: ClassVar[dict[Hashable, Binding]] = {}
+    _shared_lock: ClassVar[threading.Lock] = threading.Lock()
+    _alive: ClassVar[WeakSet[Binding]] = WeakSet()
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
@@ -70,7 +70,7 @@ class Binding:
         Binding._alive.add(self)
 
     @classmethod
-    def shared(cls, conf: Mapping[str, Any]) -> Self:
+    def shared(cls, conf: Mapping[str, Any]) -> Binding:
         """The binding of this process for these registry options."""
         key = tuple(conf[name] for name in _REGISTRY_KEYS)
         with cls._shared_lock:
@@ -78,7 +78,7 @@ class Binding:
                 while len(cls._shared) >= _MAX_SHARED:
                     del cls._shared[next(iter(cls._shared))]
                 cls._shared[key] = cls(conf)
-            return cls._shared[key]  # type: ignore[return-value]
+            return cls._shared[key]
 
     @classmethod
     def forget(cls) -> None:
@@ -119,7 +119,8 @@ class Binding:
         held: tuple[Known, float] | None = self._latest.get(name, _LATEST)
         if held is not None and time.monotonic() < held[1]:
             return held
-        return self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
+        fresh: tuple[Known, float] = self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
+        return fresh
 
     def negative_expiry(self) -> float:
         """Until when a version that was not found counts as missing (seconds of the monotonic clock)."""
@@ -178,8 +179,12 @@ class Binding:
     def _name(self, topic: str) -> str:
         return TopicName.parse(topic, *self._place).path
 
-    def _after_fork(self) -> None:
-        self._flights = _Flights()  # the threads that flew are not in the child
+    @classmethod
+    def after_fork(cls) -> None:
+        """In a child process: the threads that held locks, or were waited for, are not there."""
+        cls._shared_lock = threading.Lock()
+        for binding in list(cls._alive):
+            binding._flights.reset()  # noqa: SLF001 - its own class
 
 
 def _compiled(topic: str, info: SchemaInfo) -> Codec:
@@ -190,13 +195,17 @@ def _compiled(topic: str, info: SchemaInfo) -> Codec:
     try:
         return Codec(parse(info.text, strict=False))
     except SchemaError as error:
-        raise error.at(topic=topic, version=info.version)
+        error.at(topic=topic, version=info.version)
+        raise
 
 
 class _Flights:
     """Work under way by key: who comes later waits for the first one's result, or its error."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
         self._lock = threading.Lock()
         self._futures: dict[Hashable, Future[Any]] = {}
 
@@ -213,18 +222,12 @@ class _Flights:
     def _fly(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # KeyboardInterrupt too: who waits must not wait for ever
+        except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt too: who waits must not wait for ever
             future.set_exception(error)
         finally:
             with self._lock:
                 del self._futures[key]
 
 
-def _after_fork() -> None:
-    Binding._shared_lock = threading.Lock()
-    for binding in list(Binding._alive):
-        binding._after_fork()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=Binding.after_fork)

@@ -84,7 +84,9 @@ REGISTRY_OPTIONS = (
         _milliseconds,
         "Total time for one request with all its retries, in milliseconds. A broker failover takes about 31 s.",
     ),
-    Option("retries.wait.ms", 200.0, _milliseconds, "First wait before a retry, in milliseconds; doubles, with jitter."),
+    Option(
+        "retries.wait.ms", 200.0, _milliseconds, "First wait before a retry, in milliseconds; doubles, with jitter."
+    ),
     Option("retries.max.wait.ms", 5_000.0, _milliseconds, "Longest wait before a retry, in milliseconds."),
     Option("cache.capacity", 1_000, _count, "Topics kept in each cache, and versions kept per topic."),
     Option(

@@ -1,4 +1,4 @@
-"""KafkaAvroDeserializer: messages of a Pulsar topic to Python data, each by the schema it was written with (SNIP 42)."""
+"""KafkaAvroDeserializer: framed Avro messages to Python data, each by the schema it was written with (SNIP 42)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger("streamnative_serdes")
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
-class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):  # type: ignore[misc]
+class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     """Deserializes messages with the schema version header of SNIP 42, and those of Pulsar's own producers.
 
     Args:
@@ -135,7 +135,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):  # t
         try:
             bound = self._look_up(topic, number, ctx)
         except SerdesError as error:
-            raise error.at(topic=topic, version=in_header)
+            error.at(topic=topic, version=in_header)
+            raise
         reasons = []
         for offset in (header.SIZE, 0) if number == _serdes.LATEST else (0,):
             try:
@@ -167,7 +168,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):  # t
         )
 
     def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``misses`` (cache), ``headerless`` and ``fallbacks``; ``registry_calls`` of the process."""
+        """Counts: ``messages``, cache ``misses``, ``headerless``, ``fallbacks``; ``registry_calls`` of the process."""
         return {**super().stats(), "registry_calls": self.registry_calls()}
 
 

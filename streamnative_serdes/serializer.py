@@ -12,7 +12,7 @@ from .models import is_model, schema_of
 from .serialization import MessageField, SerializationContext, Serializer
 
 
-class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):  # type: ignore[misc]
+class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     """Serializes with the schema version header of SNIP 42. Swaps for Confluent's AvroSerializer in a client's conf.
 
     Args:
@@ -55,8 +55,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):  # type: i
     def _codec_of(self, schema: object) -> Codec:
         return Codec(schema_of(schema, allow_null=self._allow_null) if isinstance(schema, type) else schema)
 
-    def _bind(self, topic: str, key: type | None, obj: object, ctx: SerializationContext | None) -> _serdes.Bound:
-        """What to write ``topic`` with; ``key`` is the type of ``obj`` where no schema was given."""
+    def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
+        """What to write ``topic`` with; ``key`` is the type of the object where no schema was given."""
         assert self._binding is not None
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         codec = self._codec_of(key) if is_model(key) else self._codec

@@ -6,10 +6,14 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
 
     codec/buffer.pyx    where bytes go to and come from, and where in the datum we are
     codec/plan.pyx      schema -> tree of nodes
+    codec/default.pyx   what is written for a field that the datum lacks
     codec/encode.pyx    datum -> bytes
+    codec/union.pyx     which branch of a union a value goes to
     codec/decode.pyx    bytes -> datum
     codec/skip.pyx      bytes -> where the datum ends
-    codec/logical.pyx   dates, times, timestamps, decimals, UUIDs, durations, both ways
+    codec/logical.pyx   logical types, both ways: UUID, duration, and
+    codec/datetime.pyx      dates, times of day, timestamps
+    codec/decimal.pyx       decimals
     codec/wire.h        the leaf functions in C
 """
 
@@ -107,10 +111,14 @@ cdef object UUID_SAFETY = SafeUUID.unknown
 
 include "codec/buffer.pyx"
 include "codec/plan.pyx"
+include "codec/default.pyx"
 include "codec/encode.pyx"
+include "codec/union.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
 include "codec/logical.pyx"
+include "codec/datetime.pyx"
+include "codec/decimal.pyx"
 
 cdef int64_t[19] POWERS
 POWERS[0] = 1

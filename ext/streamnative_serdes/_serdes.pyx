@@ -77,7 +77,7 @@ cdef class _Serdes:
 
     def _bound(self):
         """All that is bound at the moment."""
-        return [] if self.cache is None else [entry for topic, key, entry in self.cache.items()]
+        return [] if self.cache is None else [entry for _topic, _key, entry in self.cache.items()]
 
     cdef Bound remember(self, Bound bound):
         if bound is None:
@@ -123,7 +123,7 @@ cdef class Serializer(_Serdes):
         cdef object key = type(obj) if self.by_type else None
         if bound is None or not (sns_same_text(<PyObject*>topic, <PyObject*>bound.topic) and bound.key is key
                                  and bound.holds()):
-            bound = self.look_up(topic, key, obj, context)
+            bound = self.look_up(topic, key, context)
         self.messages += 1
         try:
             return bound.codec.write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
@@ -131,14 +131,14 @@ cdef class Serializer(_Serdes):
             error.at(topic=topic, version=bound.version)
             raise
 
-    cdef Bound look_up(self, object topic, object key, object obj, object context):
+    cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
         self.require_configured()
         bound = self.cache.find(topic, key)
         if bound is not None and bound.holds():
             self.last = bound
             return bound
-        bound = self._bind(plain(topic), key, obj, context)
+        bound = self._bind(plain(topic), key, context)
         if bound is not None and (bound.codec is None or bound.header is None):
             raise TypeError("_bind returned nothing to write with")
         return self.remember(bound)
@@ -170,7 +170,8 @@ cdef class Deserializer(_Serdes):
     cdef object read(self, object topic, object data, object context, object version):
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
-            return self.read_bytes(topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context, version)
+            return self.read_bytes(topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context,
+                                   version)
         if not PyObject_CheckBuffer(data):
             raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)       # a bytearray cannot change its size while it is held

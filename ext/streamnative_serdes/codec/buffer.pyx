@@ -168,3 +168,18 @@ cdef str path_of(Step* steps, int depth):
     for i in range(depth):
         parts.append((<Node>steps[i].node).segment(&steps[i]))
     return "".join(parts).lstrip(".")
+
+
+cdef str shorten(object value):
+    """``value`` for an error: never long, and never by running its own repr unless its type is a plain one."""
+    cdef str text
+    if type(value) is str or type(value) is bytes:
+        return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
+    if type(value) is int and not -(1 << 256) < value < 1 << 256:
+        return "a number of more than 256 bits"
+    if type(value) in (int, float, bool, type(None), datetime.datetime, datetime.date, datetime.time, UUID):
+        return repr(value)
+    if type(value) is Decimal:
+        text = str(value)
+        return text[:MAX_TEXT_IN_ERROR] + ("..." if len(text) > MAX_TEXT_IN_ERROR else "")
+    return f"a {type(value).__name__}"

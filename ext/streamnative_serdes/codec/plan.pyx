@@ -124,9 +124,8 @@ cdef Node build(object root):
     """The plan of a tree of streamnative_serdes.schema types."""
     cdef dict named = {}
     cdef Node plan = build_node(root, named, 0)
-    cdef int i
     # Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, and few rounds do.
-    for i in range(8):
+    for _round in range(8):
         if not settle(plan, set()):
             break
     return plan
@@ -134,7 +133,6 @@ cdef Node build(object root):
 
 cdef Node build_node(object schema, dict named, int depth):
     cdef str kind = schema.kind
-    cdef Node node
     if depth > MAX_DEPTH:
         raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels")
     if kind == "record":
@@ -213,44 +211,6 @@ cdef Node build_union(object schema, dict named, int depth):
     return union
 
 
-# --- unions: which branch may take a value of which Python type -------------------------------------------------------
-
-# Kind of branch -> the Python types that it takes, with a rank: 0 fits exactly, more is less fitting.
-cdef dict TAKES = {
-    NULL_KIND: ((type(None), 0),),
-    BOOLEAN: ((bool, 0),),
-    INT: ((int, 0),),
-    LONG: ((int, 1),),
-    DOUBLE: ((float, 0), (int, 2)),
-    FLOAT: ((float, 1), (int, 3)),      # a double loses nothing, so it goes before a float
-    STRING: ((str, 0),),
-    ENUM: ((str, 0),),
-    BYTES: ((bytes, 0),),
-    FIXED: ((bytes, 0),),
-    ARRAY: ((list, 0),),
-    MAP: ((dict, 0),),
-    RECORD: ((dict, 0),),
-    DATE: ((datetime.date, 0), (int, 4)),
-    TIME: ((datetime.time, 0), (int, 4)),
-    TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
-    LOCAL_TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
-    NANOS: ((int, 4), (datetime.datetime, 1)),
-    DECIMAL: ((Decimal, 0), (int, 4)),
-    BIG_DECIMAL: ((Decimal, 0), (int, 4)),
-    UUID_TEXT: ((UUID, 0), (str, 1)),
-    UUID_FIXED: ((UUID, 0), (bytes, 1)),
-    DURATION: ((list, 1),),
-}
-
-
-cdef dict branches_by_type(list branches):
-    cdef dict ranked = {}
-    for i, branch in enumerate(branches):
-        for type_, rank in TAKES[(<Node>branch).kind]:
-            ranked.setdefault(type_, []).append((rank, i))
-    return {type_: tuple([i for rank, i in sorted(pairs)]) for type_, pairs in ranked.items()}
-
-
 # --- the least number of bytes that a type takes ----------------------------------------------------------------------
 
 cdef bint settle(Node node, set seen) except -1:
@@ -283,123 +243,3 @@ cdef bint settle(Node node, set seen) except -1:
     changed |= size != node.min_size
     node.min_size = size
     return changed
-
-
-# --- defaults: JSON, encoded once when the plan is built --------------------------------------------------------------
-
-NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
-
-
-cdef tuple missing_value(object field):
-    """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
-    cdef object default = field.default
-    # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
-    if type(default).__name__ == "Missing":
-        # An optional field that is left out is null, as everywhere in Python's Avro.
-        if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
-            return None, "the field is missing and has no default"
-        default = None
-    out = DefaultWriter()
-    try:
-        (<DefaultWriter>out).put(field.type, default, 0)
-    except NO_FIT as error:
-        return None, f"the field is missing and its default {shorten(default)} does not fit: {error}"
-    return bytes((<DefaultWriter>out).out), None
-
-
-@cython.final
-cdef class DefaultWriter:
-    """Avro bytes of a default. The schema may come from a registry, so depth and steps are bounded."""
-    cdef bytearray out
-    cdef int steps
-
-    def __cinit__(self):
-        self.out = bytearray()
-        self.steps = 100_000
-
-    cdef int put(self, object schema, object value, int depth) except -1:
-        """Append ``value``. Raises one of NO_FIT if it is none of this type."""
-        cdef str kind = schema.kind
-        self.steps -= 1
-        if depth > MAX_DEPTH or self.steps < 0:
-            raise SchemaError("it contains itself")
-        if kind == "union":
-            self.put_union(schema, value, depth)
-        elif kind == "record":
-            for field in schema.fields:
-                self.put(field.type, value.get(field.name, field.default), depth + 1)
-        elif kind == "array" or kind == "map":
-            self.put_items(schema, value, depth)
-        elif kind == "enum":
-            self.put_long(schema.symbols.index(value))
-        elif kind == "fixed":
-            raw = value.encode("latin-1")       # code points 0 to 255 stand for bytes
-            if len(raw) != schema.size:
-                raise SchemaError(f"expected {schema.size} bytes")
-            self.out += raw
-        else:
-            self.put_primitive(kind, value)
-        return 0
-
-    cdef int put_union(self, object schema, object value, int depth) except -1:
-        cdef Py_ssize_t start = len(self.out)
-        for i, branch in enumerate(schema.branches):
-            try:
-                self.put_long(i)
-                self.put(branch, value, depth + 1)
-                return 0
-            except NO_FIT:
-                del self.out[start:]
-        raise SchemaError("it matches no branch of the union")
-
-    cdef int put_items(self, object schema, object value, int depth) except -1:
-        if type(value) is not (list if schema.kind == "array" else dict):
-            raise SchemaError(f"expected {schema.kind}")
-        if value:
-            self.put_long(len(value))
-        for item in value:
-            if schema.kind == "map":
-                self.put_primitive("string", item)
-                self.put(schema.values, value[item], depth + 1)
-            else:
-                self.put(schema.items, item, depth + 1)
-        return self.put_long(0)
-
-    cdef int put_primitive(self, str kind, object value) except -1:
-        cdef int bits = 32 if kind == "int" else 64
-        if kind == "null" and value is None:
-            return 0
-        if kind == "boolean" and type(value) is bool:
-            self.out.append(value)
-        elif (kind == "int" or kind == "long") and type(value) is int and (value if value >= 0 else ~value).bit_length() < bits:
-            self.put_long(value)
-        elif (kind == "float" or kind == "double") and type(value) in (int, float):
-            self.out += struct.pack("<f" if kind == "float" else "<d", value)
-        elif (kind == "string" or kind == "bytes") and type(value) is str:
-            raw = value.encode("utf-8" if kind == "string" else "latin-1")
-            self.put_long(len(raw))
-            self.out += raw
-        else:
-            raise SchemaError(f"expected {kind}")
-        return 0
-
-    cdef int put_long(self, object value) except -1:
-        cdef uint8_t text[10]
-        cdef uint8_t* end = sns_put_varint(text, sns_zigzag(<int64_t>value))
-        self.out += (<char*>text)[:end - text]
-        return 0
-
-
-cdef str shorten(object value):
-    """``value`` for an error: never long, and never by running its own repr unless its type is a plain one."""
-    cdef str text
-    if type(value) is str or type(value) is bytes:
-        return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
-    if type(value) is int and not -(1 << 256) < value < 1 << 256:
-        return "a number of more than 256 bits"
-    if type(value) in (int, float, bool, type(None), datetime.datetime, datetime.date, datetime.time, UUID):
-        return repr(value)
-    if type(value) is Decimal:
-        text = str(value)
-        return text[:MAX_TEXT_IN_ERROR] + ("..." if len(text) > MAX_TEXT_IN_ERROR else "")
-    return f"a {type(value).__name__}"

@@ -1,7 +1,6 @@
-"""Avro schemas, parsed: a tree of types with names resolved, strict for what users give, lenient for what a registry holds.
+"""Schema JSON to a tree with names resolved: strict for what users give, lenient for what a registry holds.
 
-Source: Avro specification 1.12, "Schema Declaration", "Names", "Logical Types". A name that is used before the
-end of its own definition points back at it, so the tree of a recursive schema has cycles.
+Source: Avro specification 1.12, "Schema Declaration", "Names", "Logical Types".
 """
 
 from __future__ import annotations
@@ -9,131 +8,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from .errors import SchemaError
-
-MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
-MAX_NAMES: Final = 10_000  # named types in one schema
-MAX_DEPTH: Final = 200  # levels of nesting in schema text
-MAX_PRECISION: Final = 4_300  # digits of a decimal; where CPython stops to make ints from text
+from ..errors import SchemaError
+from .equality import comparable
+from .rules import LOGICAL_BASES, MAX_DEPTH, MAX_NAMES, MAX_TEXT, default_fault, logical_fault, refuse_endless
+from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-# Logical type -> the types that it may stand on.
-LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {
-    "decimal": ("bytes", "fixed"),
-    "big-decimal": ("bytes",),
-    "uuid": ("string", "fixed"),
-    "date": ("int",),
-    "time-millis": ("int",),
-    "time-micros": ("long",),
-    "timestamp-millis": ("long",),
-    "timestamp-micros": ("long",),
-    "timestamp-nanos": ("long",),
-    "local-timestamp-millis": ("long",),
-    "local-timestamp-micros": ("long",),
-    "local-timestamp-nanos": ("long",),
-    "duration": ("fixed",),
-}
-
-
-class Missing:
-    """The default of a field that has none (None is a default: JSON null)."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = Missing()
-
-
-@dataclass(frozen=True, slots=True)
-class Logical:
-    """A logical type that holds on its base type; precision and scale count decimal digits."""
-
-    name: str
-    precision: int = 0
-    scale: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Primitive:
-    """null, boolean, int, long, float, double, bytes or string."""
-
-    kind: str
-    logical: Logical | None = None
-    props: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True, eq=False)
-class Array:
-    items: AvroType
-    props: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "array"
-
-
-@dataclass(slots=True, eq=False)
-class Map:
-    values: AvroType
-    props: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "map"
-
-
-@dataclass(slots=True, eq=False)
-class Union:
-    branches: tuple[AvroType, ...]
-    kind: str = "union"
-
-
-@dataclass(slots=True, eq=False)
-class Fixed:
-    """``size`` bytes."""
-
-    name: str
-    size: int
-    aliases: tuple[str, ...] = ()
-    logical: Logical | None = None
-    props: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "fixed"
-
-
-@dataclass(slots=True, eq=False)
-class Enum:
-    name: str
-    symbols: tuple[str, ...]
-    default: str | None = None
-    aliases: tuple[str, ...] = ()
-    props: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "enum"
-
-
-@dataclass(slots=True, eq=False)
-class Field:
-    """One field of a record; ``default`` is JSON as it stands in the schema, or MISSING."""
-
-    name: str
-    type: AvroType
-    default: Any = MISSING
-    aliases: tuple[str, ...] = ()
-    order: str = "ascending"
-    props: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True, eq=False)
-class Record:
-    name: str
-    fields: tuple[Field, ...] = ()
-    aliases: tuple[str, ...] = ()
-    props: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "record"
-
-
-Named: TypeAlias = Record | Enum | Fixed
-AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed
 
 
 @dataclass(slots=True, eq=False)
@@ -178,7 +62,9 @@ def load(source: object) -> str:
     if isinstance(source, str):
         # A bare word is what a user means by a primitive; JSON would have it in quotes.
         return json.dumps(source) if source in PRIMITIVES else source
-    raise SchemaError(f"a schema is a dict, a list, JSON text or the path of an .avsc file, got {type(source).__name__}")
+    raise SchemaError(
+        f"a schema is a dict, a list, JSON text or the path of an .avsc file, got {type(source).__name__}"
+    )
 
 
 def parse(source: object, *, strict: bool = True) -> Schema:
@@ -204,7 +90,7 @@ def parse(source: object, *, strict: bool = True) -> Schema:
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
     parser = _Parser(strict)
     root = parser.parse(tree, "", "", 0)
-    _refuse_endless(parser.names.values())
+    refuse_endless(parser.names.values())
     if strict:
         parser.check_defaults()
     return Schema(text, root, parser.names)
@@ -352,7 +238,7 @@ class _Parser:
         name = tree.get("logicalType")
         if not isinstance(name, str) or name not in LOGICAL_BASES:
             return None  # the specification: an unknown logical type is ignored
-        fault = _logical_fault(name, base, size, tree)
+        fault = logical_fault(name, base, size, tree)
         if fault is None:
             return Logical(name, tree.get("precision", 0), tree.get("scale", 0)) if name == "decimal" else Logical(name)
         if self.strict:
@@ -390,133 +276,3 @@ def _need_list(tree: dict[str, Any], key: str, path: str) -> list[Any]:
     if not isinstance(value, list):
         raise SchemaError(f'expected "{key}" to be a list, got {type(value).__name__}', path=path)
     return value
-
-
-def _logical_fault(name: str, base: str, size: int, tree: Mapping[str, Any]) -> str | None:
-    if base not in LOGICAL_BASES[name]:
-        return f"stands on {' or '.join(LOGICAL_BASES[name])}, not on {base}"
-    if base == "fixed" and name in ("uuid", "duration"):
-        needed = 16 if name == "uuid" else 12
-        return None if size == needed else f"needs {needed} bytes, the fixed has {size}"
-    if name != "decimal":
-        return None
-    precision, scale = tree.get("precision"), tree.get("scale", 0)
-    if type(precision) is not int or not 1 <= precision <= MAX_PRECISION:
-        return f"needs a precision from 1 to {MAX_PRECISION}, got {precision!r:.80}"
-    if type(scale) is not int or not 0 <= scale <= precision:
-        return f"needs a scale from 0 to {precision}, got {scale!r:.80}"
-    # One byte holds at most 2.41 digits, so this bounds the power before it is computed.
-    if base == "fixed" and (precision > 3 * size or 10**precision > 2 ** (8 * size - 1)):
-        return f"precision {precision} does not fit {size} bytes"
-    return None
-
-
-def _refuse_endless(types: Iterator[Named] | Any) -> None:
-    """Refuse a record that contains itself with no union, array or map between: no datum of it can end."""
-    done: set[int] = set()
-    for start in types:
-        stack: list[tuple[AvroType, bool]] = [(start, False)]
-        open_: set[int] = set()
-        while stack:
-            node, leaving = stack.pop()
-            if leaving:
-                open_.discard(id(node))
-                done.add(id(node))
-            elif isinstance(node, Record) and id(node) not in done:
-                if id(node) in open_:
-                    raise SchemaError(f"record {node.name} contains itself without a union, an array or a map between")
-                open_.add(id(node))
-                stack.append((node, True))
-                stack.extend((field_.type, False) for field_ in node.fields)
-
-
-_INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-
-
-def default_fault(kind: AvroType, value: Any, depth: int = 0) -> str | None:
-    """What is wrong with ``value``, JSON, as a default of ``kind``; None if nothing is.
-
-    Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
-    of its branches (1.12).
-    """
-    if depth > MAX_DEPTH:
-        return "it contains itself"
-    if isinstance(kind, Union):
-        faults = [default_fault(branch, value, depth + 1) for branch in kind.branches]
-        return None if None in faults else f"{value!r:.80} matches no branch of the union"
-    if isinstance(kind, Record):
-        return _record_default_fault(kind, value, depth + 1)
-    if isinstance(kind, Array) and isinstance(value, list):
-        return next((fault for item in value if (fault := default_fault(kind.items, item, depth + 1))), None)
-    if isinstance(kind, Map) and isinstance(value, dict):
-        return next((fault for item in value.values() if (fault := default_fault(kind.values, item, depth + 1))), None)
-    if isinstance(kind, Enum):
-        return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
-    if isinstance(kind, Fixed):
-        fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
-        return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
-    return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
-
-
-def _record_default_fault(kind: Record, value: Any, depth: int) -> str | None:
-    if not isinstance(value, dict):
-        return f"{value!r:.80} is no record {kind.name}"
-    for part in kind.fields:
-        given = value.get(part.name, part.default)
-        fault = "has no value" if given is MISSING else default_fault(part.type, given, depth)
-        if fault:
-            return f"{part.name}: {fault}"
-    return None
-
-
-def _primitive_default(kind: str, value: Any) -> bool:
-    if kind == "null":
-        return value is None
-    if kind == "boolean":
-        return isinstance(value, bool)
-    if kind in ("int", "long"):
-        low, high = _INTEGER_RANGES[kind]
-        return type(value) is int and low <= value <= high
-    if kind in ("float", "double"):
-        return type(value) in (int, float)
-    if kind == "bytes":
-        return isinstance(value, str) and all(ord(c) < 256 for c in value)
-    return kind == "string" and isinstance(value, str)
-
-
-def comparable(root: AvroType) -> str:
-    """JSON text that is equal for two schemas that Pulsar's registry takes for one.
-
-    As Java Avro's ``Schema.equals``, seen live: full names, types, defaults, order and custom properties count;
-    white space, ``doc``, aliases and an enum's default do not.
-    """
-    return json.dumps(_comparable(root, set()), sort_keys=True)
-
-
-def _comparable(node: AvroType, seen: set[str]) -> Any:
-    if isinstance(node, Union):
-        return [_comparable(branch, seen) for branch in node.branches]
-    if isinstance(node, Record | Enum | Fixed):
-        if node.name in seen:
-            return node.name
-        seen.add(node.name)
-        form: dict[str, Any] = {"type": node.kind, "name": node.name, "props": dict(node.props)}
-        if isinstance(node, Enum):
-            form["symbols"] = list(node.symbols)
-        elif isinstance(node, Fixed):
-            form["size"] = node.size
-        else:
-            form["fields"] = [_comparable_field(part, seen) for part in node.fields]
-        return form
-    if isinstance(node, Array):
-        return {"type": "array", "items": _comparable(node.items, seen), "props": dict(node.props)}
-    if isinstance(node, Map):
-        return {"type": "map", "values": _comparable(node.values, seen), "props": dict(node.props)}
-    return {"type": node.kind, "props": dict(node.props)}
-
-
-def _comparable_field(part: Field, seen: set[str]) -> dict[str, Any]:
-    form = {"name": part.name, "type": _comparable(part.type, seen), "order": part.order, "props": dict(part.props)}
-    if part.default is not MISSING:
-        form["default"] = part.default
-    return form

@@ -1,0 +1,142 @@
+# Dates, times of day and timestamps, by calendar arithmetic in C.
+
+cdef object UTC = get_utc()
+cdef int64_t DAY = 86_400_000_000               # microseconds
+cdef int64_t FIRST_DAY = -719_162               # 0001-01-01, in days since 1970-01-01
+cdef int64_t LAST_DAY = 2_932_896               # 9999-12-31
+
+
+# --- timestamps: int64, milliseconds or microseconds since 1970-01-01T00:00 (UTC, or of no zone when local) ----------
+
+cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
+    cdef int64_t q = a / b
+    return q - 1 if a % b < 0 else q
+
+
+cdef inline int64_t micros_of(object value) noexcept:
+    """Microseconds of a datetime's own fields, its zone left aside."""
+    cdef int64_t seconds = datetime_hour(value) * 3600 + datetime_minute(value) * 60 + datetime_second(value)
+    return (sns_days_from_civil(datetime_year(value), datetime_month(value), datetime_day(value)) * DAY
+            + seconds * 1_000_000 + datetime_microsecond(value))
+
+
+cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) except? -1:
+    """Microseconds since 1970: in UTC, or of the datetime's own clock when ``local``."""
+    if not PyDateTime_CheckExact(value) and value != value:     # pandas.NaT, which is a datetime of year 1
+        expected(node.label, value, "give None for a missing timestamp")
+    if local:
+        if datetime_tzinfo(value) is not None:
+            expected(f"a datetime without a time zone for {node.label}", value)
+        return micros_of(value)
+    if datetime_tzinfo(value) is UTC:
+        return micros_of(value)
+    return zoned_micros(node, w, value)
+
+
+cdef int write_timestamp(Node node, Writer* w, object value) except -1:
+    if PyDateTime_Check(value):
+        return put_long(w, floor_div(datetime_micros(node, w, value, node.kind == LOCAL_TIMESTAMP), node.micros))
+    return put_long(w, raw_ticks(node, value))
+
+
+cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
+    """A datetime in another zone than UTC, or in none."""
+    cdef int64_t micros
+    offset = value.utcoffset()
+    if offset is None:
+        if not w.local_time:
+            expected(f"a datetime with a time zone for {node.label}", value, "value.replace(tzinfo=timezone.utc), or "
+                     "value.astimezone() if it is local time")
+        offset = value.astimezone(UTC)      # by the rules of the machine's own zone, summer time included
+        return micros_of(offset)
+    micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
+                                 + <int64_t>offset.microseconds)
+    if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
+        raise EncodeError(f"{node.label} {shorten(value)} is outside of the years 1 to 9999 in UTC")
+    return micros
+
+
+cdef int64_t raw_ticks(Node node, object value) except? -1:
+    """An int stands for itself, if a reader in Python can make a datetime of it."""
+    cdef int64_t number, per_day = DAY / node.micros
+    if not PyIndex_Check(value):
+        return expected(f"a datetime for {node.label}", value)
+    number = as_long(value, node.label)
+    if not FIRST_DAY * per_day <= number < (LAST_DAY + 1) * per_day:
+        raise EncodeError(f"{node.label} {number} is outside of the years 1 to 9999")
+    return number
+
+
+cdef object read_datetime(Node node, Reader* r, object zone):
+    cdef int64_t number = get_long(r), per_day = DAY / node.micros
+    cdef int64_t days = floor_div(number, per_day), rest = (number - days * per_day) * node.micros
+    cdef int year = 0, month = 0, day = 0, seconds
+    if unlikely(days < FIRST_DAY or days > LAST_DAY):
+        raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
+    sns_civil_from_days(days, &year, &month, &day)
+    seconds = <int>(rest / 1_000_000)
+    return datetime_new(year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(rest % 1_000_000),
+                        zone)
+
+
+cdef int write_nanos(Node node, Writer* w, object value) except -1:
+    """An int of nanoseconds; a datetime too, whose microseconds are exact."""
+    cdef int64_t micros
+    if not PyDateTime_Check(value):
+        return put_long(w, as_long(value, node.label))
+    micros = datetime_micros(node, w, value, node.label == "local-timestamp-nanos")
+    if not -9_223_372_036_854_775 <= micros <= 9_223_372_036_854_775:
+        raise EncodeError(f"{node.label} {shorten(value)} does not fit 64 bits of nanoseconds (years 1677 to 2262)")
+    return put_long(w, micros * 1000)
+
+
+# --- date: int32, days since 1970-01-01 -------------------------------------------------------------------------------
+
+cdef int write_date(Writer* w, object value) except -1:
+    cdef int64_t days
+    if PyDate_Check(value):
+        if PyDateTime_Check(value):
+            expected("date", value, "a datetime has a time of day as well: value.date()")
+        return put_long(w, sns_days_from_civil(date_year(value), date_month(value), date_day(value)))
+    if not PyIndex_Check(value):
+        expected("date", value)
+    days = as_long(value, "date")
+    if not FIRST_DAY <= days <= LAST_DAY:
+        raise EncodeError(f"date {days} is outside of the years 1 to 9999")
+    return put_long(w, days)
+
+
+cdef object read_date(Reader* r):
+    cdef int64_t days = get_int(r)
+    cdef int year = 0, month = 0, day = 0
+    if unlikely(days < FIRST_DAY or days > LAST_DAY):
+        raise DecodeError(f"date {days} is outside of the years 1 to 9999 that date can hold")
+    sns_civil_from_days(days, &year, &month, &day)
+    return date_new(year, month, day)
+
+
+# --- time of day: int32 milliseconds or int64 microseconds since midnight --------------------------------------------
+
+cdef int write_time(Node node, Writer* w, object value) except -1:
+    cdef int64_t number
+    if PyTime_Check(value):
+        if time_tzinfo(value) is not None:
+            expected(f"a time without a time zone for {node.label}", value)
+        number = (<int64_t>time_hour(value) * 3600 + time_minute(value) * 60 + time_second(value)) * 1_000_000
+        return put_long(w, (number + time_microsecond(value)) / node.micros)
+    if not PyIndex_Check(value):
+        expected(f"a time for {node.label}", value)
+    number = as_long(value, node.label)
+    if not 0 <= number < DAY / node.micros:
+        raise EncodeError(f"{node.label} {number} is no time of day")
+    return put_long(w, number)
+
+
+cdef object read_time(Node node, Reader* r):
+    cdef int64_t number = get_int(r) if node.micros == 1000 else get_long(r)
+    cdef int seconds
+    if unlikely(not 0 <= number < DAY / node.micros):
+        raise DecodeError(f"{node.label} {number} is no time of day")
+    number *= node.micros
+    seconds = <int>(number / 1_000_000)
+    return time_new(seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(number % 1_000_000), None)

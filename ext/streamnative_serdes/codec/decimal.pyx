@@ -1,0 +1,181 @@
+# Decimals: up to 17 digits by 64-bit arithmetic, all others exactly by Python's ints.
+
+cdef int MAX_DECIMAL_BYTES = 1_785              # 4,300 digits, where CPython stops to make ints from text
+# Powers of these are Python ints: between C numbers they would overflow.
+cdef object ONE = 1
+cdef object TEN = 10
+
+
+# --- decimal: two's complement, big-endian, of the unscaled number ---------------------------------------------------
+
+cdef int write_decimal(Node node, Writer* w, object value) except -1:
+    cdef int64_t unscaled = 0
+    cdef uint8_t raw[8]
+    cdef int i, size = 1
+    if not quick_unscaled(node, value, &unscaled):
+        return put_big_number(node, w, exact_unscaled(node, value))
+    while size < 8 and not -(<int64_t>1 << (8 * size - 1)) <= unscaled < (<int64_t>1 << (8 * size - 1)):
+        size += 1
+    if node.size >= 0:
+        return put_padded(w, unscaled, node.size)
+    for i in range(size):
+        raw[i] = <uint8_t>(unscaled >> (8 * (size - 1 - i)))
+    return put_sized(w, raw, size)
+
+
+cdef int put_padded(Writer* w, int64_t unscaled, Py_ssize_t size) except -1:
+    """``unscaled`` in a fixed of ``size`` bytes; the schema's precision fits them, and so does the number."""
+    cdef Py_ssize_t i
+    room(w, size)
+    for i in range(size):
+        w.p[size - 1 - i] = <uint8_t>(unscaled >> (8 * i)) if i < 8 else (0xFF if unscaled < 0 else 0)
+    w.p += size
+    return 0
+
+
+cdef bint quick_unscaled(Node node, object value, int64_t* out) except -1:
+    """The unscaled number of a Decimal of up to 17 digits in plain notation; False for all others, errors included."""
+    cdef Py_ssize_t i = 0, length
+    cdef int64_t number = 0
+    cdef int fraction = -1, digits = 0
+    cdef const uint8_t* c
+    if type(value) is not Decimal:
+        return False
+    text = str(value)
+    length = PyUnicode_GET_LENGTH(text)
+    c = <const uint8_t*>PyUnicode_DATA(text)        # a Decimal's text is ASCII
+    if c[0] == c"-":
+        i = 1
+    while i < length:
+        if c[i] == c".":
+            fraction = 0
+        elif c"0" <= c[i] <= c"9" and digits < 17:
+            number = number * 10 + (c[i] - c"0")
+            digits += number != 0
+            fraction += fraction >= 0
+        else:
+            return False
+        i += 1
+    fraction = max(fraction, 0)
+    if fraction > node.scale or digits + node.scale - fraction > min(node.precision, 17):
+        return False
+    while fraction < node.scale:
+        number *= 10
+        fraction += 1
+    out[0] = -number if c[0] == c"-" else number
+    return True
+
+
+cdef object exact_unscaled(Node node, object value):
+    """The unscaled number of any Decimal or int, or the error that says why it has none."""
+    cdef str what = f"decimal({node.precision}, {node.scale})"
+    sign, number, exponent = decimal_parts(what, value)
+    shift = exponent + node.scale
+    if number == 0:
+        return 0
+    if shift < 0:
+        number, lost = divmod(number, TEN ** min(-shift, 5000))
+        if lost:
+            raise EncodeError(f"{what} cannot hold {shorten(value)}: it has more than {node.scale} decimal places",
+                              hint="value.quantize() rounds it")
+    elif shift <= node.precision:
+        number *= TEN ** shift
+    if shift > node.precision or number >= TEN ** node.precision:
+        raise EncodeError(f"{what} cannot hold {shorten(value)}: it has more than {node.precision} digits")
+    return -number if sign else number
+
+
+cdef tuple decimal_parts(str what, object value):
+    """(sign, digits as an int, exponent) of a finite Decimal or an int."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value.bit_length() > 8 * MAX_DECIMAL_BYTES:
+            raise EncodeError(f"{what} cannot hold {shorten(value)}")
+        return value < 0, abs(value), 0
+    if not isinstance(value, Decimal):
+        expected(f"a Decimal for {what}", value, "Decimal(str(value)) keeps what a float shows")
+    if not value.is_finite():
+        raise EncodeError(f"{what} cannot hold {value}")
+    sign, digits, exponent = value.as_tuple()
+    if len(digits) > 4300:
+        raise EncodeError(f"{what} cannot hold a number of {len(digits)} digits")
+    return sign, int("".join(map(str, digits))), exponent
+
+
+cdef int put_big_number(Node node, Writer* w, object unscaled) except -1:
+    size = node.size if node.size >= 0 else (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    raw = unscaled.to_bytes(size, "big", signed=True)
+    return put_bytes(w, PyBytes_AS_STRING(<PyObject*>raw), PyBytes_GET_SIZE(raw), node.size)
+
+
+cdef object read_decimal(Node node, Reader* r):
+    cdef Py_ssize_t i, size = node.size if node.size >= 0 else get_size(r)
+    cdef const uint8_t* p = take(r, size)
+    cdef int64_t unscaled
+    cdef char text[48]
+    if size > 8 or size == 0:
+        return big_decimal_of(node, p, size)
+    unscaled = -1 if p[0] & 0x80 else 0
+    for i in range(size):
+        unscaled = <int64_t>((<uint64_t>unscaled << 8) | p[i])
+    if node.precision < 19 and not -POWERS[node.precision] < unscaled < POWERS[node.precision]:
+        too_precise(node)
+    return Decimal(sns_new_str(<const uint8_t*>text, sns_decimal_text(text, unscaled, node.scale)))
+
+
+cdef object big_decimal_of(Node node, const uint8_t* p, Py_ssize_t size):
+    # Bytes beyond what the precision needs may only repeat the sign; so cost is bounded by the schema, not the message.
+    cdef Py_ssize_t limit = min(<Py_ssize_t>(node.precision // 2 + 1), MAX_DECIMAL_BYTES)
+    cdef uint8_t sign = 0xFF if size and p[0] & 0x80 else 0
+    if size == 0:
+        raise DecodeError("expected a decimal, got no bytes")
+    while size > limit and p[0] == sign:
+        p += 1
+        size -= 1
+    if size > limit:
+        too_precise(node)
+    unscaled = int.from_bytes((<char*>p)[:size], "big")
+    if sign:
+        unscaled -= ONE << (8 * size)
+    if abs(unscaled) >= TEN ** node.precision:
+        too_precise(node)
+    return Decimal(f"{unscaled}E-{node.scale}")
+
+
+cdef int too_precise(Node node) except -1:
+    raise DecodeError(f"expected a decimal of at most {node.precision} digits, got more")
+
+
+# --- big-decimal: bytes that hold the unscaled number as bytes, then the scale as int --------------------------------
+
+cdef int write_big_decimal(Writer* w, object value) except -1:
+    cdef uint8_t tail[10]
+    cdef uint8_t head[10]
+    cdef Py_ssize_t head_size, tail_size
+    sign, number, exponent = decimal_parts("big-decimal", value)
+    if not -(1 << 31) < exponent < 1 << 31:
+        raise EncodeError(f"big-decimal cannot hold an exponent of {exponent}")
+    number = -number if sign else number
+    raw = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
+    head_size = sns_put_varint(head, sns_zigzag(PyBytes_GET_SIZE(raw))) - head
+    tail_size = sns_put_varint(tail, sns_zigzag(-<int64_t>exponent)) - tail
+    put_long(w, head_size + PyBytes_GET_SIZE(raw) + tail_size)
+    put_raw(w, head, head_size)
+    put_raw(w, PyBytes_AS_STRING(<PyObject*>raw), PyBytes_GET_SIZE(raw))
+    return put_raw(w, tail, tail_size)
+
+
+cdef object read_big_decimal(Reader* r):
+    cdef Py_ssize_t size = get_size(r)
+    cdef const uint8_t* outer_end = r.end
+    cdef const uint8_t* p
+    cdef int64_t scale
+    r.end = r.p + size          # what is inside may not read beyond its own bytes
+    size = get_size(r)
+    if size == 0 or size > MAX_DECIMAL_BYTES:
+        raise DecodeError(f"expected a big-decimal of 1 to {MAX_DECIMAL_BYTES} bytes, got {size}")
+    p = take(r, size)
+    scale = get_int(r)
+    if r.p != r.end:
+        raise DecodeError(f"expected the big-decimal to end, got {r.end - r.p} more bytes")
+    r.end = outer_end
+    return Decimal(f"{int.from_bytes((<char*>p)[:size], 'big', signed=True)}E{-scale}")

@@ -1,0 +1,104 @@
+# Defaults of fields: JSON in the schema, encoded once when the plan is built.
+
+NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
+
+
+cdef tuple missing_value(object field):
+    """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
+    cdef object default = field.default
+    # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
+    if type(default).__name__ == "Missing":
+        # An optional field that is left out is null, as everywhere in Python's Avro.
+        if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
+            return None, "the field is missing and has no default"
+        default = None
+    out = DefaultWriter()
+    try:
+        (<DefaultWriter>out).put(field.type, default, 0)
+    except NO_FIT as error:
+        return None, f"the field is missing and its default {shorten(default)} does not fit: {error}"
+    return bytes((<DefaultWriter>out).out), None
+
+
+@cython.final
+cdef class DefaultWriter:
+    """Avro bytes of a default. The schema may come from a registry, so depth and steps are bounded."""
+    cdef bytearray out
+    cdef int steps
+
+    def __cinit__(self):
+        self.out = bytearray()
+        self.steps = 100_000
+
+    cdef int put(self, object schema, object value, int depth) except -1:
+        """Append ``value``. Raises one of NO_FIT if it is none of this type."""
+        cdef str kind = schema.kind
+        self.steps -= 1
+        if depth > MAX_DEPTH or self.steps < 0:
+            raise SchemaError("it contains itself")
+        if kind == "union":
+            self.put_union(schema, value, depth)
+        elif kind == "record":
+            for field in schema.fields:
+                self.put(field.type, value.get(field.name, field.default), depth + 1)
+        elif kind == "array" or kind == "map":
+            self.put_items(schema, value, depth)
+        elif kind == "enum":
+            self.put_long(schema.symbols.index(value))
+        elif kind == "fixed":
+            raw = value.encode("latin-1")       # code points 0 to 255 stand for bytes
+            if len(raw) != schema.size:
+                raise SchemaError(f"expected {schema.size} bytes")
+            self.out += raw
+        else:
+            self.put_primitive(kind, value)
+        return 0
+
+    cdef int put_union(self, object schema, object value, int depth) except -1:
+        cdef Py_ssize_t start = len(self.out)
+        for i, branch in enumerate(schema.branches):
+            try:
+                self.put_long(i)
+                self.put(branch, value, depth + 1)
+                return 0
+            except NO_FIT:
+                del self.out[start:]
+        raise SchemaError("it matches no branch of the union")
+
+    cdef int put_items(self, object schema, object value, int depth) except -1:
+        if type(value) is not (list if schema.kind == "array" else dict):
+            raise SchemaError(f"expected {schema.kind}")
+        if value:
+            self.put_long(len(value))
+        for item in value:
+            if schema.kind == "map":
+                self.put_primitive("string", item)
+                self.put(schema.values, value[item], depth + 1)
+            else:
+                self.put(schema.items, item, depth + 1)
+        return self.put_long(0)
+
+    cdef int put_primitive(self, str kind, object value) except -1:
+        cdef int bits = 32 if kind == "int" else 64
+        if kind == "null" and value is None:
+            return 0
+        if kind == "boolean" and type(value) is bool:
+            self.out.append(value)
+        elif (kind == "int" or kind == "long") and type(value) is int and \
+                (value if value >= 0 else ~value).bit_length() < bits:
+            self.put_long(value)
+        elif (kind == "float" or kind == "double") and type(value) in (int, float):
+            self.out += struct.pack("<f" if kind == "float" else "<d", value)
+        elif (kind == "string" or kind == "bytes") and type(value) is str:
+            raw = value.encode("utf-8" if kind == "string" else "latin-1")
+            self.put_long(len(raw))
+            self.out += raw
+        else:
+            raise SchemaError(f"expected {kind}")
+        return 0
+
+    cdef int put_long(self, object value) except -1:
+        cdef uint8_t text[10]
+        cdef uint8_t* end = sns_put_varint(text, sns_zigzag(<int64_t>value))
+        self.out += (<char*>text)[:end - text]
+        return 0

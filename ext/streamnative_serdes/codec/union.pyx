@@ -1,0 +1,115 @@
+# Unions on write: which branch a value goes to. By the exact Python type first; only what several branches may take is
+# tried, best fitting first.
+
+# Kind of branch -> the Python types that it takes, with a rank: 0 fits exactly, more is less fitting.
+cdef dict TAKES = {
+    NULL_KIND: ((type(None), 0),),
+    BOOLEAN: ((bool, 0),),
+    INT: ((int, 0),),
+    LONG: ((int, 1),),
+    DOUBLE: ((float, 0), (int, 2)),
+    FLOAT: ((float, 1), (int, 3)),      # a double loses nothing, so it goes before a float
+    STRING: ((str, 0),),
+    ENUM: ((str, 0),),
+    BYTES: ((bytes, 0),),
+    FIXED: ((bytes, 0),),
+    ARRAY: ((list, 0),),
+    MAP: ((dict, 0),),
+    RECORD: ((dict, 0),),
+    DATE: ((datetime.date, 0), (int, 4)),
+    TIME: ((datetime.time, 0), (int, 4)),
+    TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
+    LOCAL_TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
+    NANOS: ((int, 4), (datetime.datetime, 1)),
+    DECIMAL: ((Decimal, 0), (int, 4)),
+    BIG_DECIMAL: ((Decimal, 0), (int, 4)),
+    UUID_TEXT: ((UUID, 0), (str, 1)),
+    UUID_FIXED: ((UUID, 0), (bytes, 1)),
+    DURATION: ((list, 1),),
+}
+
+
+cdef dict branches_by_type(list branches):
+    cdef dict ranked = {}
+    for i, branch in enumerate(branches):
+        for type_, rank in TAKES[(<Node>branch).kind]:
+            ranked.setdefault(type_, []).append((rank, i))
+    return {type_: tuple([i for _rank, i in sorted(pairs)]) for type_, pairs in ranked.items()}
+
+
+cdef inline int write_optional(OptionalNode node, Writer* w, object value) except -1:
+    room(w, 1)
+    if value is None:
+        w.p[0] = <uint8_t>(node.null_index << 1)
+        w.p += 1
+        return 0
+    w.p[0] = <uint8_t>((1 - node.null_index) << 1)
+    w.p += 1
+    return write_value(node.inner, w, value)
+
+
+cdef int write_union(UnionNode node, Writer* w, object value) except -1:
+    """The best fitting branch that takes the value; a lone candidate is written at once, so its errors keep a path."""
+    cdef tuple candidates = node.by_type.get(like(value), ())
+    cdef Py_ssize_t used
+    cdef bint local_time = w.local_time
+    cdef int level
+    cdef object first = None
+    if value is not None and len(candidates) > 1 and is_record_like(value):
+        candidates = by_fewest_strangers(node, candidates, value)
+    if not candidates:
+        expected(node.label, value)
+    if len(candidates) == 1:
+        put_long(w, candidates[0])
+        return write_value(<Node>node.branches[candidates[0]], w, value)
+    used, level = w.p - w.base, w.depth
+    for branch in candidates:
+        try:
+            put_long(w, branch)
+            return write_value(<Node>node.branches[branch], w, value)
+        except EncodeError as error:
+            first = first or f"{(<Node>node.branches[branch]).label}: {error.message}"
+            leave_to(w.steps, &w.depth, level)
+            w.p = w.base + used
+            w.local_time = local_time
+    raise EncodeError(f"no branch of the {node.label} takes {type(value).__name__} {shorten(value)}: {first}")
+
+
+cdef bint is_record_like(object value) except -1:
+    return like(value) is dict
+
+
+cdef tuple by_fewest_strangers(UnionNode node, tuple candidates, object value):
+    """Among several records, those that know all the names of the datum go first."""
+    cdef set names
+    if isinstance(value, tuple):
+        names = set(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()))
+    elif isinstance(value, Mapping):
+        names = set(value)
+    else:
+        names = set(type(value).__dataclass_fields__)
+    ranked = [(len(names - node.records[i]) if node.records[i] is not None else 1, place, i)
+              for place, i in enumerate(candidates)]
+    return tuple([i for _strangers, _place, i in sorted(ranked)])
+
+
+cdef object like(object value):
+    """The plain type that ``value`` stands for when a union looks for its branch."""
+    cdef object type_ = type(value)
+    if type_ in PLAIN:
+        return PLAIN[type_]
+    if isinstance(value, tuple):
+        named = hasattr(value, "__fields__") or hasattr(type_, "_fields")
+        return dict if named and type_ is not Duration else list
+    for plain in (str, int, float, bytes, datetime.datetime, datetime.date, datetime.time, Decimal, UUID, list):
+        if isinstance(value, plain):
+            return plain
+    if isinstance(value, Mapping) or hasattr(type_, "__dataclass_fields__"):
+        return dict
+    if isinstance(value, PyEnum):
+        return str
+    if PyObject_CheckBuffer(value) and not PyIndex_Check(value) and not hasattr(type_, "__float__"):
+        return list if hasattr(type_, "tolist") and not isinstance(value, memoryview) else bytes
+    if PyIndex_Check(value):
+        return int
+    return float if hasattr(type_, "__float__") else type_

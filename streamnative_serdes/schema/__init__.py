@@ -1,0 +1,31 @@
+"""Avro schemas: parsed, checked and compared."""
+
+from .equality import comparable
+from .parser import PRIMITIVES, Schema, load, parse
+from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, default_fault
+from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NAMES",
+    "MAX_PRECISION",
+    "MAX_TEXT",
+    "MISSING",
+    "PRIMITIVES",
+    "Array",
+    "AvroType",
+    "Enum",
+    "Field",
+    "Fixed",
+    "Logical",
+    "Map",
+    "Named",
+    "Primitive",
+    "Record",
+    "Schema",
+    "Union",
+    "comparable",
+    "default_fault",
+    "load",
+    "parse",
+]

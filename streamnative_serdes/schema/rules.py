@@ -1,0 +1,123 @@
+"""What a schema must hold to beyond its shape: limits, logical types, defaults, and that data of it can end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ..errors import SchemaError
+from .tree import MISSING, Array, AvroType, Enum, Fixed, Map, Named, Record, Union
+
+MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
+MAX_NAMES: Final = 10_000  # named types in one schema
+MAX_DEPTH: Final = 200  # levels of nesting in schema text
+MAX_PRECISION: Final = 4_300  # digits of a decimal; where CPython stops to make ints from text
+
+# Logical type -> the types that it may stand on.
+LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "decimal": ("bytes", "fixed"),
+    "big-decimal": ("bytes",),
+    "uuid": ("string", "fixed"),
+    "date": ("int",),
+    "time-millis": ("int",),
+    "time-micros": ("long",),
+    "timestamp-millis": ("long",),
+    "timestamp-micros": ("long",),
+    "timestamp-nanos": ("long",),
+    "local-timestamp-millis": ("long",),
+    "local-timestamp-micros": ("long",),
+    "local-timestamp-nanos": ("long",),
+    "duration": ("fixed",),
+}
+
+
+def logical_fault(name: str, base: str, size: int, tree: Mapping[str, Any]) -> str | None:
+    if base not in LOGICAL_BASES[name]:
+        return f"stands on {' or '.join(LOGICAL_BASES[name])}, not on {base}"
+    if base == "fixed" and name in ("uuid", "duration"):
+        needed = 16 if name == "uuid" else 12
+        return None if size == needed else f"needs {needed} bytes, the fixed has {size}"
+    if name != "decimal":
+        return None
+    precision, scale = tree.get("precision"), tree.get("scale", 0)
+    if type(precision) is not int or not 1 <= precision <= MAX_PRECISION:
+        return f"needs a precision from 1 to {MAX_PRECISION}, got {precision!r:.80}"
+    if type(scale) is not int or not 0 <= scale <= precision:
+        return f"needs a scale from 0 to {precision}, got {scale!r:.80}"
+    # One byte holds at most 2.41 digits, so this bounds the power before it is computed.
+    if base == "fixed" and (precision > 3 * size or 10**precision > 2 ** (8 * size - 1)):
+        return f"precision {precision} does not fit {size} bytes"
+    return None
+
+
+def refuse_endless(types: Iterable[Named]) -> None:
+    """Refuse a record that contains itself with no union, array or map between: no datum of it can end."""
+    done: set[int] = set()
+    for start in types:
+        stack: list[tuple[AvroType, bool]] = [(start, False)]
+        open_: set[int] = set()
+        while stack:
+            node, leaving = stack.pop()
+            if leaving:
+                open_.discard(id(node))
+                done.add(id(node))
+            elif isinstance(node, Record) and id(node) not in done:
+                if id(node) in open_:
+                    raise SchemaError(f"record {node.name} contains itself without a union, an array or a map between")
+                open_.add(id(node))
+                stack.append((node, True))
+                stack.extend((field_.type, False) for field_ in node.fields)
+
+
+_INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+
+
+def default_fault(kind: AvroType, value: Any, depth: int = 0) -> str | None:
+    """What is wrong with ``value``, JSON, as a default of ``kind``; None if nothing is.
+
+    Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
+    of its branches (1.12).
+    """
+    if depth > MAX_DEPTH:
+        return "it contains itself"
+    if isinstance(kind, Union):
+        faults = [default_fault(branch, value, depth + 1) for branch in kind.branches]
+        return None if None in faults else f"{value!r:.80} matches no branch of the union"
+    if isinstance(kind, Record):
+        return _record_default_fault(kind, value, depth + 1)
+    if isinstance(kind, Array) and isinstance(value, list):
+        return next((fault for item in value if (fault := default_fault(kind.items, item, depth + 1))), None)
+    if isinstance(kind, Map) and isinstance(value, dict):
+        return next((fault for item in value.values() if (fault := default_fault(kind.values, item, depth + 1))), None)
+    if isinstance(kind, Enum):
+        return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
+    if isinstance(kind, Fixed):
+        fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
+        return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
+    return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
+
+
+def _record_default_fault(kind: Record, value: Any, depth: int) -> str | None:
+    if not isinstance(value, dict):
+        return f"{value!r:.80} is no record {kind.name}"
+    for part in kind.fields:
+        given = value.get(part.name, part.default)
+        fault = "has no value" if given is MISSING else default_fault(part.type, given, depth)
+        if fault:
+            return f"{part.name}: {fault}"
+    return None
+
+
+def _primitive_default(kind: str, value: Any) -> bool:
+    if kind == "null":
+        return value is None
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind in ("int", "long"):
+        low, high = _INTEGER_RANGES[kind]
+        return type(value) is int and low <= value <= high
+    if kind in ("float", "double"):
+        return type(value) in (int, float)
+    if kind == "bytes":
+        return isinstance(value, str) and all(ord(c) < 256 for c in value)
+    return kind == "string" and isinstance(value, str)

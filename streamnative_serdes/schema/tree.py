@@ -1,0 +1,105 @@
+"""The types of Avro as a tree: what a parsed schema consists of (Avro specification 1.12, "Schema Declaration").
+
+A name that is used before the end of its own definition points back at it: the tree of a recursive schema has cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+
+class Missing:
+    """The default of a field that has none (None is a default: JSON null)."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """A logical type that holds on its base type; precision and scale count decimal digits."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Primitive:
+    """null, boolean, int, long, float, double, bytes or string."""
+
+    kind: str
+    logical: Logical | None = None
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    items: AvroType
+    props: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "array"
+
+
+@dataclass(slots=True, eq=False)
+class Map:
+    values: AvroType
+    props: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "map"
+
+
+@dataclass(slots=True, eq=False)
+class Union:
+    branches: tuple[AvroType, ...]
+    kind: str = "union"
+
+
+@dataclass(slots=True, eq=False)
+class Fixed:
+    """``size`` bytes."""
+
+    name: str
+    size: int
+    aliases: tuple[str, ...] = ()
+    logical: Logical | None = None
+    props: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "fixed"
+
+
+@dataclass(slots=True, eq=False)
+class Enum:
+    name: str
+    symbols: tuple[str, ...]
+    default: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "enum"
+
+
+@dataclass(slots=True, eq=False)
+class Field:
+    """One field of a record; ``default`` is JSON as it stands in the schema, or MISSING."""
+
+    name: str
+    type: AvroType
+    default: Any = MISSING
+    aliases: tuple[str, ...] = ()
+    order: str = "ascending"
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    name: str
+    fields: tuple[Field, ...] = ()
+    aliases: tuple[str, ...] = ()
+    props: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "record"
+
+
+Named: TypeAlias = Record | Enum | Fixed
+AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed
