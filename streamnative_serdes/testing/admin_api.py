@@ -5,42 +5,25 @@ Source: Pulsar's SchemasResource, Namespaces, Tenants and PersistentTopics (/adm
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qs, unquote, unquote_plus
+from urllib.parse import unquote
 
+from .admin_request import (
+    AdminRequest,
+    BadNameError,
+    BadRequestError,
+    UndecodableNameError,
+    UnsupportedMediaError,
+    schema_data,
+)
 from .compatibility import STRATEGIES, IncompatibleError, UnresolvableError
 from .exchange import Answer, Request, as_broker_error, as_json, as_page, as_reason, as_text
-from .schema_data import BrokerError, InvalidDataError, SchemaData, from_post
-from .store import ConflictError, Entry, NotFoundError, Store, base_topic, namespace_of
+from .schema_data import BrokerError, InvalidDataError
+from .store import ConflictError, Entry, NotFoundError, Store
 
 _JAVA: Final = "org.apache.pulsar.broker.service.schema.exceptions"
-_PAYLOAD: Final = "org.apache.pulsar.common.protocol.schema.PostSchemaPayload"
-
-
-class _BadRequestError(Exception):
-    """400 in plain text: Jackson cannot read the body."""
-
-
-class _UnsupportedMediaError(Exception):
-    """415: the body is not announced as JSON."""
-
-
-class _BadNameError(Exception):
-    """A topic name that cannot be decoded, or is empty."""
-
-
-def topic_name(tenant: str, namespace: str, local: str) -> str:
-    """``tenant/namespace/topic`` of three path segments, decoded twice, as the broker does it."""
-    name = unquote(local)
-    if re.search(r"%(?![0-9A-Fa-f]{2})", name):
-        raise _BadNameError("Request failed.")
-    name = unquote_plus(name)
-    if not name.strip():
-        raise _BadNameError("Topic name is not valid")
-    return f"{unquote(tenant)}/{unquote(namespace)}/{base_topic(name)}"
 
 
 class AdminApi:
@@ -63,29 +46,22 @@ class AdminApi:
                 action = methods.get(request.method)
                 if action is None:
                     return as_page(405, "Method Not Allowed", request)
-                return self._run(action, request, [part or "" for part in found.groups()])
+                return self._run(action, request, found.groups())
         return as_page(404, "Not Found", request)
 
-    def _run(self, action: _Action, request: Request, parts: list[str]) -> Answer:
+    def _run(self, action: _Action, request: Request, parts: tuple[str, ...]) -> Answer:
         if not request.accepts("application/json"):
             return as_page(406, "Not Acceptable", request)
         try:
-            return action(self, request, *parts)
-        except _UnsupportedMediaError:
+            return action(self, AdminRequest(request, parts))
+        except UnsupportedMediaError:
             return as_page(415, "Unsupported Media Type", request)
-        except _BadRequestError as error:
+        except BadRequestError as error:
             return as_text(400, str(error))
-        except _BadNameError as error:
-            text = str(error)
-            return as_page(500, text, request) if text == "Request failed." else as_reason(412, text)
-        except NotFoundError as error:
-            return as_reason(404, str(error))
-        except ConflictError as error:
-            return as_reason(409, str(error))
-        except IncompatibleError as error:
-            return as_page(409, str(error), request)
-        except InvalidDataError as error:
-            return as_page(422, str(error), request)
+        except (NotFoundError, ConflictError, BadNameError) as error:
+            return as_reason(_REASON_STATUS[type(error)], str(error))
+        except (IncompatibleError, InvalidDataError, UndecodableNameError) as error:
+            return as_page(_PAGE_STATUS[type(error)], str(error), request)
         except (BrokerError, UnresolvableError) as error:
             return as_broker_error(str(error))
         except RecursionError:
@@ -93,114 +69,115 @@ class AdminApi:
 
     # Schemas
 
-    def get_schema(self, request: Request, *name: str) -> Answer:
-        return as_json(_shown(self.store.get(topic_name(*name))))
+    def get_schema(self, asked: AdminRequest) -> Answer:
+        return as_json(_shown(self.store.get(asked.topic)))
 
-    def get_version(self, request: Request, tenant: str, namespace: str, local: str, version: str) -> Answer:
-        if not re.fullmatch(r"[+-]?\d{1,19}", version) or not -(2**63) <= int(version) < 2**63:
-            raise BrokerError(f'For input string: "{version}"')
-        return as_json(_shown(self.store.get(topic_name(tenant, namespace, local), int(version))))
+    def get_version(self, asked: AdminRequest) -> Answer:
+        return as_json(_shown(self.store.get(asked.topic, asked.version())))
 
-    def get_versions(self, request: Request, *name: str) -> Answer:
-        return as_json({"getSchemaResponses": [_shown(entry) for entry in self.store.versions(topic_name(*name))]})
+    def get_versions(self, asked: AdminRequest) -> Answer:
+        return as_json({"getSchemaResponses": [_shown(entry) for entry in self.store.versions(asked.topic)]})
 
-    def post_schema(self, request: Request, *name: str) -> Answer:
-        payload, topic = _payload(request), topic_name(*name)
-        self.store.need_namespace(namespace_of(topic))
-        return as_json({"version": {"version": self.store.register(topic, _posted(payload))}})
+    def post_schema(self, asked: AdminRequest) -> Answer:
+        payload, topic = asked.payload(), asked.topic
+        self.store.need_namespace(asked.namespace)
+        return as_json({"version": {"version": self.store.register(topic, schema_data(payload))}})
 
-    def post_compatibility(self, request: Request, *name: str) -> Answer:
-        payload, topic = _payload(request), topic_name(*name)
-        self.store.need_namespace(namespace_of(topic))
+    def post_compatibility(self, asked: AdminRequest) -> Answer:
+        payload, topic = asked.payload(), asked.topic
+        self.store.need_namespace(asked.namespace)
         try:
-            strategy = self.store.check(topic, _posted(payload))
+            strategy = self.store.check(topic, schema_data(payload))
         except IncompatibleError as error:
             return as_broker_error(str(error), f"{_JAVA}.IncompatibleSchemaException")
         except InvalidDataError as error:
             return as_broker_error(str(error), f"{_JAVA}.InvalidSchemaDataException")
         return as_json({"schemaCompatibilityStrategy": strategy, "compatibility": True}, 202)
 
-    def post_version(self, request: Request, *name: str) -> Answer:
-        payload = _payload(request)
-        return as_json({"version": self.store.find_exact(topic_name(*name), _posted(payload))})
+    def post_version(self, asked: AdminRequest) -> Answer:
+        payload = asked.payload()
+        return as_json({"version": self.store.find_exact(asked.topic, schema_data(payload))})
 
-    def delete_schema(self, request: Request, *name: str) -> Answer:
-        topic = topic_name(*name)
-        if parse_qs(request.target.partition("?")[2]).get("force") == ["true"]:
-            self.store.delete_forever(topic)
+    def delete_schema(self, asked: AdminRequest) -> Answer:
+        if asked.flag("force"):
+            self.store.delete_forever(asked.topic)
             return as_json({"version": -1})
-        return as_json({"version": self.store.delete(topic)})
+        return as_json({"version": self.store.delete(asked.topic)})
 
     # Tenants, namespaces, topics
 
-    def get_clusters(self, request: Request) -> Answer:
+    def get_clusters(self, _asked: AdminRequest) -> Answer:
         return as_json(["standalone"])
 
-    def get_tenants(self, request: Request) -> Answer:
+    def get_tenants(self, _asked: AdminRequest) -> Answer:
         return as_json(self.store.tenants())
 
-    def put_tenant(self, request: Request, tenant: str) -> Answer:
-        self.store.add_tenant(unquote(tenant))
+    def put_tenant(self, asked: AdminRequest) -> Answer:
+        self.store.add_tenant(asked.tenant)
         return Answer(204)
 
-    def get_namespaces(self, request: Request, tenant: str) -> Answer:
-        return as_json(self.store.namespaces(unquote(tenant)))
+    def get_namespaces(self, asked: AdminRequest) -> Answer:
+        return as_json(self.store.namespaces(asked.tenant))
 
-    def put_namespace(self, request: Request, tenant: str, namespace: str) -> Answer:
-        self.store.add_namespace(unquote(tenant), unquote(namespace))
+    def put_namespace(self, asked: AdminRequest) -> Answer:
+        self.store.add_namespace(asked.tenant, unquote(asked.parts[1]))
         return Answer(204)
 
-    def delete_namespace(self, request: Request, tenant: str, namespace: str) -> Answer:
-        self.store.delete_namespace(f"{unquote(tenant)}/{unquote(namespace)}")
+    def delete_namespace(self, asked: AdminRequest) -> Answer:
+        self.store.delete_namespace(asked.namespace)
         return Answer(204)
 
-    def put_topic(self, request: Request, *name: str) -> Answer:
-        self.store.add_topic(topic_name(*name))
+    def put_topic(self, asked: AdminRequest) -> Answer:
+        self.store.add_topic(asked.topic)
         return Answer(204)
 
-    def delete_topic(self, request: Request, *name: str) -> Answer:
-        self.store.delete_topic(topic_name(*name))
+    def delete_topic(self, asked: AdminRequest) -> Answer:
+        self.store.delete_topic(asked.topic)
         return Answer(204)
 
-    def put_partitions(self, request: Request, *name: str) -> Answer:
-        count = _json_body(request)
+    def put_partitions(self, asked: AdminRequest) -> Answer:
+        count = asked.json()
         if type(count) is not int or count < 1:
             return as_reason(406, "Number of partitions should be more than 0")
-        self.store.add_topic(topic_name(*name), count)
+        self.store.add_topic(asked.topic, count)
         return Answer(204)
 
-    def delete_partitions(self, request: Request, *name: str) -> Answer:
-        self.store.delete_partitioned_topic(topic_name(*name))
+    def delete_partitions(self, asked: AdminRequest) -> Answer:
+        self.store.delete_partitioned_topic(asked.topic)
         return Answer(204)
 
     # Strategies
 
-    def get_namespace_strategy(self, request: Request, tenant: str, namespace: str) -> Answer:
-        name = f"{unquote(tenant)}/{unquote(namespace)}"
-        self.store.need_namespace(name)
-        return as_json(self.store.strategy(name) or "UNDEFINED")
+    def get_namespace_strategy(self, asked: AdminRequest) -> Answer:
+        self.store.need_namespace(asked.namespace)
+        return as_json(self.store.strategy(asked.namespace) or "UNDEFINED")
 
-    def put_namespace_strategy(self, request: Request, tenant: str, namespace: str) -> Answer:
-        name = f"{unquote(tenant)}/{unquote(namespace)}"
-        strategy = _json_body(request)
-        self.store.need_namespace(name)
-        self.store.set_strategy(name, _strategy(strategy))
+    def put_namespace_strategy(self, asked: AdminRequest) -> Answer:
+        strategy = asked.json()
+        self.store.need_namespace(asked.namespace)
+        self.store.set_strategy(asked.namespace, _strategy(strategy))
         return Answer(204)
 
-    def get_topic_strategy(self, request: Request, *name: str) -> Answer:
-        strategy = self.store.strategy(topic_name(*name))
+    def get_topic_strategy(self, asked: AdminRequest) -> Answer:
+        strategy = self.store.strategy(asked.topic)
         return as_json(strategy) if strategy else Answer(204)
 
-    def put_topic_strategy(self, request: Request, *name: str) -> Answer:
-        self.store.set_strategy(topic_name(*name), _strategy(_json_body(request)))
+    def put_topic_strategy(self, asked: AdminRequest) -> Answer:
+        self.store.set_strategy(asked.topic, _strategy(asked.json()))
         return Answer(204)
 
-    def delete_topic_strategy(self, request: Request, *name: str) -> Answer:
-        self.store.set_strategy(topic_name(*name), None)
+    def delete_topic_strategy(self, asked: AdminRequest) -> Answer:
+        self.store.set_strategy(asked.topic, None)
         return Answer(204)
 
 
-_Action: TypeAlias = Callable[..., Answer]
+_REASON_STATUS: Final[Mapping[type[Exception], int]] = {NotFoundError: 404, ConflictError: 409, BadNameError: 412}
+_PAGE_STATUS: Final[Mapping[type[Exception], int]] = {
+    IncompatibleError: 409,
+    InvalidDataError: 422,
+    UndecodableNameError: 500,
+}
+_Action: TypeAlias = Callable[[AdminApi, AdminRequest], Answer]
 _TOPIC = r"([^/]+)/([^/]+)/([^/]+)"
 
 
@@ -260,50 +237,3 @@ def _shown(entry: Entry) -> dict[str, Any]:
 def _strategy(value: Any) -> str | None:
     """The broker takes what it does not know for UNDEFINED."""
     return value if value in STRATEGIES else None
-
-
-def _json_body(request: Request) -> Any:
-    """The body, parsed; None when it is empty, as in the broker."""
-    if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
-        raise _UnsupportedMediaError
-    if not request.body.strip():
-        return None
-    try:
-        return json.loads(request.body)
-    except ValueError as error:
-        raise _BadRequestError(f"{error}\n at [Source: REDACTED]") from None
-
-
-def _payload(request: Request) -> dict[str, Any] | None:
-    """A PostSchemaPayload as Jackson reads it: unknown keys are ignored, scalars become text."""
-    body = _json_body(request)
-    if body is None:
-        return None
-    if not isinstance(body, dict):
-        raise _BadRequestError(f"Cannot deserialize value of type `{_PAYLOAD}`")
-    properties = body.get("properties")
-    if not isinstance(properties, dict | None):
-        raise _BadRequestError("Cannot deserialize value of type `java.util.LinkedHashMap`")
-    return {
-        "type": _text(body.get("type")),
-        "schema": _text(body.get("schema")),
-        "properties": {key: _text(value) for key, value in (properties or {}).items()},
-    }
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, dict | list):
-        token = "OBJECT" if isinstance(value, dict) else "ARRAY"
-        raise _BadRequestError(f"Cannot deserialize value of type `java.lang.String` (token `JsonToken.START_{token}`)")
-    return value if isinstance(value, str | None) else json.dumps(value)
-
-
-def _posted(payload: dict[str, Any] | None) -> SchemaData:
-    if payload is None:
-        raise BrokerError(f'Cannot invoke "{_PAYLOAD}.getType()" because "payload" is null')
-    if payload["schema"] is None:
-        raise BrokerError(
-            'Cannot invoke "String.getBytes(java.nio.charset.Charset)" because the return value of '
-            f'"{_PAYLOAD}.getSchema()" is null'
-        )
-    return from_post(payload["type"], payload["schema"], payload["properties"])

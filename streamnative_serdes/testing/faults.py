@@ -44,7 +44,7 @@ class Fault:
             retry_after: seconds, sent as the header ``Retry-After``.
         """
 
-        def answer(request: Request, url: str) -> Answer:
+        def answer(request: Request, _url: str) -> Answer:
             if code == 500:
                 made = as_broker_error(reason or "Metadata store session was lost")
             elif reason is not None or code in _REASONS:
@@ -64,7 +64,7 @@ class Fault:
     @classmethod
     def garbage(cls, body: bytes = b'{"version": ', content_type: str = "application/json") -> Fault:
         """Status 200 with ``body``; the request has no effect."""
-        return cls(answer=lambda request, url: Answer(200, body, content_type))
+        return cls(answer=lambda _request, _url: Answer(200, body, content_type))
 
     @classmethod
     def redirect(cls, to: str | None = None, *, authoritative: bool | None = True) -> Fault:

@@ -18,6 +18,7 @@ from .faults import Fault, FaultQueue
 from .store import Store
 
 _STOP_SECONDS = 5.0  # to wait for one connection's thread
+_POLL_SECONDS = 0.01  # how soon the listening thread sees that it shall stop
 
 
 class Call(NamedTuple):
@@ -72,7 +73,7 @@ class LocalRegistry:
                 raise ConfigError(f"cannot listen on 127.0.0.1:{self._port}: {error}") from error
             self._url = f"http://127.0.0.1:{self._server.server_port}"
             self._thread = threading.Thread(
-                target=self._server.serve_forever, args=(0.05,), name="LocalRegistry", daemon=True
+                target=self._server.serve_forever, args=(_POLL_SECONDS,), name="LocalRegistry", daemon=True
             )
             self._thread.start()
         return self
@@ -260,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(answer, cut == "body")
 
-    do_POST = do_PUT = do_DELETE = do_GET
+    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815  # http.server's names
 
     def _send(self, answer: Answer, cut: bool) -> None:
         self.send_response(answer.status, answer.status_text())
@@ -278,5 +279,5 @@ class _Handler(BaseHTTPRequestHandler):
     def version_string(self) -> str:
         return "LocalRegistry"
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
         """Silent: what came in stands in ``LocalRegistry.requests``."""

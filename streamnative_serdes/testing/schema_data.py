@@ -56,8 +56,10 @@ class SchemaData:
         return SchemaData(_known_type(kind), "" if tree[name] == "" else _compact(tree[name]), {})
 
     def shown(self) -> str:
-        """The text of a GET answer. A KEY_VALUE half that is no structure is shown empty, so a half whose type
-        was not given in ``properties`` is lost."""
+        """The text of a GET answer.
+
+        A KEY_VALUE half that is no structure is shown empty, so a half without a type in ``properties`` is lost.
+        """
         if self.type != "KEY_VALUE":
             return self.text
         key, value = (json.loads(half.text) if half.type in AVRO_TYPES else "" for half in self.halves())
@@ -175,8 +177,9 @@ def _has_stray_enum_default(tree: Any) -> bool:
 
 
 def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
-    """Position in ``existing`` of the schema that POST takes for the same: equal when parsed, or equal text where
-    the type has no parser. Properties are not compared.
+    """Position in ``existing`` of the schema that POST takes for the same.
+
+    Equal when parsed, or equal text where the type has no parser. Properties are not compared.
 
     Raises:
         BrokerError: a default does not fit its field. The broker takes such a schema as a topic's first, and then

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing.compatibility import IncompatibleError, UnresolvableError, can_read, check
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from confluent_kafka import Consumer, Producer
+
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.testing import MockBroker, mock_broker
 
