@@ -83,12 +83,16 @@ def _unreadable(strategy: str, writer: Schema, reader: Schema) -> IncompatibleEr
 
 def _pretty(value: Any, level: int = 0) -> str:
     """JSON in the layout of Jackson's default pretty printer, as Java's ``Schema.toString(true)`` has it."""
+    rows = []  # filled by loops: a comprehension costs one more frame per level, and there may be 200 levels
     if isinstance(value, dict) and value:
         gap = "\n" + "  " * (level + 1)
-        rows = (f"{gap}{json.dumps(key)} : {_pretty(item, level + 1)}" for key, item in value.items())
+        for key, item in value.items():
+            rows.append(f"{gap}{json.dumps(key)} : {_pretty(item, level + 1)}")
         return "{" + ",".join(rows) + "\n" + "  " * level + "}"
     if isinstance(value, list) and value:
-        return "[ " + ", ".join(_pretty(item, level) for item in value) + " ]"
+        for item in value:
+            rows.append(_pretty(item, level))  # noqa: PERF401
+        return "[ " + ", ".join(rows) + " ]"
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -161,19 +161,18 @@ def _parse(text: str) -> Schema:
 
 def _has_stray_enum_default(tree: Any) -> bool:
     """The lenient parser drops such a default; Java refuses it."""
-    if isinstance(tree, list):
-        return any(map(_has_stray_enum_default, tree))
-    if not isinstance(tree, dict):
-        return False
-    symbols = tree.get("symbols")
-    if (
-        tree.get("type") == "enum"
-        and isinstance(symbols, list)
-        and "default" in tree
-        and tree["default"] not in symbols
-    ):
-        return True
-    return any(map(_has_stray_enum_default, tree.values()))
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            symbols = node.get("symbols")
+            given = node.get("type") == "enum" and isinstance(symbols, list) and "default" in node
+            if given and node["default"] not in symbols:
+                return True
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
+    return False
 
 
 def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:

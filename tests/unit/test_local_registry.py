@@ -172,6 +172,18 @@ def test_a_large_409_has_only_its_reason_phrase_which_is_cut_at_1024(
     assert ("Content-Type" in answer.headers) is has_body
 
 
+def test_schemas_as_deep_as_the_parser_takes_them_are_compared(client: Client) -> None:
+    def nested(innermost: str) -> str:
+        tree: Any = innermost
+        for level in range(190):
+            fields = [{"name": "f", "type": tree, "aliases": ["g"]}]
+            tree = {"type": "record", "name": f"R{level}", "fields": fields}
+        return json.dumps(tree)
+
+    client.registered("t", nested("int"))
+    assert client.post("t", nested("string")).status_code == 409
+
+
 def java(message: str) -> str:
     return f"\n --- An unexpected error occurred in the server ---\n\nMessage: {message}\n\nStacktrace:"
 
