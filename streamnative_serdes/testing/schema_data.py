@@ -165,9 +165,8 @@ def _has_stray_enum_default(tree: Any) -> bool:
     while nodes:
         node = nodes.pop()
         if isinstance(node, dict):
-            symbols = node.get("symbols")
-            given = node.get("type") == "enum" and isinstance(symbols, list) and "default" in node
-            if given and node["default"] not in symbols:
+            symbols = node.get("symbols") if node.get("type") == "enum" and "default" in node else None
+            if isinstance(symbols, list) and node["default"] not in symbols:
                 return True
             nodes += node.values()
         elif isinstance(node, list):
