@@ -37,7 +37,10 @@ def next_hop(url: str, location: str | None) -> str:
     Raises:
         SchemaRegistryError: there is no address, or one that must not be given our credentials.
     """
-    target = urljoin(url, location) if location and _split(location) else ""
+    given = _split(location) if location else None
+    # urljoin would take "http:" without a host for the address that redirected.
+    relative_or_whole = given is not None and (given.scheme == "" or given.hostname)
+    target = urljoin(url, location) if relative_or_whole else ""
     parts = _split(target)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         raise SchemaRegistryError("the registry redirected to what is no http(s) address", url=url)

@@ -72,8 +72,9 @@ class Retrier:
         wait *= random.uniform(0.5, 1.0)  # noqa: S311 - only so that many clients do not come back at once
         if retry_after > wait:
             return retry_after if retry_after < left else None
-        # The last attempt begins one short wait before the end, not at it.
-        return min(wait, left - self._first) if left > self._first else None
+        # The last attempt begins one first wait before the end, not at it; one closer than that is not worth making.
+        wait = min(wait, left - self._first)
+        return wait if wait >= 0.5 * min(self._first, self._longest) else None
 
 
 def _unavailable(call: Call, last: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:

@@ -120,7 +120,8 @@ class Transport:
             _log.debug("%s %s: %d", call.method, url, reply.status)
             return reply
         # Raised out here, the error does not carry requests' error, which holds the request with its credentials.
-        text = f"{url}: {type(fault).__name__}: {fault}"
+        text = f"{type(fault).__name__}: {fault}"
+        text = text if url == call.url else f"redirected to {url}: {text}"
         if lasting or (isinstance(fault, ssl.SSLError) and not isinstance(fault, _PASSING_TLS_ERRORS)):
             raise SchemaRegistryError(f"cannot {call.operation}: {text}", url=url)
         return Trouble(text)
@@ -144,6 +145,7 @@ class Transport:
 
     def _body(self, response: requests.Response, deadline: float) -> bytes:
         body = bytearray()
+        response.raw.enforce_content_length = True  # urllib3 1.26 would take a cut body for a whole one
         for chunk in response.iter_content(_CHUNK):
             body += chunk
             if len(body) > MAX_BODY:

@@ -113,6 +113,12 @@ class ScriptedRegistry:
                 super().setup()
                 registry._connections.append(self.connection)
 
+            def handle(self) -> None:
+                try:
+                    super().handle()
+                except ConnectionError:
+                    self.close_connection = True  # the client had enough
+
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 asked = Asked(self.command, self.path, self.headers, body, self.client_address[1])
@@ -123,10 +129,7 @@ class ScriptedRegistry:
                     self.close_connection = True
                     return
                 self.close_connection = answer.cut is not None
-                try:
-                    self.wfile.write(_raw(answer))
-                except OSError:
-                    self.close_connection = True  # the client had enough
+                self.wfile.write(_raw(answer))
 
             do_GET = do_POST = do_DELETE = answer
 

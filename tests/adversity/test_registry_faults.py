@@ -1,0 +1,451 @@
+"""A registry that moves, breaks, lies or dawdles: the client waits where that helps, and else says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import requests
+from scripted_registry import CONF, Answer, Clock, ScriptedRegistry
+
+from streamnative_serdes.errors import (
+    AuthenticationError,
+    IncompatibleSchemaError,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
+from streamnative_serdes.schema_registry.address import next_hop
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.e30.c2VjcmV0"
+FOUND = Answer(body={"version": 0, "type": "AVRO", "timestamp": 1, "data": '"int"', "properties": {}})
+INFO = SchemaInfo(0, "AVRO", '"int"', 1, {})
+PATH = "/admin/v2/schemas/public/default/t/schema"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedRegistry]:
+    with ScriptedRegistry(FOUND) as server:
+        yield server
+
+
+@pytest.fixture
+def other() -> Iterator[ScriptedRegistry]:
+    with ScriptedRegistry(FOUND) as server:
+        yield server
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., SchemaRegistryClient]]:
+    """Makes clients of a server: ``connect(server, clock, **options)``, a dot in a key being ``_``."""
+    clients: list[SchemaRegistryClient] = []
+
+    def connect(server: ScriptedRegistry, clock: Clock, **options: Any) -> SchemaRegistryClient:
+        conf = {**CONF, "schema.registry.url": server.url, "bearer.auth.token": TOKEN}
+        conf |= {key.replace("_", "."): value for key, value in options.items()}
+        clients.append(SchemaRegistryClient(conf, clock=clock, sleep=clock.sleep))
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+Connect = Callable[..., SchemaRegistryClient]
+
+
+def redirect(location: str, status: int = 307) -> Answer:
+    return Answer(status, b"", {"Location": location})
+
+
+# Redirects.
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_keeps_method_body_query_and_credentials(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock, status: int
+) -> None:
+    server.script(redirect(f"{other.url}{PATH}?authoritative=true&x=%2F", status))
+    other.script(Answer(body={"version": {"version": 4}}))
+    assert connect(server, clock).register("t", '"int"') == 4
+    (first,), (second,) = server.asked, other.asked
+    assert second.path == f"{PATH}?authoritative=true&x=%2F"
+    assert (second.method, second.body) == ("POST", first.body)
+    for name in ("Authorization", "Accept", "Content-Type"):
+        assert second.headers[name] == first.headers[name]
+    assert second.headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/elsewhere?authoritative=false", "/elsewhere?authoritative=false"),
+        ("other", PATH.removesuffix("schema") + "other"),
+        ("?authoritative=true", f"{PATH}?authoritative=true"),
+    ],
+)
+def test_a_redirect_may_be_relative(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, location: str, path: str
+) -> None:
+    server.script(redirect(location), FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert [asked.path for asked in server.asked] == [PATH, path]
+
+
+def test_brokers_that_redirect_for_ever_are_given_up_on(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(redirect(PATH))
+    client = connect(server, clock, retries_total_ms=1000.0)
+    with pytest.raises(RegistryUnavailableError, match="redirected more than 5 times"):
+        client.latest("t")
+    assert len(server.asked) % 6 == 0
+
+
+def test_a_loop_that_ends_is_survived(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(*[redirect(PATH)] * 6, FOUND)
+    assert connect(server, clock).latest("t") == INFO
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        None,
+        "",
+        "ftp://127.0.0.1/x",
+        "file:///etc/passwd",
+        "javascript:x",
+        "http:",
+        "http://",
+        "http://[::1",
+        "http://a:b/x",
+        "http://user:password@127.0.0.1/x",
+        "//user:password@127.0.0.1/x",
+    ],
+)
+def test_a_redirect_to_nowhere_is_an_error_at_once(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, location: str | None
+) -> None:
+    server.script(Answer(307, b"", {} if location is None else {"Location": location}))
+    with pytest.raises(SchemaRegistryError, match="redirected to what is no") as caught:
+        connect(server, clock).latest("t")
+    assert caught.value.topic == "t"
+    assert caught.value.url == server.url + PATH
+    assert "password" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+def test_a_redirect_never_leads_from_https_to_http() -> None:
+    with pytest.raises(SchemaRegistryError, match="from https to http://broker") as caught:
+        next_hop("https://proxy/x", "http://broker:8080/x")
+    assert "https addresses" in str(caught.value)
+    assert next_hop("http://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
+    assert next_hop("https://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
+
+
+def test_after_a_downgrade_nothing_is_sent(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    def send(_: object, request: requests.PreparedRequest, **options: object) -> requests.Response:
+        sent.append(request.url or "")
+        response = requests.Response()
+        response.status_code, response.headers["Location"], response._content = 307, server.url + PATH, b""
+        response._content_consumed, response.raw = True, SimpleNamespace()
+        return response
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    client = connect(server, clock, schema_registry_url="https://broker:8443")
+    with pytest.raises(SchemaRegistryError, match="from https to http"):
+        client.latest("t")
+    assert sent == [f"https://broker:8443{PATH}"]
+
+
+# Retries.
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Answer(429),
+        Answer(502),
+        Answer(503, b"<html></html>", {"Content-Type": "text/html"}),
+        Answer(504),
+        Answer(412, {"reason": "Can't find owner for topic persistent://public/default/t"}),
+        Answer(500, {"reason": "\n --- x\n\nMessage: o.a.p.metadata.api.MetadataStoreException: x\n\nStacktrace:\n"}),
+        Answer(500, b"Message: KeeperErrorCode = ConnectionLoss\n\nStacktrace:\n", {"Content-Type": "text/plain"}),
+        Answer(500, {"reason": "Message: Not enough non-faulty bookies available - ledger=3 - operation=create"}),
+        Answer(200, {"version": 0, "type": "AVRO"}, cut=10),
+        Answer(200, cut=-1),
+        Answer(200, b"not chunks", {"Transfer-Encoding": "chunked", "Content-Length": "10"}, cut=10),
+    ],
+)
+def test_a_fault_that_passes_is_waited_for(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
+) -> None:
+    server.script(fault, fault, FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert len(server.asked) == 3
+    assert 0.1 <= clock.slept[0] <= 0.2 <= clock.slept[1] <= 0.4
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Answer(
+            500, {"reason": "Message: Topic policies cache have not init.\n\nStacktrace:\n org.apache.bookkeeper.X"}
+        ),
+        Answer(500, {"reason": "Message: No such ledger exists on Metadata Server - ledger=3 - operation=open"}),
+        Answer(500, {"reason": "Message: SchemaValidationException: {metadata store}\n\nStacktrace:\n"}),
+        Answer(412, {"reason": "Topic name is not valid"}),
+        Answer(501),
+        Answer(400, {"reason": "zookeeper"}),
+    ],
+)
+def test_a_fault_that_lasts_is_not_waited_for(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
+) -> None:
+    server.script(fault)
+    with pytest.raises(SchemaRegistryError) as caught:
+        connect(server, clock).latest("t")
+    assert type(caught.value) is SchemaRegistryError
+    assert clock.slept == []
+
+
+def test_registering_may_be_repeated(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(Answer(200, {"version": {"version": 2}}, cut=5), Answer(200, {"version": {"version": 2}}))
+    client = connect(server, clock)
+    assert client.register("t", '"int"') == 2
+    assert client.calls == {"POST": 2}
+
+
+def test_a_dead_redirect_target_is_outlasted_from_the_original_address(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock
+) -> None:
+    """A killed broker is redirected to for 31 s: ZooKeeper's session timeout."""
+
+    class Failover(Clock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now - 1000 > 31:
+                server.script(redirect(other.url + PATH + "?authoritative=true"))
+
+    failover = Failover()
+    with ScriptedRegistry(FOUND) as dead:
+        dead_url = dead.url
+    server.script(redirect(dead_url + PATH))
+    assert connect(server, failover).latest("t") == INFO
+    assert 31 < sum(failover.slept) < 60
+    assert len(other.asked) == 1
+
+
+def test_a_dead_redirect_target_is_named(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    with ScriptedRegistry(FOUND) as dead:
+        pass
+    server.script(redirect(dead.url + PATH))
+    with pytest.raises(RegistryUnavailableError, match=f"redirected to {dead.url}.*ConnectionRefusedError") as caught:
+        connect(server, clock).latest("t")
+    assert caught.value.url == server.url + PATH
+
+
+def test_waits_grow_to_their_limit_and_end_with_the_budget(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(Answer(503))
+    with pytest.raises(RegistryUnavailableError) as caught:
+        connect(server, clock).latest("t")
+    for number, waited in enumerate(clock.slept[:-1]):
+        full = min(0.2 * 2**number, 5.0)
+        assert full / 2 <= waited <= full
+    assert 59.7 <= sum(clock.slept) <= 60
+    error = caught.value
+    assert (error.status, error.retriable, error.topic) == (503, True, "t")
+    assert error.url == server.url + PATH
+    for part in (server.url, f"{len(server.asked)} attempts", "HTTP 503: Service Unavailable", "in 59."):
+        assert part in str(error)
+
+
+def test_an_unreachable_registry_is_named_with_the_cause(connect: Connect, clock: Clock) -> None:
+    with ScriptedRegistry(FOUND) as gone:
+        pass
+    try:
+        raise KeyError("what the caller was busy with")
+    except KeyError:
+        with pytest.raises(RegistryUnavailableError) as caught:
+            connect(gone, clock).latest("t")
+    assert gone.url in str(caught.value)
+    assert "ConnectionRefusedError" in str(caught.value)
+    assert caught.value.status is None
+
+
+def test_no_error_carries_the_request_with_its_credentials(connect: Connect, clock: Clock) -> None:
+    with ScriptedRegistry(FOUND) as gone:
+        pass
+    with pytest.raises(RegistryUnavailableError) as caught:
+        connect(gone, clock).latest("t")
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert not isinstance(error, requests.RequestException)
+        error = error.__cause__ or error.__context__
+
+
+def test_retry_after_is_obeyed(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(Answer(429, headers={"Retry-After": "17"}), FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert clock.slept == [17.0]
+
+
+@pytest.mark.parametrize("after", ["Wed, 21 Oct 2015 07:28:00 GMT", "-5", "soon", "", "0", "\xb2"])
+def test_a_retry_after_that_says_nothing_changes_nothing(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, after: str
+) -> None:
+    server.script(Answer(503, headers={"Retry-After": after}), FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert 0.1 <= clock.slept[0] <= 0.2
+
+
+@pytest.mark.parametrize("after", ["60", "3600", "9" * 400])
+def test_a_retry_after_beyond_the_budget_ends_it(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, after: str
+) -> None:
+    server.script(Answer(429, headers={"Retry-After": after}))
+    with pytest.raises(RegistryUnavailableError, match="1 attempts, the last one: HTTP 429"):
+        connect(server, clock).latest("t")
+    assert clock.slept == []
+
+
+def test_a_silent_registry_is_left_after_the_read_timeout(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(Answer(hold=True), FOUND)
+    assert connect(server, clock, http_read_timeout_ms=100.0).latest("t") == INFO
+
+
+def test_no_attempt_waits_longer_than_what_is_left(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timeouts: list[tuple[float, float]] = []
+
+    def send(_: object, request: requests.PreparedRequest, *, timeout: Any, **options: object) -> requests.Response:
+        timeouts.append(timeout)
+        clock.now += 20
+        raise requests.ReadTimeout("nothing came")
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    with pytest.raises(RegistryUnavailableError, match="nothing came"):
+        connect(server, clock).latest("t")
+    assert timeouts[0] == timeouts[1] == (5.0, 20.0)
+    assert len(timeouts) == 3
+    assert 19 < timeouts[2][1] < 20
+
+
+def test_an_answer_that_trickles_in_ends_with_the_budget(connect: Connect, server: ScriptedRegistry) -> None:
+    server.script(Answer(200, b" " * 1_000_000))
+    with pytest.raises(RegistryUnavailableError, match="did not end in time"):
+        connect(server, Clock(step=1.0)).latest("t")
+
+
+def test_an_endless_answer_is_not_read(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(Answer(200, b" " * (16 * 1024 * 1024 + 1)))
+    with pytest.raises(SchemaRegistryError, match="larger than 16777216 bytes"):
+        connect(server, clock).latest("t")
+    assert len(server.asked) == 1
+
+
+def test_https_spoken_to_an_http_port_is_an_error_at_once(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    client = connect(server, clock, schema_registry_url=server.url.replace("http:", "https:"))
+    with pytest.raises(SchemaRegistryError, match="SSL") as caught:
+        client.latest("t")
+    assert type(caught.value) is SchemaRegistryError
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("host", ["a" * 64, "a..b"])
+def test_a_host_that_no_resolver_takes_is_an_error_of_ours(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, host: str
+) -> None:
+    server.script(redirect(f"http://{host}/x"))
+    with pytest.raises(SchemaRegistryError):
+        connect(server, clock, retries_total_ms=1.0).latest("t")
+
+
+def test_a_refusal_after_retries_is_still_that_refusal(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(Answer(503), Answer(409, b"", phrase="Incompatible schema"))
+    with pytest.raises(IncompatibleSchemaError):
+        connect(server, clock).register("t", '"int"')
+    server.script(Answer(503), Answer(404, {"reason": "Schema not found"}))
+    with pytest.raises(SchemaNotFoundError):
+        connect(server, clock).latest("t")
+
+
+def test_a_token_that_expires_midway_is_an_authentication_error(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    client = connect(server, clock)
+    assert client.latest("t") == INFO
+    server.script(Answer(401, {"message": "Authentication required", "status": "401"}))
+    with pytest.raises(AuthenticationError, match="expired"):
+        client.latest("t")
+
+
+# Threads and processes.
+
+
+def test_threads_share_a_client(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    client = connect(server, clock)
+    threads = 8
+    together = threading.Barrier(threads)
+
+    def work(_: int) -> list[SchemaInfo]:
+        together.wait()
+        return [client.latest("t") for _ in range(20)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert [info for infos in pool.map(work, range(threads)) for info in infos] == [INFO] * 160
+    assert client.calls == {"GET": 160}
+    assert len({asked.port for asked in server.asked}) <= threads
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the server's threads are idle here
+def test_a_forked_child_never_uses_its_parents_connection(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    client = connect(server, clock)
+    client.latest("t")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            fine = client.latest("t") == INFO and client.calls == {"GET": 1}
+            client.close()
+            code = 0 if fine else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.latest("t") == INFO
+    parent, forked, again = [asked.port for asked in server.asked]
+    assert parent == again != forked
+
+
+def test_a_connection_dropped_while_idle_is_no_error(connect: Connect, clock: Clock) -> None:
+    with ScriptedRegistry(FOUND) as server, closing(connect(server, clock)) as client:
+        server.script(Answer(200, FOUND.body, {"Connection": "close"}), FOUND)
+        assert client.latest("t") == client.latest("t") == INFO
