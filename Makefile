@@ -70,10 +70,11 @@ wheel: $(BUILT) ## sdist and wheel in dist/, checked, installed elsewhere and te
 ASAN := build/asan
 asan: $(BUILT) ## unit and property tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	mkdir -p $(ASAN)
-	cp -Rup setup.py pyproject.toml MANIFEST.in README.md LICENSE ext streamnative_serdes $(ASAN)
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(ASAN)
 	cd $(ASAN) && STREAMNATIVE_SERDES_ASAN=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	@grep -q __asan_init $(ASAN)/streamnative_serdes/_codec.*.so || { echo "not built with AddressSanitizer" >&2; exit 1; }
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)" \
-		PYTHONPATH=$(ASAN) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		PYTHONPATH=$(abspath $(ASAN)) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
 
 format: $(BUILT) ## rewrite the Python files as `make check` wants them
