@@ -6,13 +6,15 @@ import importlib
 import importlib.machinery
 import importlib.util
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import streamnative_serdes
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.testing import LocalRegistry
 
 COMPILED = ("_header", "_cache", "_codec", "_serdes")
 
@@ -61,3 +63,12 @@ def use_hypothesis_profile() -> None:
 # Wheels are tested without hypothesis, by the unit tests alone.
 if importlib.util.find_spec("hypothesis"):
     use_hypothesis_profile()
+
+
+@pytest.fixture
+def registry() -> Iterator[LocalRegistry]:
+    """A registry of this test's own. What was learnt of another one on the same port is forgotten."""
+    Binding.forget()
+    with LocalRegistry() as registry:
+        yield registry
+    Binding.forget()

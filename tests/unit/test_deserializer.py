@@ -1,0 +1,252 @@
+"""Which schema KafkaAvroDeserializer reads a message by, and what it says when none reads it."""
+
+import copy
+import logging
+import pickle
+from typing import Any
+
+import pytest
+import requests
+from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext
+
+from streamnative_serdes import (
+    ConfigError,
+    DecodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaError,
+    SchemaNotFoundError,
+)
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.testing import LocalRegistry
+
+USER: dict[str, Any] = {
+    "type": "record",
+    "name": "User",
+    "fields": [{"name": "name", "type": "string"}, {"name": "age", "type": "int"}],
+}
+WIDER = {**USER, "fields": [*USER["fields"], {"name": "city", "type": ["null", "string"], "default": None}]}
+BOB = {"name": "bob", "age": 7}
+ANN = {"name": "ann", "age": 9, "city": "Rome"}
+LONGS = {"type": "record", "name": "Longs", "fields": [{"name": n, "type": "long"} for n in "abcdefghij"]}
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def register(registry: LocalRegistry, topic: str, *schemas: Any) -> list[bytes]:
+    """Register the schemas, in order, and give the header of each."""
+    headers = []
+    for schema in schemas:
+        version = KafkaAvroSerializer(conf(registry), schema)
+        bound = version._bind(topic, None, None)
+        headers.append(b"\x03\x04" + bound.version.to_bytes(8, "big"))
+    return headers
+
+
+def framed(version: int, schema: Any, datum: Any) -> bytes:
+    return b"\x03\x04" + version.to_bytes(8, "big") + Codec(schema).encode(datum)
+
+
+@pytest.fixture
+def users(registry: LocalRegistry) -> LocalRegistry:
+    """Topic "users" with version 0 (USER) and version 1 (WIDER)."""
+    register(registry, "users", USER, WIDER)
+    registry.reset_calls()
+    return registry
+
+
+def test_reads_each_message_by_the_version_it_was_written_with(users: LocalRegistry) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    for _ in range(3):
+        assert deserializer.deserialize("users", framed(0, USER, BOB)) == BOB
+        assert deserializer.deserialize("users", framed(1, WIDER, ANN)) == ANN
+    assert users.calls == {"GET version": 2}
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_takes_all_that_holds_bytes(users: LocalRegistry, kind: Any) -> None:
+    context = SerializationContext("users", MessageField.VALUE)
+    assert KafkaAvroDeserializer(conf(users))(kind(framed(0, USER, BOB)), context) == BOB
+
+
+def test_is_confluents_deserializer(users: LocalRegistry) -> None:
+    assert isinstance(KafkaAvroDeserializer(conf(users)), Deserializer)
+
+
+def test_none_is_none_and_touches_nothing(users: LocalRegistry) -> None:
+    deserializer = KafkaAvroDeserializer()
+    assert deserializer(None, None) is None
+    assert deserializer.deserialize("users", None) is None
+
+
+def test_without_header_the_latest_schema_reads(users: LocalRegistry) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    for _ in range(3):
+        assert deserializer.deserialize("users", Codec(WIDER).encode(ANN)) == ANN
+    assert users.calls == {"GET schema": 1}
+    assert deserializer.stats()["headerless"] == 3
+    assert deserializer.stats()["fallbacks"] == 0
+
+
+def test_the_caller_may_know_the_version_of_a_message_without_header(users: LocalRegistry) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    assert deserializer.deserialize("users", Codec(USER).encode(BOB), version=0) == BOB
+    assert deserializer.deserialize("users", Codec(WIDER).encode(ANN), version=-1) == ANN
+    with pytest.raises(SchemaNotFoundError, match="schema version 9"):
+        deserializer.deserialize("users", Codec(USER).encode(BOB), version=9)
+
+
+def test_a_header_goes_before_the_callers_version(users: LocalRegistry) -> None:
+    assert KafkaAvroDeserializer(conf(users)).deserialize("users", framed(0, USER, BOB), version=1) == BOB
+
+
+def test_an_unknown_version_is_read_by_the_latest_counted_and_logged_once(
+    users: LocalRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    with caplog.at_level(logging.WARNING, "streamnative_serdes"):
+        for _ in range(5):
+            assert deserializer.deserialize("users", framed(77, WIDER, ANN)) == ANN
+    assert deserializer.stats()["fallbacks"] == 5
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic users: a message names schema version 77, which the registry does not know; "
+        "read its body by version 1"
+    ]
+    assert users.calls == {"GET version": 1, "GET schema": 1}
+
+
+def test_avro_that_begins_like_a_header_is_read_as_a_whole(registry: LocalRegistry) -> None:
+    register(registry, "longs", LONGS)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    for rest in ([5] * 8, [-2] * 8, [2**40] * 8):
+        datum = dict(zip("abcdefghij", [-2, 2, *rest], strict=True))
+        message = Codec(LONGS).encode(datum)
+        assert message[:2] == b"\x03\x04"
+        assert deserializer.deserialize("longs", message) == datum
+
+
+def test_a_marker_alone_is_no_header(registry: LocalRegistry) -> None:
+    pair = {"type": "record", "name": "Pair", "fields": [{"name": n, "type": "long"} for n in "ab"]}
+    register(registry, "pairs", pair)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    assert deserializer.deserialize("pairs", b"\x03\x04") == {"a": -2, "b": 2}
+
+
+def test_a_false_header_of_a_known_version_yields_to_the_callers_version(registry: LocalRegistry) -> None:
+    register(registry, "longs", LONGS)
+    datum = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # the bytes of a header of version 0
+    message = Codec(LONGS).encode(datum)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    assert deserializer.deserialize("longs", message, version=0) == datum
+    with pytest.raises(DecodeError, match="topic longs, schema version 0"):
+        deserializer.deserialize("longs", message)
+
+
+def test_when_nothing_reads_the_error_carries_both_reasons(users: LocalRegistry) -> None:
+    with pytest.raises(DecodeError) as caught:
+        KafkaAvroDeserializer(conf(users)).deserialize("users", framed(77, USER, BOB) + b"xyz")
+    text = str(caught.value)
+    assert text.startswith("topic users, schema version 77: the registry knows no such version")
+    assert "behind the header: " in text
+    assert "as a whole: " in text
+
+
+def test_fallbacks_can_be_refused(users: LocalRegistry) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users, **{"fallback.to.latest": False}))
+    assert deserializer.deserialize("users", framed(0, USER, BOB)) == BOB
+    assert deserializer.deserialize("users", Codec(USER).encode(BOB), version=0) == BOB
+    with pytest.raises(SchemaNotFoundError, match="schema version 77"):
+        deserializer.deserialize("users", framed(77, WIDER, ANN))
+    with pytest.raises(DecodeError, match=r"no schema version header.*fallback\.to\.latest"):
+        deserializer.deserialize("users", Codec(WIDER).encode(ANN))
+
+
+def test_a_null_in_front_is_not_taken_for_confluents_framing(registry: LocalRegistry) -> None:
+    nullable = {
+        "type": "record",
+        "name": "N",
+        "fields": [{"name": n, "type": ["null", "long"], "default": None} for n in "abcdefg"],
+    }
+    register(registry, "nulls", nullable)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    assert deserializer.deserialize("nulls", bytes(7)) == dict.fromkeys("abcdefg")
+
+
+def test_confluents_framing_is_named_when_a_message_cannot_be_read(users: LocalRegistry) -> None:
+    with pytest.raises(DecodeError, match=r"Confluent's serializer \(0x00, schema id 5\)"):
+        KafkaAvroDeserializer(conf(users)).deserialize("users", b"\x00\x00\x00\x00\x05" + Codec(WIDER).encode(ANN))
+
+
+def test_an_empty_message_is_a_record_without_fields(registry: LocalRegistry) -> None:
+    register(registry, "empty", {"type": "record", "name": "E", "fields": []})
+    assert KafkaAvroDeserializer(conf(registry)).deserialize("empty", b"") == {}
+
+
+def test_errors_name_topic_version_field_and_offset(users: LocalRegistry) -> None:
+    with pytest.raises(DecodeError) as caught:
+        KafkaAvroDeserializer(conf(users)).deserialize("users", framed(0, USER, BOB)[:-1])
+    error = caught.value
+    assert (error.topic, error.version, error.path, error.offset) == ("users", 0, "age", 14)
+
+
+def test_a_readers_schema_must_equal_the_writers_for_now(users: LocalRegistry) -> None:
+    spelt = {**USER, "doc": "The same, as the registry sees it."}
+    deserializer = KafkaAvroDeserializer(conf(users), spelt)
+    assert deserializer.deserialize("users", framed(0, USER, BOB)) == BOB
+    with pytest.raises(SchemaError, match="topic users, schema version 1: the reader's schema differs"):
+        deserializer.deserialize("users", framed(1, WIDER, ANN))
+
+
+def test_from_dict_gets_datum_and_context(users: LocalRegistry) -> None:
+    def from_dict(datum: dict[str, Any], ctx: SerializationContext) -> tuple[Any, ...]:
+        return datum["name"], ctx.topic, ctx.field
+
+    deserializer = KafkaAvroDeserializer(conf(users), None, from_dict)
+    message = framed(0, USER, BOB)
+    assert deserializer.deserialize("users", message) == ("bob", "users", "value")
+    assert deserializer(message, SerializationContext("users", MessageField.VALUE)) == ("bob", "users", "value")
+
+
+def post(registry: LocalRegistry, topic: str, kind: str, schema: str) -> None:
+    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
+    requests.post(url, json={"type": kind, "schema": schema, "properties": {}}, timeout=5).raise_for_status()
+
+
+def test_another_type_of_schema_is_named(registry: LocalRegistry) -> None:
+    post(registry, "texts", "STRING", "")
+    with pytest.raises(SchemaError, match="topic texts, schema version 0: expected a schema of type AVRO.*STRING"):
+        KafkaAvroDeserializer(conf(registry)).deserialize("texts", b"abc")
+
+
+def test_a_schema_with_a_bad_default_still_reads(registry: LocalRegistry) -> None:
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
+    post(registry, "lenient", "AVRO", text)
+    assert KafkaAvroDeserializer(conf(registry)).deserialize("lenient", b"\x0e") == {"a": 7}
+
+
+def test_keys_are_refused(users: LocalRegistry) -> None:
+    with pytest.raises(ConfigError, match="keys"):
+        KafkaAvroDeserializer(conf(users), is_key=True)
+    with pytest.raises(ConfigError, match="keys"):
+        KafkaAvroDeserializer(conf(users))(framed(0, USER, BOB), SerializationContext("users", MessageField.KEY))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [("text", "expected bytes, bytearray or memoryview, got str"), (5, "got int")]
+)
+def test_what_holds_no_bytes_is_refused(users: LocalRegistry, data: Any, words: str) -> None:
+    with pytest.raises(DecodeError, match=words):
+        KafkaAvroDeserializer(conf(users)).deserialize("users", data)
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
+def test_copies_know_what_the_original_knew(users: LocalRegistry, clone: Any) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    messages = [framed(0, USER, BOB), framed(1, WIDER, ANN), Codec(WIDER).encode(ANN)]
+    expected = [deserializer.deserialize("users", message) for message in messages]
+    users.reset_calls()
+    copied = clone(deserializer)
+    assert [copied.deserialize("users", message) for message in messages] == expected
+    assert not users.calls

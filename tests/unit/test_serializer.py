@@ -1,0 +1,307 @@
+"""What KafkaAvroSerializer promises its users, against a registry over real HTTP."""
+
+import copy
+import dataclasses
+import enum
+import json
+import pickle
+import subprocess
+import sys
+from collections import OrderedDict, namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError, Serializer
+
+from streamnative_serdes import (
+    ConfigError,
+    EncodeError,
+    IncompatibleSchemaError,
+    KafkaAvroSerializer,
+    SchemaError,
+    SchemaNotFoundError,
+)
+from streamnative_serdes.testing import LocalRegistry
+
+USER = {
+    "type": "record",
+    "name": "User",
+    "fields": [{"name": "name", "type": "string"}, {"name": "age", "type": "int"}],
+}
+WIDER = {**USER, "fields": [*USER["fields"], {"name": "city", "type": ["null", "string"], "default": None}]}
+BOB = {"name": "bob", "age": 7}
+BOB_BODY = b"\x06bob\x0e"
+
+
+def header(version: int) -> bytes:
+    return b"\x03\x04" + version.to_bytes(8, "big")
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def registered(registry: LocalRegistry, topic: str) -> dict[str, Any]:
+    answer = requests.get(f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema", timeout=5).json()
+    return json.loads(answer["data"])  # type: ignore[no-any-return]
+
+
+def value(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE)
+
+
+def test_writes_marker_version_and_datum(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    assert serializer(BOB, value("users")) == header(0) + BOB_BODY
+    assert serializer.serialize("users", BOB) == header(0) + BOB_BODY
+
+
+def test_is_confluents_serializer_and_its_call_is_the_compiled_one(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    assert isinstance(serializer, Serializer)
+    assert type(type(serializer).__call__).__name__ == "wrapper_descriptor"
+
+
+def test_none_is_a_tombstone_and_touches_nothing(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer()
+    assert serializer(None, None) is None
+    assert serializer.serialize("users", None) is None
+    assert not registry.calls
+
+
+def test_registers_once_for_all_messages_and_instances(registry: LocalRegistry) -> None:
+    for _ in range(3):
+        serializer = KafkaAvroSerializer(conf(registry), USER)
+        for _ in range(5):
+            serializer(BOB, value("users"))
+    assert registry.calls == {"POST schema": 1}
+
+
+def test_each_topic_is_written_with_its_own_version(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER)(BOB, value("b"))  # on "b", WIDER will be version 1
+    serializer = KafkaAvroSerializer(conf(registry), WIDER)
+    for _ in range(2):
+        assert serializer(BOB, value("a")) == header(0) + BOB_BODY + b"\x00"
+        assert serializer(BOB, value("b")) == header(1) + BOB_BODY + b"\x00"
+
+
+def test_a_known_schema_goes_on_after_the_topic_has_moved_on(registry: LocalRegistry) -> None:
+    old, new = KafkaAvroSerializer(conf(registry), USER), KafkaAvroSerializer(conf(registry), WIDER)
+    assert old(BOB, value("users"))[:10] == header(0)
+    assert new(BOB, value("users"))[:10] == header(1)
+    assert old(BOB, value("users"))[:10] == header(0)
+
+
+def test_a_new_incompatible_schema_is_refused_with_the_brokers_reason(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER)(BOB, value("users"))
+    other = KafkaAvroSerializer(conf(registry), {**USER, "fields": [{"name": "name", "type": "int"}]})
+    with pytest.raises(IncompatibleSchemaError, match="topic users") as caught:
+        other({"name": 1}, value("users"))
+    assert caught.value.status == 409
+    assert "&quot;" not in str(caught.value)
+    assert isinstance(caught.value, SerializationError)
+
+
+def test_schemas_may_be_dict_text_or_file(registry: LocalRegistry, tmp_path: Path) -> None:
+    file = tmp_path / "user.avsc"
+    file.write_text(json.dumps(USER))
+    for schema in (USER, json.dumps(USER), file, str(file)):
+        assert KafkaAvroSerializer(conf(registry), schema)(BOB, value("users")) == header(0) + BOB_BODY
+
+
+def test_without_a_schema_a_mapping_is_written_by_the_topics_latest(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry))
+    with pytest.raises(SchemaNotFoundError, match="topic users"):
+        serializer(BOB, value("users"))
+    KafkaAvroSerializer(conf(registry), USER)(BOB, value("users"))
+    assert serializer(BOB, value("users")) == header(0) + BOB_BODY
+    assert serializer(OrderedDict(BOB), value("users")) == header(0) + BOB_BODY
+
+
+def test_the_latest_schema_is_asked_for_again_when_its_time_is_over(registry: LocalRegistry) -> None:
+    always, held = (KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": ttl})) for ttl in (0, 3600))
+    KafkaAvroSerializer(conf(registry), USER)(BOB, value("users"))
+    assert always(BOB, value("users"))[:10] == held(BOB, value("users"))[:10] == header(0)
+    KafkaAvroSerializer(conf(registry), WIDER)(BOB, value("users"))
+    assert always(BOB, value("users"))[:10] == header(1)
+    assert held(BOB, value("users"))[:10] == header(0)
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    label: str | None = None
+
+
+@dataclasses.dataclass
+class Line:
+    start: Point
+    end: Point
+
+
+def test_a_dataclass_brings_its_own_schema_nullable_by_default(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry))
+    assert serializer(Point(1), value("points")) == header(0) + b"\x02\x02\x00"
+    assert [field["type"] for field in registered(registry, "points")["fields"]] == [["null", "long"], ["null", "string"]]
+
+
+def test_without_allow_null_only_optional_fields_are_nullable(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry, **{"allow.null": "false"}))
+    assert serializer(Line(Point(1), Point(2, "b")), value("lines")) == header(0) + b"\x02\x00\x04\x02\x02b"
+
+
+def test_one_serializer_takes_classes_each_by_its_own_schema(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry))
+    registry.set_strategy("ALWAYS_COMPATIBLE", "public/default")
+    assert serializer(Point(1), value("shapes"))[:10] == header(0)
+    assert serializer(Line(Point(1), Point(2)), value("shapes"))[:10] == header(1)
+    assert serializer(Point(1), value("shapes"))[:10] == header(0)
+
+
+def test_a_class_may_be_the_schema(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), Point)
+    assert serializer({"x": 1}, value("points")) == header(0) + b"\x02\x02\x00"
+
+
+def test_named_tuples_and_dataclasses_are_records_by_field_name(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    reordered = namedtuple("Reordered", ["age", "name"])
+    assert serializer(reordered(7, "bob"), value("users")) == header(0) + BOB_BODY
+    person = dataclasses.make_dataclass("Person", ["age", "extra", "name"])
+    assert serializer(person(7, 0, "bob"), value("users")) == header(0) + BOB_BODY
+
+
+def test_to_dict_gets_object_and_context(registry: LocalRegistry) -> None:
+    seen: list[tuple[object, str, str]] = []
+
+    def to_dict(obj: object, ctx: SerializationContext) -> dict[str, object]:
+        seen.append((obj, ctx.topic, ctx.field))
+        return BOB
+
+    serializer = KafkaAvroSerializer(conf(registry), USER, to_dict)
+    assert serializer("any", value("users")) == serializer.serialize("users", "any") == header(0) + BOB_BODY
+    assert seen == [("any", "users", "value")] * 2
+
+
+def test_errors_name_topic_version_and_field(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    with pytest.raises(EncodeError) as caught:
+        serializer({"name": "bob", "age": "7"}, value("users"))
+    assert str(caught.value) == "topic users, schema version 0, field age: expected int, got str '7'"
+    assert (caught.value.topic, caught.value.version, caught.value.path) == ("users", 0, "age")
+    assert isinstance(caught.value, SerializationError) and isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("ctx", "words"), [(None, "SerializationContext"), (SerializationContext(5, "value"), "topic as str, got int")]
+)
+def test_needs_a_context_that_names_the_topic(registry: LocalRegistry, ctx: Any, words: str) -> None:
+    with pytest.raises(EncodeError, match=words):
+        KafkaAvroSerializer(conf(registry), USER)(BOB, ctx)
+
+
+def test_a_topic_may_be_a_member_of_a_str_enum(registry: LocalRegistry) -> None:
+    class Topic(str, enum.Enum):
+        USERS = "users"
+
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    assert serializer(BOB, value(Topic.USERS)) == header(0) + BOB_BODY
+    assert registered(registry, "users")["name"] == "User"
+
+
+def test_the_constructor_refuses_unknown_options_and_configure_does_not(registry: LocalRegistry) -> None:
+    whole = {**conf(registry), "bootstrap.servers": "localhost:9092"}
+    with pytest.raises(ConfigError, match=r"unknown option bootstrap\.servers"):
+        KafkaAvroSerializer(whole, USER)
+    serializer = KafkaAvroSerializer(schema=USER)
+    assert serializer.configure(whole) is serializer
+    assert serializer(BOB, value("users")) == header(0) + BOB_BODY
+
+
+def test_configure_again_replaces_all(registry: LocalRegistry) -> None:
+    with LocalRegistry() as second:
+        serializer = KafkaAvroSerializer(conf(registry), USER)
+        serializer(BOB, value("users"))
+        serializer.configure(conf(second))
+        serializer(BOB, value("users"))
+        assert second.calls == {"POST schema": 1}
+
+
+def test_unconfigured_use_names_the_missing_option() -> None:
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url is missing"):
+        KafkaAvroSerializer(schema=USER)(BOB, value("users"))
+
+
+@pytest.mark.parametrize("schema", ["{", 5, {"type": "record", "name": "R"}, "no-such-file.avsc"])
+def test_a_bad_schema_is_an_error_at_once(registry: LocalRegistry, schema: object) -> None:
+    with pytest.raises(SchemaError):
+        KafkaAvroSerializer(conf(registry), schema)
+    assert not registry.calls
+
+
+def test_keys_are_refused(registry: LocalRegistry) -> None:
+    with pytest.raises(ConfigError, match="keys"):
+        KafkaAvroSerializer(conf(registry), USER, is_key=True)
+    with pytest.raises(ConfigError, match="keys"):
+        KafkaAvroSerializer(schema=USER).configure(conf(registry), is_key=True)
+    with pytest.raises(ConfigError, match="keys"):
+        KafkaAvroSerializer(conf(registry), USER)(BOB, SerializationContext("users", MessageField.KEY))
+    assert not registry.calls
+
+
+def test_topics_in_full_and_by_partition_share_one_schema(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    for topic in ("users", "public/default/users", "persistent://public/default/users", "users-partition-3"):
+        assert serializer(BOB, value(topic)) == header(0) + BOB_BODY
+    assert registry.calls == {"POST schema": 1}
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_copies_know_what_the_original_knew(registry: LocalRegistry, clone: Any) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    latest = KafkaAvroSerializer(conf(registry))
+    expected = serializer(BOB, value("users")), latest(BOB, value("users"))
+    registry.reset_calls()
+    assert (clone(serializer)(BOB, value("users")), clone(latest)(BOB, value("users"))) == expected
+    assert not registry.calls
+
+
+def test_a_warm_pickle_needs_no_registry_in_another_process(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry, **{"retries.total.ms": 1000}), USER)
+    message = serializer(BOB, value("users"))
+    registry.close()
+    script = (
+        "import pickle, sys\n"
+        "serializer = pickle.load(sys.stdin.buffer)\n"
+        "sys.stdout.buffer.write(serializer.serialize('users', {'name': 'bob', 'age': 7}))"
+    )
+    child = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(serializer), capture_output=True)
+    assert (child.stdout, child.stderr) == (message, b"")
+
+
+def test_an_unconfigured_serializer_pickles_too(registry: LocalRegistry) -> None:
+    copied = pickle.loads(pickle.dumps(KafkaAvroSerializer(schema=USER)))
+    assert copied.configure(conf(registry))(BOB, value("users")) == header(0) + BOB_BODY
+
+
+def test_caches_are_bounded(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry, **{"cache.capacity": 3}), USER)
+    for i in range(10):
+        serializer(BOB, value(f"t{i}"))
+    assert len(serializer._bound()) == 3
+
+
+def test_stats_count_messages_misses_and_registry_calls(registry: LocalRegistry) -> None:
+    with KafkaAvroSerializer(conf(registry), USER) as serializer:
+        for topic in ("a", "a", "b"):
+            serializer(BOB, value(topic))
+        assert serializer.stats() == {"messages": 3, "misses": 2, "registry_calls": 2}
+
+
+def test_a_closed_serializer_still_works(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    serializer.close()
+    serializer.close()
+    assert serializer(BOB, value("users")) == header(0) + BOB_BODY

@@ -1,0 +1,105 @@
+"""Errors, options and the cache: small promises that all rooms stand on."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.serialization import SerializationError
+
+from streamnative_serdes import config, errors
+from streamnative_serdes.cache import TopicCache
+
+URL = {"schema.registry.url": "http://localhost:8080"}
+TABLES = {"serializer": config.SERIALIZER_OPTIONS, "deserializer": config.DESERIALIZER_OPTIONS}
+ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.SerdesError)]
+
+
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_every_error_is_confluents_and_a_value_error(error: type[Exception]) -> None:
+    assert issubclass(error, SerializationError) and issubclass(error, KafkaException) and issubclass(error, ValueError)
+
+
+def test_an_error_says_where_what_and_what_to_do() -> None:
+    error = errors.DecodeError("expected a, got b", path="x.y", offset=3, hint="do c").at(topic="t", version=4)
+    assert str(error) == "topic t, schema version 4, field x.y, offset 3: expected a, got b (hint: do c)"
+
+
+def test_at_keeps_what_is_known() -> None:
+    assert errors.EncodeError("m", topic="a").at(topic="b", version=1).topic == "a"
+
+
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_errors_survive_pickling(error: Any) -> None:
+    raised = error("message", topic="t", path="p", hint="h")
+    copied = pickle.loads(pickle.dumps(raised))
+    assert (type(copied), str(copied), vars(copied)) == (error, str(raised), vars(raised))
+
+
+def test_a_registry_error_keeps_status_and_reason() -> None:
+    copied = pickle.loads(pickle.dumps(errors.IncompatibleSchemaError("m", status=409, reason="r", retriable=False)))
+    assert (copied.status, copied.reason) == (409, "r")
+
+
+def test_options_take_text_as_javas_properties_give_it() -> None:
+    given = {**URL, "allow.null": "FALSE", "cache.capacity": "7", "cache.latest.ttl.sec": "0.5"}
+    values = config.parse(config.SERIALIZER_OPTIONS, given, strict=True)
+    assert (values["allow.null"], values["cache.capacity"], values["cache.latest.ttl.sec"]) == (False, 7, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("allow.null", "yes", "allow.null takes true or false, got 'yes' of type str"),
+        ("allow.null", 1, "takes true or false, got 1 of type int"),
+        ("cache.capacity", 0, "takes a whole number from 1, got 0"),
+        ("cache.capacity", 1.5, "takes a whole number from 1, got 1.5"),
+        ("cache.capacity", True, "takes a whole number from 1, got True"),
+        ("cache.latest.ttl.sec", -1, "takes seconds, from 0, got -1"),
+        ("http.read.timeout.ms", "soon", "takes milliseconds, from 1, got 'soon'"),
+        ("retries.total.ms", float("nan"), "takes milliseconds, from 1, got nan"),
+        ("pulsar.tenant", "", "takes a non-empty string, got ''"),
+    ],
+)
+def test_a_bad_value_names_option_and_expectation(key: str, value: object, words: str) -> None:
+    with pytest.raises(errors.ConfigError) as caught:
+        config.parse(config.SERIALIZER_OPTIONS, {**URL, key: value}, strict=True)
+    assert words in str(caught.value)
+
+
+def test_a_bad_secret_is_not_shown() -> None:
+    with pytest.raises(errors.ConfigError) as caught:
+        config.parse(config.SERIALIZER_OPTIONS, {**URL, "bearer.auth.token": ["hush"]}, strict=True)
+    assert "hush" not in str(caught.value)
+
+
+def test_an_unknown_option_gets_the_nearest_known_one() -> None:
+    with pytest.raises(errors.ConfigError, match=r"did you mean fallback\.to\.latest\?"):
+        config.parse(config.DESERIALIZER_OPTIONS, {**URL, "fall.back.to.latest": True}, strict=True)
+
+
+def test_the_documented_options_are_the_real_ones() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
+    for table in TABLES.values():
+        own = tuple(option for option in table if option not in config.REGISTRY_OPTIONS)
+        assert config.markdown(own) in text
+    assert config.markdown(config.REGISTRY_OPTIONS) in text
+
+
+def test_the_cache_drops_the_oldest_topic_and_the_oldest_key() -> None:
+    cache = TopicCache(2)
+    for topic in "abc":
+        for key in range(3):
+            cache.set(topic, key, f"{topic}{key}")
+    assert [(topic, key) for topic, key, _ in cache.items()] == [("b", 1), ("b", 2), ("c", 1), ("c", 2)]
+    assert cache.get("a", 2) is None and cache.get("c", 2) == "c2"
+    cache.drop("c")
+    assert len(cache) == 2
+    cache.clear()
+    assert len(cache) == 0
+
+
+def test_a_cache_needs_room() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        TopicCache(0)
