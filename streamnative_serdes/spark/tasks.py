@@ -1,0 +1,155 @@
+"""What runs inside Spark's tasks: rows out to a Kafka topic through the serializer, and back through the deserializer.
+
+Delivery is at least once: a task that Spark runs again produces its rows again. Each task makes its own Kafka client
+and flushes it, since Spark ends its workers without a chance to clean up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from pyspark import TaskContext
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import Row
+
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.serialization import MessageField, SerializationContext
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+from .flights import decoded_values, row_digest
+from .topic import Span, TopicWriter, read_span
+
+_CHUNK: Final = 1_000  # rows between two looks at the clock
+_DIGESTS: Final = 2**128
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What tasks have done: rows, the sum of their digests modulo 2**128, calls to the registry, seconds by work."""
+
+    rows: int = 0
+    digest: int = 0
+    registry_calls: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.rows + other.rows,
+            (self.digest + other.digest) % _DIGESTS,
+            self.registry_calls + other.registry_calls,
+            {
+                work: self.seconds.get(work, 0.0) + other.seconds.get(work, 0.0)
+                for work in {**self.seconds, **other.seconds}
+            },
+        )
+
+
+class TallyParam(AccumulatorParam[Tally]):
+    """Lets Spark add up the tallies of all tasks that succeeded."""
+
+    def zero(self, value: Tally) -> Tally:  # noqa: ARG002
+        return Tally()
+
+    def addInPlace(self, value1: Tally, value2: Tally) -> Tally:  # noqa: N802 (Spark's name)
+        return value1 + value2
+
+
+class Clock:
+    """Seconds spent on each kind of work, by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, work: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[work] = self.seconds.get(work, 0.0) + time.perf_counter() - start
+
+    def each(self, work: str, items: Iterator[_T]) -> Iterator[_T]:
+        """The same items; getting them is the work."""
+        while True:
+            with self(work):
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A task that adds up the digests of source rows, whose values stand in schema order."""
+
+    total: Accumulator[Tally]
+
+    def __call__(self, rows: Iterable[Row]) -> None:
+        digests = [row_digest(list(row)) for row in rows]
+        self.total.add(Tally(len(digests), sum(digests) % _DIGESTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A task that serialises rows and produces them to a topic, partition after partition in turn."""
+
+    kafka: Mapping[str, Any]
+    topic: str
+    partitions: int
+    serializer: KafkaAvroSerializer
+    total: Accumulator[Tally]
+
+    def __call__(self, rows: Iterable[Row]) -> None:
+        context = SerializationContext(self.topic, MessageField.VALUE)
+        writer = TopicWriter(self.kafka, self.topic, self.partitions, first=_task_number())
+        calls, clock, written = self.serializer.registry_calls(), Clock(), 0
+        for chunk in clock.each("receive", _chunks(iter(rows))):
+            with clock("serialise"):
+                values = [self.serializer(row, context) for row in chunk]
+            with clock("produce"):
+                writer.write(values)
+            written += len(values)
+        with clock("produce"):
+            writer.flush()
+        calls = self.serializer.registry_calls() - calls
+        self.total.add(Tally(written, registry_calls=calls, seconds=clock.seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A task that consumes spans of a topic, deserialises every value and adds up the digests."""
+
+    kafka: Mapping[str, Any]
+    topic: str
+    deserializer: KafkaAvroDeserializer
+    total: Accumulator[Tally]
+
+    def __call__(self, spans: Iterable[Span]) -> None:
+        for span in spans:
+            self._read(span)
+
+    def _read(self, span: Span) -> None:
+        context = SerializationContext(self.topic, MessageField.VALUE)
+        calls, clock, rows, digest = self.deserializer.registry_calls(), Clock(), 0, 0
+        for values in clock.each("consume", read_span(self.kafka, self.topic, span)):
+            with clock("deserialise"):
+                flights = [self.deserializer(value, context) for value in values]
+            with clock("checksum"):
+                digest += sum(row_digest(decoded_values(flight)) for flight in flights)
+            rows += len(flights)
+        calls = self.deserializer.registry_calls() - calls
+        self.total.add(Tally(rows, digest % _DIGESTS, calls, clock.seconds))
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while chunk := list(islice(rows, _CHUNK)):
+        yield chunk
+
+
+def _task_number() -> int:
+    task = TaskContext.get()
+    return task.partitionId() if task else 0

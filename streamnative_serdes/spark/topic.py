@@ -1,0 +1,226 @@
+"""One Kafka topic as the job uses it: create, look at its ends, produce to its partitions, consume spans of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Message
+
+PATIENCE: Final = 60.0  # seconds without any progress before giving up
+_ANSWER_SECONDS: Final = 20.0  # for one answer of a broker
+_CHUNK: Final = 1_000  # messages taken from the client at once
+
+_PRODUCER: Final[Mapping[str, Any]] = {
+    "enable.idempotence": True,  # a retry inside the client must not become a second message
+    "delivery.report.only.error": True,
+    "linger.ms": 50,
+    "message.timeout.ms": int(PATIENCE * 1000),
+}
+_CONSUMER: Final[Mapping[str, Any]] = {
+    "group.id": "streamnative-serdes",  # the client insists on one; partitions are assigned, offsets never committed
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    # An offset that the broker has dropped already is an error, not a jump to what is left.
+    "auto.offset.reset": "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Offsets ``start`` to ``end``, the latter not included, of one partition."""
+
+    partition: int
+    start: int
+    end: int
+
+
+class TopicAdmin:
+    """Creates one topic and knows where its partitions end; to be closed.
+
+    Args:
+        kafka: the client's configuration.
+        topic: the topic.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        from confluent_kafka import Consumer
+
+        self._topic = topic
+        self._kafka = kafka
+        self._consumer = Consumer({**kafka, **_CONSUMER})
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def ensure(self, partitions: int) -> int:
+        """Create the topic with ``partitions`` if it is missing.
+
+        Returns:
+            how many partitions it has.
+
+        Raises:
+            KafkaException: no broker answers, or it refuses.
+            TimeoutError: it is created, but does not show up.
+        """
+        found = self._partitions()
+        if found:
+            return found
+        self._create(partitions)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            found = self._partitions()
+            if found:
+                return found
+            time.sleep(0.1)
+        raise TimeoutError(f"topic {self._topic} is created, but does not show up after {PATIENCE:.0f} s")
+
+    def ends(self, partitions: int) -> list[int]:
+        """The offset that the next message of each partition will get.
+
+        Raises:
+            KafkaException: the broker refuses.
+            TimeoutError: no broker answers.
+        """
+        return [self._end(partition) for partition in range(partitions)]
+
+    def _end(self, partition: int) -> int:
+        from confluent_kafka import TopicPartition
+
+        # (low, high), or None if no broker answers in time.
+        offsets = self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=_ANSWER_SECONDS)
+        if offsets is None:
+            raise TimeoutError(f"topic {self._topic}, partition {partition}: no answer after {_ANSWER_SECONDS:.0f} s")
+        return int(offsets[1])
+
+    def _create(self, partitions: int) -> None:
+        from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+        client = AdminClient(dict(self._kafka))
+        client.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
+
+    def _partitions(self) -> int:
+        # All topics: asking for one by name would make some brokers create it.
+        found = self._consumer.list_topics(timeout=_ANSWER_SECONDS).topics.get(self._topic)
+        return len(found.partitions) if found is not None and found.error is None else 0
+
+
+class TopicWriter:
+    """Produces to one topic inside one task, to its partitions in turn.
+
+    Args:
+        kafka: the client's configuration.
+        topic: the topic.
+        partitions: how many partitions it has.
+        first: the one to begin with; tasks that begin at different ones spread better.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str, partitions: int, first: int) -> None:
+        from confluent_kafka import Producer
+
+        self._topic = topic
+        self._failed: list[KafkaError] = []
+        failed = self._failed  # the callback must not hold the writer, which holds the producer
+        self._producer = Producer({**kafka, **_PRODUCER, "on_delivery": lambda error, _: failed.append(error)})
+        self._turn = count(first)
+        self._partitions = partitions
+
+    def write(self, values: Sequence[bytes | None]) -> None:
+        """Hand ``values`` to the client, waiting while its queue is full.
+
+        Raises:
+            KafkaException: a message written before could not be delivered.
+        """
+        for value in values:
+            self._produce(value, next(self._turn) % self._partitions)
+        self._producer.poll(0)
+        self._raise_failed()
+
+    def flush(self) -> None:
+        """Wait until everything is delivered.
+
+        Raises:
+            KafkaException: a message could not be delivered.
+            TimeoutError: some were not delivered in time.
+        """
+        left = self._producer.flush(PATIENCE + 5.0)  # by then the client itself has given up on each message
+        self._raise_failed()
+        if left:
+            raise TimeoutError(f"{left} messages to topic {self._topic} are not delivered after {PATIENCE:.0f} s")
+
+    def _produce(self, value: bytes | None, partition: int) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value=value, partition=partition)
+                return
+            except BufferError:
+                # Ends at the latest when the client gives up on what is in its queue.
+                self._producer.poll(0.1)
+
+    def _raise_failed(self) -> None:
+        if self._failed:
+            from confluent_kafka import KafkaError, KafkaException
+
+            first = self._failed[0]
+            text = f"{len(self._failed)} messages to topic {self._topic} not delivered; the first: {first.str()}"
+            raise KafkaException(KafkaError(first.code(), text))
+
+
+def read_span(kafka: Mapping[str, Any], topic: str, span: Span) -> Iterator[list[bytes | None]]:
+    """The values of ``span`` in chunks.
+
+    The position decides when it ends, not the count: transaction markers take offsets, too.
+
+    Raises:
+        KafkaException: the broker reports an error, or no longer has the span's first offsets.
+        TimeoutError: nothing came for a minute.
+    """
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({**kafka, **_CONSUMER})
+    try:
+        consumer.assign([TopicPartition(topic, span.partition, span.start)])
+        position = span.start
+        while position < span.end:
+            messages = _consume(consumer, min(_CHUNK, span.end - position), f"{topic}, partition {span.partition}")
+            position = _position(messages)
+            yield [message.value() for message in messages if not message.error() and _offset(message) < span.end]
+    finally:
+        consumer.close()
+
+
+def _consume(consumer: Consumer, most: int, where: str) -> list[Message]:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        # The client waits until it has all of `most`, so the wait is short: less may be left than asked for.
+        messages = consumer.consume(most, timeout=0.5)
+        if messages:
+            return messages
+    raise TimeoutError(f"topic {where}: nothing came for {PATIENCE:.0f} s")
+
+
+def _position(messages: Sequence[Message]) -> int:
+    """The offset after ``messages``; at the partition's end this includes what is no message."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    position = 0
+    for message in messages:
+        error = message.error()
+        if error is None:
+            position = _offset(message) + 1
+        elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
+            position = _offset(message)
+        else:
+            raise KafkaException(error)
+    return position
+
+
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    assert offset is not None  # what a broker sent has one, the end of a partition too
+    return offset
