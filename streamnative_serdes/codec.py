@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
 from .errors import SchemaError
@@ -38,5 +40,10 @@ class Codec(_CompiledCodec):
         self.schema = parsed
         return self
 
-    def __reduce__(self) -> tuple[type[Codec], tuple[str]]:
-        return type(self), (self.schema.text,)
+    def __reduce__(self) -> tuple[Callable[[str], Codec], tuple[str]]:
+        return _from_text, (self.schema.text,)
+
+
+def _from_text(text: str) -> Codec:
+    # What was compiled once compiles again, a registry's lenient schema too.
+    return Codec(parse(text, strict=False))

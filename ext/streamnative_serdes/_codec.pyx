@@ -40,6 +40,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum as PyEnum
 from functools import partial
+from json import dumps
 from uuid import UUID, SafeUUID
 
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
@@ -172,4 +173,7 @@ cdef class Codec:
 cdef int get_view(object data, Py_buffer* view) except -1:
     if not PyObject_CheckBuffer(data):
         raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
-    return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    try:
+        return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    except BufferError as error:
+        raise DecodeError(f"expected bytes in one piece: {error}") from None

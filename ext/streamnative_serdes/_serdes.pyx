@@ -174,7 +174,10 @@ cdef class Deserializer(_Serdes):
                                    version)
         if not PyObject_CheckBuffer(data):
             raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)       # a bytearray cannot change its size while it is held
+        try:
+            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
+        except BufferError as error:
+            raise DecodeError(f"expected bytes in one piece: {error}", topic=topic) from None
         try:
             return self.read_bytes(topic, <uint8_t*>view.buf, view.len, data, context, version)
         finally:

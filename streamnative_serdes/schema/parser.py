@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..errors import SchemaError
 from .equality import comparable
-from .rules import LOGICAL_BASES, MAX_DEPTH, MAX_NAMES, MAX_TEXT, default_fault, logical_fault, refuse_endless
+from .rules import LOGICAL_BASES, MAX_DEPTH, MAX_NAMES, MAX_TEXT, DefaultChecker, logical_fault, refuse_endless
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
@@ -90,8 +90,8 @@ def parse(source: object, *, strict: bool = True) -> Schema:
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
     parser = _Parser(strict)
     root = parser.parse(tree, "", "", 0)
-    refuse_endless(parser.names.values())
     if strict:
+        refuse_endless(parser.names.values())
         parser.check_defaults()
     return Schema(text, root, parser.names)
 
@@ -158,7 +158,7 @@ class _Parser:
 
     def _record(self, tree: dict[str, Any], namespace: str, path: str, depth: int) -> Record:
         name, inner = self._name(tree, namespace, path)
-        record = Record(name, (), self._aliases(tree, inner), _props(tree, "fields"))
+        record = Record(name, (), self._aliases(tree, inner, path), _props(tree, "fields"))
         self.names[name] = record
         fields: dict[str, Field] = {}
         for entry in _need_list(tree, "fields", path):
@@ -181,7 +181,7 @@ class _Parser:
             name,
             kind,
             tree.get("default", MISSING),
-            tuple(alias for alias in tree.get("aliases") or () if isinstance(alias, str)),
+            self._alias_names(tree, here),
             str(tree.get("order", "ascending")),
             {key: value for key, value in tree.items() if key not in _FIELD_KEYS},
         )
@@ -202,7 +202,7 @@ class _Parser:
             if self.strict:
                 raise SchemaError(f"the default {default!r:.80} of enum {name} is none of its symbols", path=path)
             default = None
-        enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner), _props(tree, "symbols", "default"))
+        enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner, path), _props(tree, "symbols", "default"))
         self.names[name] = enum
         return enum
 
@@ -212,7 +212,7 @@ class _Parser:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
             raise SchemaError(f"fixed {name} needs a size in bytes, got {size!r:.80}", path=path)
         logical = self._logical(tree, "fixed", size, path)
-        fixed = Fixed(name, size, self._aliases(tree, inner), logical, _props(tree, "size"))
+        fixed = Fixed(name, size, self._aliases(tree, inner, path), logical, _props(tree, "size"))
         self.names[name] = fixed
         return fixed
 
@@ -230,9 +230,15 @@ class _Parser:
             raise SchemaError(f"the schema defines more than {MAX_NAMES} names")
         return full, full.rpartition(".")[0]
 
-    def _aliases(self, tree: dict[str, Any], namespace: str) -> tuple[str, ...]:
-        aliases = tree.get("aliases") or ()
-        return tuple(a if "." in a else _full(a, namespace) for a in aliases if isinstance(a, str))
+    def _aliases(self, tree: dict[str, Any], namespace: str, path: str) -> tuple[str, ...]:
+        return tuple(name if "." in name else _full(name, namespace) for name in self._alias_names(tree, path))
+
+    def _alias_names(self, tree: dict[str, Any], path: str) -> tuple[str, ...]:
+        aliases = tree.get("aliases", [])
+        names = tuple(name for name in aliases if isinstance(name, str)) if isinstance(aliases, list) else ()
+        if self.strict and (not isinstance(aliases, list) or len(names) < len(aliases)):
+            raise SchemaError(f"expected aliases to be a list of names, got {aliases!r:.80}", path=path)
+        return names
 
     def _logical(self, tree: dict[str, Any], base: str, size: int, path: str) -> Logical | None:
         name = tree.get("logicalType")
@@ -246,8 +252,9 @@ class _Parser:
         return None
 
     def check_defaults(self) -> None:
+        checker = DefaultChecker()
         for path, parsed in self.defaults:
-            fault = default_fault(parsed.type, parsed.default)
+            fault = checker.fault(parsed.type, parsed.default)
             if fault:
                 raise SchemaError(f"bad default: {fault}", path=path)
 

@@ -69,43 +69,59 @@ def refuse_endless(types: Iterable[Named]) -> None:
                 stack.extend((field_.type, False) for field_ in node.fields)
 
 
-_INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-
-
-def default_fault(kind: AvroType, value: Any, depth: int = 0) -> str | None:
+def default_fault(kind: AvroType, value: Any) -> str | None:
     """What is wrong with ``value``, JSON, as a default of ``kind``; None if nothing is.
 
     Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
     of its branches (1.12).
     """
-    if depth > MAX_DEPTH:
-        return "it contains itself"
-    if isinstance(kind, Union):
-        faults = [default_fault(branch, value, depth + 1) for branch in kind.branches]
-        return None if None in faults else f"{value!r:.80} matches no branch of the union"
-    if isinstance(kind, Record):
-        return _record_default_fault(kind, value, depth + 1)
-    if isinstance(kind, Array) and isinstance(value, list):
-        return next((fault for item in value if (fault := default_fault(kind.items, item, depth + 1))), None)
-    if isinstance(kind, Map) and isinstance(value, dict):
-        return next((fault for item in value.values() if (fault := default_fault(kind.values, item, depth + 1))), None)
-    if isinstance(kind, Enum):
-        return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
-    if isinstance(kind, Fixed):
-        fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
-        return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
-    return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
+    return DefaultChecker().fault(kind, value)
 
 
-def _record_default_fault(kind: Record, value: Any, depth: int) -> str | None:
-    if not isinstance(value, dict):
-        return f"{value!r:.80} is no record {kind.name}"
-    for part in kind.fields:
-        given = value.get(part.name, part.default)
-        fault = "has no value" if given is MISSING else default_fault(part.type, given, depth)
-        if fault:
-            return f"{part.name}: {fault}"
-    return None
+class DefaultChecker:
+    """Checks defaults, which nest and may fall back on other defaults: so steps and depth are bounded."""
+
+    MAX_STEPS = 1_000_000
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def fault(self, kind: AvroType, value: Any, depth: int = 0) -> str | None:
+        """As :func:`default_fault`."""
+        self.steps += 1
+        if depth > MAX_DEPTH or self.steps > self.MAX_STEPS:
+            return "it contains itself, or the defaults of the schema are too large"
+        if isinstance(kind, Union):
+            fits = any(self.fault(branch, value, depth + 1) is None for branch in kind.branches)
+            return None if fits else f"{value!r:.80} matches no branch of the union"
+        if isinstance(kind, Record):
+            return self._record_fault(kind, value, depth + 1)
+        if isinstance(kind, Array) and isinstance(value, list):
+            return self._first_fault(kind.items, value, depth + 1)
+        if isinstance(kind, Map) and isinstance(value, dict):
+            return self._first_fault(kind.values, value.values(), depth + 1)
+        if isinstance(kind, Enum):
+            return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
+        if isinstance(kind, Fixed):
+            fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
+            return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
+        return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
+
+    def _first_fault(self, kind: AvroType, values: Iterable[Any], depth: int) -> str | None:
+        return next((fault for item in values if (fault := self.fault(kind, item, depth))), None)
+
+    def _record_fault(self, kind: Record, value: Any, depth: int) -> str | None:
+        if not isinstance(value, dict):
+            return f"{value!r:.80} is no record {kind.name}"
+        for part in kind.fields:
+            given = value.get(part.name, part.default)
+            fault = "has no value" if given is MISSING else self.fault(part.type, given, depth)
+            if fault:
+                return f"{part.name}: {fault}"
+        return None
+
+
+_INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 
 def _primitive_default(kind: str, value: Any) -> bool:

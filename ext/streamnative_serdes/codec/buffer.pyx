@@ -9,7 +9,8 @@ cdef enum:
     MAX_DEPTH = 256             # open containers; also bounds the C stack, at some 200 bytes a level
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
-cdef int64_t EMPTY_BUDGET = 1 << 20     # items per datum that take no bytes: null, empty record, fixed of 0 bytes
+cdef int64_t EMPTY_BUDGET = 1 << 20     # values per datum that take no bytes: null, empty record, fixed of 0 bytes
+cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written in vain, for a branch that fails
 
 cdef struct Writer:
     uint8_t* p
@@ -17,6 +18,8 @@ cdef struct Writer:
     uint8_t* base
     PyObject* result            # owned bytes object that base points into; NULL while on the stack
     bint local_time             # inside a pyspark Row, where a naive datetime means local time
+    int64_t opened              # containers so far
+    int64_t waste_left          # what is left of WASTE_BUDGET
     int depth
     Step steps[MAX_DEPTH]
 
@@ -134,12 +137,10 @@ cdef int64_t bad_varint(Reader* r, int width) except? -1:
     raise DecodeError(f"expected a variable-length integer of {width} bits, got a wider one")
 
 
-cdef inline Step* enter(Step* steps, int* depth, Node node, int writing) except NULL:
-    """Open a container; whoever leaves it in good order takes one off depth."""
-    cdef Step* step
-    if unlikely(depth[0] >= MAX_DEPTH):
-        too_deep(writing)
-    step = &steps[depth[0]]
+# Opening a container; whoever leaves it in good order takes one off depth.
+
+cdef inline Step* push(Step* steps, int* depth, Node node) noexcept:
+    cdef Step* step = &steps[depth[0]]
     step.node = <PyObject*>node
     step.index = -1
     step.key = NULL
@@ -147,10 +148,25 @@ cdef inline Step* enter(Step* steps, int* depth, Node node, int writing) except 
     return step
 
 
-cdef int too_deep(int writing) except -1:
-    if writing:
+cdef inline Step* enter_write(Writer* w, Node node) except NULL:
+    if unlikely(w.depth >= MAX_DEPTH):
         raise EncodeError(f"the datum is nested deeper than {MAX_DEPTH} levels", hint="does it contain itself?")
-    raise DecodeError(f"the message is nested deeper than {MAX_DEPTH} levels")
+    w.opened += 1
+    return push(w.steps, &w.depth, node)
+
+
+cdef inline Step* enter_read(Reader* r, Node node) except NULL:
+    if unlikely(r.depth >= MAX_DEPTH):
+        raise DecodeError(f"the message is nested deeper than {MAX_DEPTH} levels")
+    return push(r.steps, &r.depth, node)
+
+
+cdef inline int pay_empty(Reader* r, int64_t count) except -1:
+    """Values without bytes cost a sender nothing, so their number is bounded."""
+    if unlikely(count > r.empty_left):
+        raise DecodeError(f"expected at most {EMPTY_BUDGET} values without bytes in a message, got more")
+    r.empty_left -= count
+    return 0
 
 
 cdef int leave_to(Step* steps, int* depth, int level) except -1:
@@ -168,6 +184,14 @@ cdef str path_of(Step* steps, int depth):
     for i in range(depth):
         parts.append((<Node>steps[i].node).segment(&steps[i]))
     return "".join(parts).lstrip(".")
+
+
+cdef str words_of(object error):
+    """What an error of user code says, if it can say it."""
+    try:
+        return str(error)[:MAX_TEXT_IN_ERROR]
+    except Exception:           # its own __str__ failed: the type, which is named beside, has to do
+        return "(it cannot be shown)"
 
 
 cdef str shorten(object value):

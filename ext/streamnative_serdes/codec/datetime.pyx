@@ -47,8 +47,10 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
         if not w.local_time:
             expected(f"a datetime with a time zone for {node.label}", value, "value.replace(tzinfo=timezone.utc), or "
                      "value.astimezone() if it is local time")
-        offset = value.astimezone(UTC)      # by the rules of the machine's own zone, summer time included
-        return micros_of(offset)
+        value = value.astimezone(UTC)       # by the rules of the machine's own zone, summer time included
+        if not PyDateTime_Check(value):
+            expected("a datetime from astimezone()", value)
+        return micros_of(value)
     micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
                                  + <int64_t>offset.microseconds)
     if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
@@ -69,10 +71,12 @@ cdef int64_t raw_ticks(Node node, object value) except? -1:
 
 cdef object read_datetime(Node node, Reader* r, object zone):
     cdef int64_t number = get_long(r), per_day = DAY / node.micros
-    cdef int64_t days = floor_div(number, per_day), rest = (number - days * per_day) * node.micros
+    cdef int64_t days, rest
     cdef int year = 0, month = 0, day = 0, seconds
-    if unlikely(days < FIRST_DAY or days > LAST_DAY):
+    if unlikely(not FIRST_DAY * per_day <= number < (LAST_DAY + 1) * per_day):
         raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
+    days = floor_div(number, per_day)
+    rest = (number - days * per_day) * node.micros
     sns_civil_from_days(days, &year, &month, &day)
     seconds = <int>(rest / 1_000_000)
     return datetime_new(year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(rest % 1_000_000),
@@ -80,14 +84,16 @@ cdef object read_datetime(Node node, Reader* r, object zone):
 
 
 cdef int write_nanos(Node node, Writer* w, object value) except -1:
-    """An int of nanoseconds; a datetime too, whose microseconds are exact."""
-    cdef int64_t micros
+    """An int of nanoseconds; a datetime too, whose microseconds are exact, and pandas' Timestamp, which has more."""
+    cdef int64_t micros, rest = 0
     if not PyDateTime_Check(value):
         return put_long(w, as_long(value, node.label))
     micros = datetime_micros(node, w, value, node.label == "local-timestamp-nanos")
     if not -9_223_372_036_854_775 <= micros <= 9_223_372_036_854_775:
         raise EncodeError(f"{node.label} {shorten(value)} does not fit 64 bits of nanoseconds (years 1677 to 2262)")
-    return put_long(w, micros * 1000)
+    if not PyDateTime_CheckExact(value):
+        rest = as_long(getattr(value, "nanosecond", 0), "nanosecond")
+    return put_long(w, micros * 1000 + rest)
 
 
 # --- date: int32, days since 1970-01-01 -------------------------------------------------------------------------------

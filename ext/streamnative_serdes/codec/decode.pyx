@@ -82,8 +82,10 @@ cdef inline object read_enum(EnumNode node, Reader* r):
 cdef object read_record(RecordNode node, Reader* r):
     cdef Py_ssize_t i, count = node.count
     cdef FieldPlan* field = node.fields
-    cdef Step* step = enter(r.steps, &r.depth, node, False)
-    cdef object record = SNS_NEW_DICT(count)
+    cdef Step* step = enter_read(r, node)
+    cdef object record
+    pay_empty(r, node.empty_fields)
+    record = SNS_NEW_DICT(count)
     for i in range(count):
         step.index = i
         one = read_value(<Node>field.node, r)
@@ -108,9 +110,7 @@ cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) 
         count = -count
         block_end[0] = r.p + size
     if least == 0:
-        if count > r.empty_left:
-            raise DecodeError(f"expected at most {EMPTY_BUDGET} items without bytes in a message, got more")
-        r.empty_left -= count
+        pay_empty(r, count)
     elif count > (r.end - r.p) / least:
         raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
     return count
@@ -126,7 +126,7 @@ cdef object read_array(ArrayNode node, Reader* r):
     cdef const uint8_t* block_end = NULL
     cdef Node item = node.item
     cdef Py_ssize_t i = 0
-    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef Step* step = enter_read(r, node)
     cdef int64_t count = read_count(r, item.min_size, &block_end)
     cdef list out = []
     while count:
@@ -144,7 +144,7 @@ cdef object read_array(ArrayNode node, Reader* r):
 cdef object read_map(MapNode node, Reader* r):
     cdef const uint8_t* block_end = NULL
     cdef Py_ssize_t size
-    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef Step* step = enter_read(r, node)
     cdef int64_t count = read_count(r, 1 + node.value.min_size, &block_end)
     cdef dict out = {}
     while count:
@@ -177,15 +177,17 @@ cdef object decode_message(Node root, const uint8_t* start, Py_ssize_t size, Py_
             raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
                               hint="it was written with another schema")
         return datum
-    except (DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:     # DecodeError, text that is no UTF-8, a number that Decimal or int refuses
         raise decode_failure(error, &r, start) from None
     finally:
         leave_to(r.steps, &r.depth, 0)
 
 
 cdef object decode_failure(object error, Reader* r, const uint8_t* start):
-    if not isinstance(error, DecodeError):
+    if isinstance(error, UnicodeDecodeError):
         error = DecodeError(f"expected text in UTF-8: {error.reason} in {shorten(error.object)}")
+    elif not isinstance(error, DecodeError):
+        error = DecodeError(f"{type(error).__name__}: {error}")
     error.path = path_of(r.steps, r.depth)
     error.offset = r.p - start
     return error

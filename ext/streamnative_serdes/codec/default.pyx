@@ -3,39 +3,40 @@
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
-cdef tuple missing_value(object field):
-    """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
-    cdef object default = field.default
-    # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
-    if type(default).__name__ == "Missing":
-        # An optional field that is left out is null, as everywhere in Python's Avro.
-        if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
-            return None, "the field is missing and has no default"
-        default = None
-    out = DefaultWriter()
-    try:
-        (<DefaultWriter>out).put(field.type, default, 0)
-    except NO_FIT as error:
-        return None, f"the field is missing and its default {shorten(default)} does not fit: {error}"
-    return bytes((<DefaultWriter>out).out), None
-
-
 @cython.final
 cdef class DefaultWriter:
-    """Avro bytes of a default. The schema may come from a registry, so depth and steps are bounded."""
+    """Avro bytes of the defaults of one schema, which may come from a registry: depth, steps and size are bounded."""
     cdef bytearray out
     cdef int steps
+    cdef Py_ssize_t size_left
 
     def __cinit__(self):
-        self.out = bytearray()
         self.steps = 100_000
+        self.size_left = 16 << 20           # bytes
+
+    cdef tuple of(self, object field):
+        """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
+        cdef object default = field.default
+        # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
+        if type(default).__name__ == "Missing":
+            # An optional field that is left out is null, as everywhere in Python's Avro.
+            if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
+                return None, "the field is missing and has no default"
+            default = None
+        self.out = bytearray()
+        try:
+            self.put(field.type, default, 0)
+        except NO_FIT as error:
+            return None, f"the field is missing and its default {shorten(default)} does not fit: {error}"
+        self.size_left -= len(self.out)
+        return bytes(self.out), None
 
     cdef int put(self, object schema, object value, int depth) except -1:
         """Append ``value``. Raises one of NO_FIT if it is none of this type."""
         cdef str kind = schema.kind
         self.steps -= 1
-        if depth > MAX_DEPTH or self.steps < 0:
-            raise SchemaError("it contains itself")
+        if depth > MAX_DEPTH or self.steps < 0 or len(self.out) > self.size_left:
+            raise SchemaError("it contains itself, or the defaults of the schema are too large")
         if kind == "union":
             self.put_union(schema, value, depth)
         elif kind == "record":

@@ -117,15 +117,18 @@ cdef double as_double_slow(object value, str what) except? -1:
     cdef double out
     if PyFloat_Check(value):
         return PyFloat_AsDouble(value)
-    if PyLong_Check(value) and not PyBool_Check(value):
+    if type(value).__name__ in ("bool", "bool_"):       # numpy's is no bool, but has __float__
+        expected(what, value)
+    if PyIndex_Check(value):
+        value = PyNumber_Index(value)
         try:
             out = PyLong_AsDouble(value)
         except OverflowError:
             raise EncodeError(f"{what} out of range: {shorten(value)}") from None
-        if out != value:
+        if out != value or (what == "float" and <double><float>out != out):
             raise EncodeError(f"a {what} cannot hold {shorten(value)} without loss")
         return out
-    if PyBool_Check(value) or isinstance(value, Decimal) or not hasattr(type(value), "__float__"):
+    if isinstance(value, Decimal) or not hasattr(type(value), "__float__"):
         expected(what, value)
     return PyFloat_AsDouble(value)
 
@@ -165,11 +168,15 @@ cdef int put_bytes(Writer* w, const void* data, Py_ssize_t got, Py_ssize_t size)
 
 cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
     cdef PyObject* hit
-    if not PyUnicode_Check(value):
-        if not isinstance(value, PyEnum):
-            expected(f"a symbol of {node.label}", value)
-        value = value.name
-    hit = PyDict_GetItemWithError(node.index, value)
+    hit = PyDict_GetItemWithError(node.index, value) if PyUnicode_Check(value) else NULL
+    if hit is NULL and isinstance(value, PyEnum):       # a symbol is the member's name, or else its value
+        name = value.name
+        hit = PyDict_GetItemWithError(node.index, name)
+        if hit is NULL and isinstance(value.value, str):
+            name = value.value
+            hit = PyDict_GetItemWithError(node.index, name)
+    if hit is NULL and not PyUnicode_Check(value):
+        expected(f"a symbol of {node.label}", value)
     if hit is NULL:
         raise EncodeError(f"{shorten(value)} is no symbol of {node.label}",
                           hint=f"its symbols are {', '.join(node.symbols[:20])}")
@@ -180,7 +187,7 @@ cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
 
 cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
     cdef Py_ssize_t i, count
-    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    cdef Step* step = enter_write(w, node)
     cdef Node item = node.item
     if PyTuple_CheckExact(value):
         value = list(value)
@@ -216,7 +223,7 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
     cdef Py_ssize_t position = 0, written = 0, count
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
-    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    cdef Step* step = enter_write(w, node)
     if not PyDict_CheckExact(value):
         if not isinstance(value, Mapping):
             expected("map", value)
@@ -252,7 +259,7 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
     cdef Step* step
     if unlikely(not PyDict_CheckExact(value)):
         return write_other_record(node, w, value)
-    step = enter(w.steps, &w.depth, node, True)
+    step = enter_write(w, node)
     for i in range(count):
         step.index = i
         # Most dicts hold their keys in the order of the fields: comparing pointers then saves the hash look-up.
@@ -301,7 +308,7 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
 cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names) except -1:
     cdef Py_ssize_t i, at, width = min(len(values), len(names))
     cdef dict places = None
-    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    cdef Step* step = enter_write(w, node)
     for i in range(node.count):
         step.index = i
         at = i
@@ -320,7 +327,7 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names)
 cdef int write_by(RecordNode node, Writer* w, object get) except -1:
     """``get(name, default)`` gives each field's value."""
     cdef Py_ssize_t i
-    cdef Step* step = enter(w.steps, &w.depth, node, True)
+    cdef Step* step = enter_write(w, node)
     for i in range(node.count):
         step.index = i
         one = get(<object>node.fields[i].name, ABSENT)
@@ -342,6 +349,8 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
     w.end = stack + STACK_BYTES
     w.result = NULL
     w.local_time = False
+    w.opened = 0
+    w.waste_left = WASTE_BUDGET
     w.depth = 0
     try:
         if header_size:
@@ -355,7 +364,7 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
     except (MemoryError, RecursionError):
         raise
     except Exception as error:      # from user code: a property, __index__, a Mapping method
-        raise EncodeError(f"{type(error).__name__} while the value was read: {error}",
+        raise EncodeError(f"{type(error).__name__} while the value was read: {words_of(error)}",
                           path=path_of(w.steps, w.depth)) from error
     finally:
         Py_CLEAR(w.result)

@@ -114,8 +114,8 @@ cdef int write_duration(Writer* w, object value) except -1:
     cdef int i
     if not isinstance(value, (tuple, list)) or len(value) != 3:
         expected("duration", value, "give streamnative_serdes.codec.Duration(months, days, millis)")
-    for i in range(3):
-        number = as_long(value[i], "duration")
+    for i, count in enumerate(tuple(value)):    # a list may be changed by what stands in it
+        number = as_long(count, "duration")
         if not 0 <= number <= 0xFFFFFFFF:
             raise EncodeError(f"duration: {number} is outside of 0 to 4294967295")
         parts[i] = <uint32_t>number

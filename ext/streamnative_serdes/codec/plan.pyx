@@ -71,7 +71,7 @@ cdef class MapNode(Node):
     cdef Node value
 
     cdef str segment(self, Step* step):
-        return "" if step.key is NULL else f"[{shorten(<object>step.key)}]"
+        return "" if step.key is NULL else f"[{dumps((<str>step.key)[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
 
 
 @cython.final
@@ -99,6 +99,7 @@ cdef class RecordNode(Node):
     cdef list faults            # per field: why it has nothing to write when missing
     cdef FieldPlan* fields
     cdef Py_ssize_t count
+    cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
 
     def __dealloc__(self):
         PyMem_Free(self.fields)
@@ -120,10 +121,20 @@ cdef class RecordNode(Node):
         return 0
 
 
+@cython.final
+cdef class Build:
+    """What is shared while one schema is compiled."""
+    cdef dict named                     # full name -> its node
+    cdef DefaultWriter defaults
+
+    def __cinit__(self):
+        self.named = {}
+        self.defaults = DefaultWriter()
+
+
 cdef Node build(object root):
     """The plan of a tree of streamnative_serdes.schema types."""
-    cdef dict named = {}
-    cdef Node plan = build_node(root, named, 0)
+    cdef Node plan = build_node(root, Build(), 0)
     # Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, and few rounds do.
     for _round in range(8):
         if not settle(plan, set()):
@@ -131,21 +142,21 @@ cdef Node build(object root):
     return plan
 
 
-cdef Node build_node(object schema, dict named, int depth):
+cdef Node build_node(object schema, Build shared, int depth):
     cdef str kind = schema.kind
     if depth > MAX_DEPTH:
         raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels")
     if kind == "record":
-        return build_record(schema, named, depth)
+        return build_record(schema, shared, depth)
     if kind == "union":
-        return build_union(schema, named, depth)
+        return build_union(schema, shared, depth)
     if kind == "array":
         array = ArrayNode(ARRAY, "array")
-        (<ArrayNode>array).item = build_node(schema.items, named, depth + 1)
+        (<ArrayNode>array).item = build_node(schema.items, shared, depth + 1)
         return array
     if kind == "map":
         map_ = MapNode(MAP, "map")
-        (<MapNode>map_).value = build_node(schema.values, named, depth + 1)
+        (<MapNode>map_).value = build_node(schema.values, shared, depth + 1)
         return map_
     if kind == "enum":
         return build_enum(schema)
@@ -177,24 +188,24 @@ cdef Node build_enum(object schema):
     return enum
 
 
-cdef Node build_record(object schema, dict named, int depth):
-    if schema.name in named:
-        return named[schema.name]
+cdef Node build_record(object schema, Build shared, int depth):
+    if schema.name in shared.named:
+        return shared.named[schema.name]
     cdef RecordNode record = RecordNode(RECORD, f"record {schema.name}")
-    named[schema.name] = record         # before its fields, so that they may point back at it
+    shared.named[schema.name] = record         # before its fields, so that they may point back at it
     names, nodes, missing, faults = [], [], [], []
     for field in schema.fields:
-        value, fault = missing_value(field)
+        value, fault = shared.defaults.of(field)
         names.append(sys.intern(str(field.name)))
-        nodes.append(build_node(field.type, named, depth + 1))
+        nodes.append(build_node(field.type, shared, depth + 1))
         missing.append(value)
         faults.append(fault)
     record.fill(names, nodes, missing, faults)
     return record
 
 
-cdef Node build_union(object schema, dict named, int depth):
-    cdef list branches = [build_node(branch, named, depth + 1) for branch in schema.branches]
+cdef Node build_union(object schema, Build shared, int depth):
+    cdef list branches = [build_node(branch, shared, depth + 1) for branch in schema.branches]
     cdef OptionalNode optional
     cdef UnionNode union
     cdef list kinds = [(<Node>branch).kind for branch in branches]
@@ -224,6 +235,7 @@ cdef bint settle(Node node, set seen) except -1:
         for part in (<RecordNode>node).nodes:
             changed |= settle(part, seen)
             size += (<Node>part).min_size
+        (<RecordNode>node).empty_fields = sum([(<Node>part).min_size == 0 for part in (<RecordNode>node).nodes])
     elif node.kind == OPTIONAL:
         changed = settle((<OptionalNode>node).inner, seen)
         size = 1

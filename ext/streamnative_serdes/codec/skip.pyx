@@ -35,7 +35,8 @@ cdef int skip_value(Node node, Reader* r) except -1:
 
 cdef int skip_record(RecordNode node, Reader* r) except -1:
     cdef Py_ssize_t i
-    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef Step* step = enter_read(r, node)
+    pay_empty(r, node.empty_fields)
     for i in range(node.count):
         step.index = i
         skip_value(<Node>node.fields[i].node, r)
@@ -45,7 +46,7 @@ cdef int skip_record(RecordNode node, Reader* r) except -1:
 
 cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
     cdef const uint8_t* block_end = NULL
-    cdef Step* step = enter(r.steps, &r.depth, node, False)
+    cdef Step* step = enter_read(r, node)
     cdef int64_t count
     while True:
         count = read_count(r, item.min_size + keyed, &block_end)

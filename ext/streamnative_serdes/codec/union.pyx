@@ -50,47 +50,86 @@ cdef inline int write_optional(OptionalNode node, Writer* w, object value) excep
 
 cdef int write_union(UnionNode node, Writer* w, object value) except -1:
     """The best fitting branch that takes the value; a lone candidate is written at once, so its errors keep a path."""
-    cdef tuple candidates = node.by_type.get(like(value), ())
-    cdef Py_ssize_t used
-    cdef bint local_time = w.local_time
-    cdef int level
-    cdef object first = None
-    if value is not None and len(candidates) > 1 and is_record_like(value):
-        candidates = by_fewest_strangers(node, candidates, value)
+    cdef object plain = like(value)
+    cdef tuple candidates = node.by_type.get(plain, ())
+    if len(candidates) > 1 and plain is dict:
+        candidates = by_shape(node, candidates, value)
     if not candidates:
         expected(node.label, value)
     if len(candidates) == 1:
         put_long(w, candidates[0])
         return write_value(<Node>node.branches[candidates[0]], w, value)
-    used, level = w.p - w.base, w.depth
+    return try_branches(node, candidates, w, value)
+
+
+cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value) except -1:
+    """Write the first branch that takes the value. What is written in vain is bounded: in nested unions it doubles."""
+    cdef Py_ssize_t used = w.p - w.base
+    cdef bint local_time = w.local_time
+    cdef int level = w.depth
+    cdef int64_t opened
+    cdef object first = None
     for branch in candidates:
+        opened = w.opened
         try:
             put_long(w, branch)
             return write_value(<Node>node.branches[branch], w, value)
         except EncodeError as error:
             first = first or f"{(<Node>node.branches[branch]).label}: {error.message}"
-            leave_to(w.steps, &w.depth, level)
-            w.p = w.base + used
-            w.local_time = local_time
+        leave_to(w.steps, &w.depth, level)
+        w.p = w.base + used
+        w.local_time = local_time
+        w.waste_left -= max(w.opened - opened - 1, 0)
+        if w.waste_left < 0:
+            first = f"{first}; too much was tried in vain to look further"
+            break
     raise EncodeError(f"no branch of the {node.label} takes {type(value).__name__} {shorten(value)}: {first}")
 
 
-cdef bint is_record_like(object value) except -1:
-    return like(value) is dict
-
-
-cdef tuple by_fewest_strangers(UnionNode node, tuple candidates, object value):
-    """Among several records, those that know all the names of the datum go first."""
+cdef tuple by_shape(UnionNode node, tuple candidates, object value):
+    """Of several records and maps, those whose fields may hold what the datum has; fewest unknown names first."""
     cdef set names
+    cdef object get
+    cdef list ranked = []
     if isinstance(value, tuple):
-        names = set(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()))
+        values = dict(zip(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()), value))
+        names, get = set(values), values.get
     elif isinstance(value, Mapping):
-        names = set(value)
+        names, get = set(value), value.get
     else:
-        names = set(type(value).__dataclass_fields__)
-    ranked = [(len(names - node.records[i]) if node.records[i] is not None else 1, place, i)
-              for place, i in enumerate(candidates)]
-    return tuple([i for _strangers, _place, i in sorted(ranked)])
+        names, get = set(type(value).__dataclass_fields__), partial(getattr, value)
+    for place, i in enumerate(candidates):
+        if node.records[i] is None:
+            ranked.append((1, place, i))
+        elif may_be(<RecordNode>node.branches[i], get):
+            ranked.append((len(names - node.records[i]), place, i))
+    return tuple([i for _strangers, _place, i in sorted(ranked)]) or candidates
+
+
+cdef bint may_be(RecordNode node, object get) except -1:
+    """Whether each field could take what is there for it, going by types alone."""
+    cdef Py_ssize_t i
+    for i in range(node.count):
+        one = get(<object>node.fields[i].name, ABSENT)
+        if one is ABSENT:
+            if node.missing[i] is None:
+                return False
+        elif not takes(<Node>node.fields[i].node, one):
+            return False
+    return True
+
+
+cdef bint takes(Node node, object value) except -1:
+    cdef object plain
+    if node.kind == OPTIONAL:
+        return value is None or takes((<OptionalNode>node).inner, value)
+    plain = like(value)
+    if node.kind == UNION:
+        return plain in (<UnionNode>node).by_type
+    for type_, _rank in TAKES[node.kind]:
+        if plain is type_:
+            return True
+    return False
 
 
 cdef object like(object value):
