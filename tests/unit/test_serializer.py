@@ -121,7 +121,8 @@ def test_without_a_schema_a_mapping_is_written_by_the_topics_latest(registry: Lo
 
 
 def test_the_latest_schema_is_asked_for_again_when_its_time_is_over(registry: LocalRegistry) -> None:
-    always, held = (KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": ttl})) for ttl in (0, 3600))
+    always = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 0}))
+    held = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 3600}))
     KafkaAvroSerializer(conf(registry), USER)(BOB, value("users"))
     assert always(BOB, value("users"))[:10] == held(BOB, value("users"))[:10] == header(0)
     KafkaAvroSerializer(conf(registry), WIDER)(BOB, value("users"))
@@ -144,7 +145,10 @@ class Line:
 def test_a_dataclass_brings_its_own_schema_nullable_by_default(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry))
     assert serializer(Point(1), value("points")) == header(0) + b"\x02\x02\x00"
-    assert [field["type"] for field in registered(registry, "points")["fields"]] == [["null", "long"], ["null", "string"]]
+    assert [field["type"] for field in registered(registry, "points")["fields"]] == [
+        ["null", "long"],
+        ["null", "string"],
+    ]
 
 
 def test_without_allow_null_only_optional_fields_are_nullable(registry: LocalRegistry) -> None:
@@ -191,7 +195,8 @@ def test_errors_name_topic_version_and_field(registry: LocalRegistry) -> None:
         serializer({"name": "bob", "age": "7"}, value("users"))
     assert str(caught.value) == "topic users, schema version 0, field age: expected int, got str '7'"
     assert (caught.value.topic, caught.value.version, caught.value.path) == ("users", 0, "age")
-    assert isinstance(caught.value, SerializationError) and isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, SerializationError)
+    assert isinstance(caught.value, ValueError)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +208,7 @@ def test_needs_a_context_that_names_the_topic(registry: LocalRegistry, ctx: Any,
 
 
 def test_a_topic_may_be_a_member_of_a_str_enum(registry: LocalRegistry) -> None:
-    class Topic(str, enum.Enum):
+    class Topic(str, enum.Enum):  # noqa: UP042 - its str() is not its value, unlike StrEnum's
         USERS = "users"
 
     serializer = KafkaAvroSerializer(conf(registry), USER)
