@@ -16,6 +16,9 @@ import streamnative_serdes
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
+# A proxy of the machine is not for loopback.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
 COMPILED = ("_header", "_cache", "_codec", "_serdes")
 
 

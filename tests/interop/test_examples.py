@@ -1,0 +1,29 @@
+"""What the README and examples/ show runs as it stands, but for the addresses."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readmes_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+    code, expected = re.findall(r"```python\n(.*?)  # (\{.*?\})\n```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    with MockBroker({"users": 1}) as broker:
+        code = code.replace("http://localhost:8080", registry.url).replace("localhost:9092", broker.bootstrap_servers)
+        names: dict[str, object] = {}
+        exec(code.replace("poll(10)", "poll(60)"), names)
+        names["consumer"].close()  # type: ignore[attr-defined]
+    assert capsys.readouterr().out.strip() == expected
+
+
+def test_produce_and_consume_runs_without_arguments() -> None:
+    script = ROOT / "examples" / "produce_and_consume.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("10 orders, the last one: Order(number=9")
