@@ -1,0 +1,138 @@
+"""Interleaved timing: what agrees is timed side by side, round after round, in shuffled order."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from timeit import Timer
+from typing import Any
+
+from contenders import CONTENDERS, OPERATIONS, Contender, Fastavro
+from shapes import SHAPES, Shape
+
+# Time on the processor, where it is counted finely: then it does not matter what else the machine is doing meanwhile.
+FINE = time.get_clock_info("thread_time").resolution <= 1e-6
+CLOCK = time.thread_time if FINE else time.perf_counter
+
+
+@dataclass
+class Cell:
+    """One contender's operation on one shape; ``rounds`` are nanoseconds per message, one a round."""
+
+    shape: str
+    operation: str
+    contender: str
+    statement: str
+    names: dict[str, Any]
+    values: Sequence[Any]
+    rounds: list[float] = field(default_factory=list)
+    loops: int = 1
+
+    def timer(self) -> Timer:
+        """Of one pass over all values. The loop's own 5 to 10 ns per message are in every cell alike."""
+        return Timer(
+            f"for value in values: {self.statement}", timer=CLOCK, globals={**self.names, "values": self.values}
+        )
+
+    @property
+    def ns(self) -> float:
+        return median(self.rounds)
+
+
+@dataclass
+class Results:
+    """``refused`` tells by (shape, contender) why it was not timed."""
+
+    cells: dict[tuple[str, str, str], Cell] = field(default_factory=dict)
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
+
+    def find(self, shape: str, operation: str, contender: str) -> Cell | None:
+        return self.cells.get((shape, operation, contender))
+
+    def ratio(self, shape: str, operation: str, peer: str, ours: str) -> float | None:
+        """How many times as long the peer takes: the median of what each round says."""
+        return self._compare(shape, operation, peer, ours, lambda theirs, own: theirs / own)
+
+    def difference(self, shape: str, operation: str, upper: str, lower: str) -> float | None:
+        """How many nanoseconds longer ``upper`` takes: the median of what each round says."""
+        return self._compare(shape, operation, upper, lower, lambda one, other: one - other)
+
+    def _compare(
+        self, shape: str, operation: str, one: str, other: str, by: Callable[[float, float], float]
+    ) -> float | None:
+        left, right = self.find(shape, operation, one), self.find(shape, operation, other)
+        if left is None or right is None:
+            return None
+        return median(map(by, left.rounds, right.rounds))
+
+
+def prepare(url: str, shapes: Sequence[Shape] = SHAPES, contenders: Sequence[type[Contender]] = CONTENDERS) -> Results:
+    """Cells for all that agrees with fastavro on every byte of the body, and reads back every record as it was."""
+    results = Results()
+    for shape in shapes:
+        write = function(Fastavro.statements["serialize"], vars(Fastavro(shape, url)))
+        bodies = [write(record) for record in shape.records]
+        results.sizes[shape.name] = sum(map(len, bodies)) / len(bodies)
+        for kind in contenders:
+            try:
+                add(results, shape, kind, kind(shape, url), bodies)
+            except Exception as error:  # noqa: BLE001 whatever stops a library is shown in its place
+                results.refused[shape.name, kind.name] = f"{type(error).__name__}: {error}"
+    return results
+
+
+def add(results: Results, shape: Shape, kind: type[Contender], contender: Contender, bodies: list[bytes]) -> None:
+    names = vars(contender)
+    messages = [function(kind.statements["serialize"], names)(record) for record in shape.records]
+    if [message[kind.frame :] for message in messages] != bodies:
+        raise ValueError("writes other bytes than fastavro")
+    read = [function(kind.statements["deserialize"], names)(message) for message in messages]
+    # repr as well: it tells True, 1 and 1.0 apart, and the order of fields.
+    if read != list(shape.records) or repr(read) != repr(list(shape.records)):
+        raise ValueError("reads other values than were written")
+    for operation in OPERATIONS:
+        values = shape.records if operation == "serialize" else messages
+        key = shape.name, operation, kind.name
+        results.cells[key] = Cell(*key, kind.statements[operation], names, values)
+
+
+def function(statement: str, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """The statement as a function of ``value``: so what is checked is what is timed."""
+    *before, last = statement.split("; ")
+    space: dict[str, Any] = dict(names)
+    exec("def run(value):\n " + "\n ".join([*before, f"return {last}"]), space)
+    run: Callable[[Any], Any] = space["run"]
+    return run
+
+
+def pin() -> int | None:
+    """Stay on one core where the system can. Its number, or None."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def measure(results: Results, rounds: int, seconds: float, progress: Callable[[int, int], None]) -> None:
+    """Time each cell once a round, for about ``seconds``; cells of one shape and operation follow each other."""
+    groups: dict[tuple[str, str], list[tuple[Cell, Timer]]] = {}
+    for cell in results.cells.values():
+        timer = cell.timer()
+        cell.loops = max(1, round(seconds / min(timer.repeat(5, 1))))
+        groups.setdefault((cell.shape, cell.operation), []).append((cell, timer))
+    order = random.Random(0)
+    gc.collect()
+    gc.freeze()  # timeit also switches collection off while it measures
+    for number in range(rounds):
+        progress(number, rounds)
+        for group in order.sample(list(groups.values()), len(groups)):
+            for cell, timer in order.sample(group, len(group)):
+                cell.rounds.append(timer.timeit(cell.loops) / cell.loops / len(cell.values) * 1e9)
+    progress(rounds, rounds)

@@ -1,0 +1,129 @@
+"""What a run says: tables, JSON, and the block in docs/performance.md that no hand writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from contenders import CONTENDERS, OPERATIONS, Contender
+from measure import CLOCK, Results
+from shapes import TITLES
+
+PACKAGES = ("streamnative-serdes", "confluent-kafka", "fastavro", "cavro")
+BEGIN, END = "<!-- begin: written by benchmarks/run.py --write-docs -->\n", "<!-- end -->"
+
+
+def installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(a checkout)"
+
+
+def cpu() -> str:
+    """The processor's name as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def environment(rounds: int, core: int | None) -> dict[str, Any]:
+    """Where and when: all that the numbers depend on and that a program can know."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{cpu()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()} ({platform.python_compiler()})",
+        "versions": {package: installed(package) for package in PACKAGES},
+        "rounds": rounds,
+        "core": core,
+        "clock": CLOCK.__name__,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def heading(where: dict[str, Any]) -> str:
+    """The environment in one paragraph."""
+    versions = ", ".join(f"{package} {number}" for package, number in where["versions"].items())
+    pinned = "not pinned" if where["core"] is None else "one core"
+    load = "" if where["load"] is None else f", load average {where['load']:.1f}"
+    return (
+        f"{where['date'][:10]}; {where['machine']}; {where['python']}; {versions}. "
+        f"Medians of {where['rounds']} rounds, {pinned}, {where['clock']}{load}."
+    )
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Markdown that can also be read as it is; numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
+    rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:]), ""])
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def entry(results: Results, shape: str, operation: str, kind: type[Contender]) -> str:
+    """Nanoseconds, and for a peer how many times ours that is."""
+    cell = results.find(shape, operation, kind.name)
+    if cell is None:
+        return "-"
+    times = kind.against and results.ratio(shape, operation, kind.name, kind.against)
+    return f"{cell.ns:,.0f} ({times:.1f}x)" if times else f"{cell.ns:,.0f}"
+
+
+def speed(results: Results, operation: str, *, framed: bool) -> str:
+    head = f"{operation}, {'with header and registry' if framed else 'codec alone'}"
+    rows = [[head, *(f"{TITLES[shape]}, {size:,.0f} B" for shape, size in results.sizes.items())]]
+    rows += [
+        [kind.title, *(entry(results, shape, operation, kind) for shape in results.sizes)]
+        for kind in CONTENDERS
+        if (kind.frame > 0) == framed
+    ]
+    return table(rows)
+
+
+def overhead(results: Results) -> str:
+    """What header, caches and call cost above the codec."""
+    rows = [["ns above the codec alone", *map(TITLES.__getitem__, results.sizes)]]
+    for operation in OPERATIONS:
+        for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
+            costs = [results.difference(shape, operation, name, "codec") for shape in results.sizes]
+            rows.append([call, *("-" if cost is None else f"{cost:,.0f}" for cost in costs)])
+    return table(rows)
+
+
+def tables(results: Results, where: dict[str, Any]) -> str:
+    """All tables as Markdown."""
+    blocks = [heading(where), "Nanoseconds per message; in brackets how many times ours that is."]
+    blocks += [speed(results, operation, framed=framed) for framed in (True, False) for operation in OPERATIONS]
+    blocks.append(overhead(results))
+    lines = [f"- {name} is not timed on {TITLES[shape]}: {reason}" for (shape, name), reason in results.refused.items()]
+    return "\n\n".join([*blocks, *(["\n".join(lines)] if lines else [])]) + "\n"
+
+
+def as_json(results: Results, where: dict[str, Any]) -> str:
+    cells = [
+        {"shape": c.shape, "operation": c.operation, "contender": c.contender, "statement": c.statement, "ns": c.ns,
+         "ns_by_round": c.rounds} for c in results.cells.values()
+    ]  # fmt: skip
+    ratios = [
+        {"shape": shape, "operation": operation, "peer": kind.name, "ours": kind.against,
+         "ratio": results.ratio(shape, operation, kind.name, kind.against)}
+        for shape in results.sizes for operation in OPERATIONS for kind in CONTENDERS if kind.against
+    ]  # fmt: skip
+    refused = [{"shape": shape, "contender": name, "why": why} for (shape, name), why in results.refused.items()]
+    return json.dumps({**where, "cells": cells, "ratios": ratios, "refused": refused}, indent=1) + "\n"
+
+
+def write_docs(page: Path, text: str) -> None:
+    """Replace what stands between the markers."""
+    before, begin, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page} lacks the markers {BEGIN.strip()} and {END}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")

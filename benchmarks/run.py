@@ -1,0 +1,114 @@
+"""The command of `make bench`: check that all agree, time them side by side, say what came out.
+
+python benchmarks/run.py                                    tables and goals
+python benchmarks/run.py --quick                            the same in a few seconds, roughly
+python benchmarks/run.py --write-docs                       also docs/performance.md and docs/benchmark.svg
+python benchmarks/run.py --profile ours --shape flat        one cell in a tight loop, for perf or callgrind
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import goals
+import report
+from contenders import CONTENDERS, OPERATIONS
+from measure import Cell, Results, measure, pin, prepare
+from shapes import SHAPES
+
+from streamnative_serdes.testing import LocalRegistry
+
+DOCS = Path(__file__).parent.parent / "docs"
+OURS = {kind.name for kind in CONTENDERS if kind.against is None}
+ENOUGH = 15  # rounds that a published number needs
+
+
+def options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, help="default: 31, with --quick 5")
+    parser.add_argument("--quick", action="store_true", help="short rounds, to see whether it works")
+    parser.add_argument("--shape", action="append", choices=[shape.name for shape in SHAPES], help="only this; repeats")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="write the chart, as SVG")
+    parser.add_argument("--write-docs", action="store_true", help="write the results into docs/")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a goal is missed")
+    parser.add_argument("--profile", choices=[kind.name for kind in CONTENDERS], help="time one cell and nothing else")
+    parser.add_argument("--operation", choices=OPERATIONS, default=OPERATIONS[0], help="with --profile")
+    parser.add_argument("--seconds", type=float, default=5.0, help="with --profile; default: 5")
+    chosen = parser.parse_args(arguments)
+    chosen.rounds = chosen.rounds or (5 if chosen.quick else 31)
+    if chosen.write_docs and (chosen.quick or chosen.shape or chosen.rounds < ENOUGH):
+        parser.error(f"--write-docs takes all shapes, no --quick, and at least {ENOUGH} rounds")
+    return chosen
+
+
+def prepared(chosen: argparse.Namespace) -> Results:
+    """Warm cells. The registry ends before anything is timed, so no call to it can be among what is timed."""
+    shapes = [shape for shape in SHAPES if chosen.shape is None or shape.name in chosen.shape]
+    contenders = [kind for kind in CONTENDERS if chosen.profile in (None, kind.name)]
+    with LocalRegistry() as registry:
+        results = prepare(registry.url, shapes, contenders)
+    ours = [f"{name}, {shape}: {why}" for (shape, name), why in results.refused.items() if name in OURS]
+    if ours:
+        raise SystemExit("not timed, for it does not do what it should: " + "; ".join(ours))
+    return results
+
+
+def profile(cell: Cell, seconds: float) -> None:
+    timer = cell.timer()
+    loops = max(1, round(0.1 / min(timer.repeat(3, 1))))
+    end, passes, spent = time.monotonic() + seconds, 0, 0.0
+    while time.monotonic() < end:
+        spent += timer.timeit(loops)
+        passes += loops
+    messages = passes * len(cell.values)
+    print(f"{cell.contender} {cell.operation} {cell.shape}: {spent / messages * 1e9:.1f} ns, {messages:,} messages")
+
+
+def write(chosen: argparse.Namespace, results: Results, where: dict[str, object], text: str) -> None:
+    if chosen.json:
+        chosen.json.write_text(report.as_json(results, where))
+    if chosen.write_docs:
+        report.write_docs(DOCS / "performance.md", text)
+    charts = [chosen.chart] if chosen.chart else []
+    charts += [DOCS / "benchmark.svg"] if chosen.write_docs else []
+    if charts:
+        import chart  # matplotlib takes a second to load
+
+        for path in charts:
+            path.write_text(chart.svg(results, where))
+
+
+def show(done: int, of: int) -> None:
+    """A line that goes away, for people."""
+    if sys.stderr.isatty():
+        print(f"\rround {done} of {of}" if done < of else "\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options(arguments)
+    results, core = prepared(chosen), pin()
+    if chosen.profile:
+        for cell in results.cells.values():
+            if cell.operation == chosen.operation:
+                profile(cell, chosen.seconds)
+        for (shape, name), why in results.refused.items():
+            print(f"{name} {shape}: {why}", file=sys.stderr)
+        return int(bool(results.refused))
+    where = report.environment(chosen.rounds, core)
+    seconds = 0.002 if chosen.quick else 0.01
+    measure(results, chosen.rounds, seconds, show)
+    text = report.tables(results, where)
+    print(text)
+    verdicts = list(goals.verdicts(results))
+    print("\n".join(line for _, line in verdicts))
+    write(chosen, results, where, text)
+    return int(chosen.check and not all(met for met, _ in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

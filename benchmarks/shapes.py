@@ -1,0 +1,154 @@
+"""The shapes that are measured: a schema and some records of it, the same ones in every run."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+RECORDS = 16  # different ones, so that no library can live on one message alone; few enough to stay in the CPU's cache
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``name`` is for the command line, ``title`` for tables; ``records`` are as they are read back."""
+
+    name: str
+    title: str
+    schema: dict[str, Any]
+    records: tuple[dict[str, Any], ...]
+
+    @property
+    def text(self) -> str:
+        """The schema as JSON."""
+        return json.dumps(self.schema)
+
+
+class Source(random.Random):
+    """Values as messages have them, by Avro type."""
+
+    def a_long(self) -> int:
+        return self.randrange(1 << 40)
+
+    def a_int(self) -> int:
+        return self.randrange(-10_000, 10_000)
+
+    def a_double(self) -> float:
+        return self.uniform(-1e6, 1e6)
+
+    def a_float(self) -> float:
+        return self.randrange(1 << 16) / 256  # without loss in 32 bits
+
+    def a_boolean(self) -> bool:
+        return self.random() < 0.5
+
+    def a_string(self, least: int = 5, most: int = 24) -> str:
+        return "".join(self.choices(string.ascii_letters + " ", k=self.randint(least, most)))
+
+    def a_timestamp(self) -> datetime:
+        return EPOCH + timedelta(milliseconds=self.randrange(10**11))
+
+    def a_date(self) -> date:
+        return self.a_timestamp().date()
+
+    def a_decimal(self) -> Decimal:
+        return Decimal(self.randrange(1, 10**7)).scaleb(-2)
+
+    def a_uuid(self) -> UUID:
+        return UUID(int=self.getrandbits(128), version=4)
+
+    def nullable(self, make: Callable[[], Any]) -> Any:
+        """Null in one of four."""
+        return None if self.random() < 0.25 else make()
+
+
+def record(name: str, /, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": key, "type": kind} for key, kind in fields.items()]}
+
+
+def enum(name: str, *symbols: str) -> dict[str, Any]:
+    return {"type": "enum", "name": name, "symbols": symbols}
+
+
+def logical(base: str, name: str, **more: int) -> dict[str, Any]:
+    return {"type": base, "logicalType": name, **more}
+
+
+TIMESTAMP = logical("long", "timestamp-millis")
+KINDS = ("CREATED", "CHANGED", "SHIPPED", "RETURNED")
+
+TINY = record("Tiny", id="long", name="string", active="boolean")
+
+FLAT = record(
+    "Flat", id="long", user="string", url="string", kind=enum("Kind", *KINDS), price="double", ratio="float",
+    count="int", active="boolean", at=TIMESTAMP, referrer=["null", "string"],
+)  # fmt: skip
+
+ADDRESS = record("Address", city="string", zip=["null", "string"], floor=["null", "int"])
+PRICE = logical("bytes", "decimal", precision=9, scale=2)
+ITEM = record("Item", sku="string", quantity="int", price=PRICE, note=["null", "string"])
+NESTED = record(
+    "Order", id=logical("string", "uuid"), at=TIMESTAMP, due=logical("int", "date"), state=enum("State", *KINDS),
+    address=ADDRESS, items={"type": "array", "items": ITEM}, attributes={"type": "map", "values": "string"},
+    discount=["null", "double"], tags={"type": "array", "items": "string"},
+)  # fmt: skip
+
+# 100 fields of six types in turn; of the last 30, each may be null.
+TYPES = ("long", "string", "double", "int", "boolean", "float")
+COLUMNS = {f"field_{number:02}": TYPES[number % len(TYPES)] for number in range(100)}
+WIDE = record("Wide", **{name: kind if name < "field_70" else ["null", kind] for name, kind in COLUMNS.items()})
+
+TEXT = record("Text", text="string")
+
+
+def tiny(s: Source) -> dict[str, Any]:
+    return {"id": s.a_long(), "name": s.a_string(), "active": s.a_boolean()}
+
+
+def flat(s: Source) -> dict[str, Any]:
+    return {
+        "id": s.a_long(), "user": s.a_string(), "url": s.a_string(), "kind": s.choice(KINDS), "price": s.a_double(),
+        "ratio": s.a_float(), "count": s.a_int(), "active": s.a_boolean(), "at": s.a_timestamp(),
+        "referrer": s.nullable(s.a_string),
+    }  # fmt: skip
+
+
+def nested(s: Source) -> dict[str, Any]:
+    return {
+        "id": s.a_uuid(), "at": s.a_timestamp(), "due": s.a_date(), "state": s.choice(KINDS),
+        "address": {"city": s.a_string(), "zip": s.nullable(s.a_string), "floor": s.nullable(s.a_int)},
+        "items": [item(s) for _ in range(5)],
+        "attributes": {key: s.a_string() for key in ("channel", "campaign", "device")},
+        "discount": s.nullable(s.a_double), "tags": [s.a_string() for _ in range(3)],
+    }  # fmt: skip
+
+
+def item(s: Source) -> dict[str, Any]:
+    return {"sku": s.a_string(), "quantity": s.a_int(), "price": s.a_decimal(), "note": s.nullable(s.a_string)}
+
+
+def wide(s: Source) -> dict[str, Any]:
+    values = {name: getattr(s, f"a_{kind}") for name, kind in COLUMNS.items()}
+    return {name: make() if name < "field_70" else s.nullable(make) for name, make in values.items()}
+
+
+def shape(name: str, title: str, schema: dict[str, Any], make: Callable[[Source], dict[str, Any]]) -> Shape:
+    source = Source(42)
+    return Shape(name, title, schema, tuple(make(source) for _ in range(RECORDS)))
+
+
+SHAPES = (
+    shape("tiny", "3 fields", TINY, tiny),
+    shape("flat", "10 fields", FLAT, flat),
+    shape("nested", "nested", NESTED, nested),
+    shape("wide", "100 fields", WIDE, wide),
+    shape("text", "10 KB string", TEXT, lambda s: {"text": s.a_string(10_240, 10_240)}),
+)
+TITLES = {each.name: each.title for each in SHAPES}
