@@ -76,6 +76,7 @@ cdef extern from "Python.h":
     int PyDict_Next(object, Py_ssize_t*, PyObject**, PyObject**)
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     int PyDict_SetItem(object, object, object) except -1
+    object PyDict_Copy(object)
     int PyObject_GenericSetAttr(object, object, object) except -1
     void Py_XSETREF(PyObject*, PyObject*)
 
@@ -101,7 +102,6 @@ cdef extern from "codec/wire.h":
     int sns_decimal_text(char*, int64_t, int) noexcept nogil
     bint sns_parse_uuid(const uint8_t*, uint64_t*, uint64_t*) noexcept nogil
     void sns_uuid_text(char*, uint64_t, uint64_t) noexcept nogil
-    object SNS_NEW_DICT(Py_ssize_t)
     bint likely "SNS_LIKELY" (bint) noexcept nogil
     bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
 

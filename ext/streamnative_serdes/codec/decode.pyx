@@ -85,7 +85,7 @@ cdef object read_record(RecordNode node, Reader* r):
     cdef Step* step = enter_read(r, node)
     cdef object record
     pay_empty(r, node.empty_fields)
-    record = SNS_NEW_DICT(count)
+    record = PyDict_Copy(node.template)     # has room for all the names: no resizing while it fills
     for i in range(count):
         step.index = i
         one = read_value(<Node>field.node, r)

@@ -99,6 +99,7 @@ cdef class RecordNode(Node):
     cdef list faults            # per field: why it has nothing to write when missing
     cdef FieldPlan* fields
     cdef Py_ssize_t count
+    cdef dict template          # the names, each with None; copied for each record, never given away
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
 
     def __dealloc__(self):
@@ -118,6 +119,7 @@ cdef class RecordNode(Node):
             self.fields[i].node = <PyObject*>nodes[i]
             self.fields[i].missing = <PyObject*>missing[i]
         self.count = count
+        self.template = dict.fromkeys(names)
         return 0
 
 

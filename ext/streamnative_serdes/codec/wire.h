@@ -234,16 +234,6 @@ static inline void sns_uuid_text(char *out, uint64_t high, uint64_t low) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-/* Dicts of more than five entries are made with room for all: saves the resizes, a fifth of the time at 100 fields. */
-#if PY_VERSION_HEX < 0x030F0000
-#if PY_VERSION_HEX >= 0x030D0000
-PyAPI_FUNC(PyObject *) _PyDict_NewPresized(Py_ssize_t);
-#endif
-#define SNS_NEW_DICT(n) ((n) <= 5 ? PyDict_New() : _PyDict_NewPresized(n))
-#else
-#define SNS_NEW_DICT(n) PyDict_New()
-#endif
-
 static inline double sns_monotonic(void) { /* seconds */
 #ifdef _WIN32
     return (double)GetTickCount64() / 1000.0;
