@@ -19,6 +19,9 @@ from streamnative_serdes.testing import LocalRegistry
 # A proxy of the machine is not for loopback.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
+# Programs that tests start import what the tests import, and not the checkout for being the current folder.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 COMPILED = ("_header", "_cache", "_codec", "_serdes")
 
 
