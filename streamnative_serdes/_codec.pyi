@@ -1,5 +1,6 @@
-from typing_extensions import Buffer
 from typing import Any, NamedTuple, Self
+
+from typing_extensions import Buffer
 
 from .schema import AvroType
 

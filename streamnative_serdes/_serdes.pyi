@@ -4,7 +4,6 @@ from typing_extensions import Buffer
 
 from .codec import Codec
 
-
 LATEST: Final[int]
 
 class Bound:
