@@ -131,7 +131,9 @@ def _failures() -> Iterator[None]:
 
     try:
         yield
-    except (SerdesError, SparkError, KafkaException, TimeoutError) as error:
+    except KafkaException as error:
+        raise click.ClickException(f"Kafka: {error.args[0].str()}") from error
+    except (SerdesError, SparkError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -119,9 +119,9 @@ class RoundTrip:
         """
         before = self._serializer.registry_calls()
         with closing(self._admin), spark_errors():
+            partitions = self._admin.ensure(self._target.partitions)
             rows, missing = count_missing(self._spark, self._csv)
             source = self.checksum(rows)
-            partitions = self._admin.ensure(self._target.partitions)
             version = self.bind()
             starts = self._admin.ends(partitions)
             written = self.write(starts, rows)

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -83,8 +84,7 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
         ConfigError: there is no Java to run it on.
         SparkError: it does not start.
     """
-    # Workers would otherwise run the first python3 on PATH, which need not have this package.
-    environment = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
+    environment = {"JAVA_HOME": str(java_home()), **_worker_environment()}
     with tempfile.TemporaryDirectory(prefix="spark-") as folder, _environment(environment), _quiet_interrupt():
         builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)
         for key, value in _options(Path(folder)).items():
@@ -95,6 +95,18 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
             yield session
         finally:
             session.stop()
+
+
+def _worker_environment() -> dict[str, str]:
+    """Makes the workers import what this process does: the same Python, and the same copy of this package."""
+    # Spark's default is the first python3 on PATH. And Python would look into the current folder first of all, where
+    # a checkout may stand while an installed wheel is meant.
+    environment = {"PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
+    home = str(Path(__file__).resolve().parents[2])
+    if home not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        before = os.environ.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([home, before] if before else [home])
+    return environment
 
 
 def _options(folder: Path) -> dict[str, str]:

@@ -15,11 +15,11 @@ PATIENCE: Final = 60.0  # seconds without any progress before giving up
 _ANSWER_SECONDS: Final = 20.0  # for one answer of a broker
 _CHUNK: Final = 1_000  # messages taken from the client at once
 
+# What a user may set otherwise, and what the proof rests on.
+_PRODUCER_DEFAULTS: Final[Mapping[str, Any]] = {"linger.ms": 50, "message.timeout.ms": int(PATIENCE * 1000)}
 _PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,  # a retry inside the client must not become a second message
     "delivery.report.only.error": True,
-    "linger.ms": 50,
-    "message.timeout.ms": int(PATIENCE * 1000),
 }
 _CONSUMER: Final[Mapping[str, Any]] = {
     "group.id": "streamnative-serdes",  # the client insists on one; partitions are assigned, offsets never committed
@@ -126,7 +126,8 @@ class TopicWriter:
         self._topic = topic
         self._failed: list[KafkaError] = []
         failed = self._failed  # the callback must not hold the writer, which holds the producer
-        self._producer = Producer({**kafka, **_PRODUCER, "on_delivery": lambda error, _: failed.append(error)})
+        report = {"on_delivery": lambda error, _: failed.append(error)}
+        self._producer = Producer({**_PRODUCER_DEFAULTS, **kafka, **_PRODUCER, **report})
         self._turn = count(first)
         self._partitions = partitions
 

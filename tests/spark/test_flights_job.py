@@ -1,0 +1,267 @@
+"""The main job proves that every row came back, and says so when one did not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import KafkaException, Producer
+from pyspark.sql import SparkSession
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import __main__ as command_line
+from streamnative_serdes.spark.flights import (
+    COLUMNS,
+    FLIGHT_SCHEMA,
+    count_missing,
+    decoded_values,
+    read_flights,
+    row_digest,
+    with_epoch,
+)
+from streamnative_serdes.spark.round_trip import Result, RoundTrip, Step, Target
+from streamnative_serdes.spark.session import SparkError, reason
+from streamnative_serdes.spark.tasks import Tally
+from streamnative_serdes.spark.topic import Span, TopicAdmin, TopicWriter, read_span
+from streamnative_serdes.testing import LocalRegistry
+
+ROWS = 3_000
+CAN_MISS = {"dep_time", "dep_delay", "arr_time", "arr_delay", "tailnum", "air_time"}
+FIRST = datetime(2013, 1, 1, 10, tzinfo=UTC)
+
+
+class Recorded:
+    """Progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, tuple[int, list[int]]] = {}
+
+    @contextmanager
+    def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
+        seen: list[int] = []
+        self.stages[name] = total, seen
+        yield seen.append
+
+
+def values_of(kafka: dict[str, str], partition: int) -> list[bytes | None]:
+    admin = TopicAdmin(kafka, "flights")
+    end = admin.ends(partition + 1)[partition]
+    admin.close()
+    return [value for chunk in read_span(kafka, "flights", Span(partition, 0, end)) for value in chunk]
+
+
+def produce(kafka: dict[str, str], value: bytes | None) -> None:
+    producer = Producer(kafka)
+    producer.produce("flights", value=value, partition=0)
+    assert producer.flush(30) == 0
+
+
+def test_every_flight_comes_back_equal(
+    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry, kafka: dict[str, str]
+) -> None:
+    progress = Recorded()
+    result = RoundTrip(spark, flights_csv, target, progress).run()
+
+    assert result.equal
+    assert [step.tally.rows for step in (result.source, result.written, result.read)] == [ROWS] * 3
+    assert {name for name, count in result.missing.items() if count} == CAN_MISS
+    assert result.schema_version == 0
+    assert progress.stages.keys() == {"checksum", "writing", "reading"}
+    assert all(total == seen[-1] == ROWS for total, seen in progress.stages.values())
+    sizes = [len(values_of(kafka, partition)) for partition in range(result.partitions)]
+    assert sum(sizes) == ROWS
+    assert max(sizes) - min(sizes) <= spark.sparkContext.defaultParallelism * 4
+
+
+def test_only_the_driver_asks_the_registry(
+    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry
+) -> None:
+    result = RoundTrip(spark, flights_csv, target, Recorded()).run()
+    assert registry.calls == {"POST schema": 1, "GET version": 1}
+    assert (result.driver_calls, result.task_calls) == (2, 0)
+
+
+def test_what_the_topic_held_before_stays_out_of_account(
+    spark: SparkSession, flights_csv: Path, target: Target
+) -> None:
+    assert RoundTrip(spark, flights_csv, target, Recorded()).run().equal
+    again = RoundTrip(spark, flights_csv, target, Recorded()).run()
+    assert again.equal
+    assert again.read.tally.rows == ROWS
+
+
+class SkipsOne(RoundTrip):
+    """Reads all but the first message."""
+
+    def read(self, starts: Sequence[int]) -> Step:
+        return super().read([starts[0] + 1, *starts[1:]])
+
+
+def test_a_lost_message_is_not_equal(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+    result = SkipsOne(spark, flights_csv, target, Recorded()).run()
+    assert (result.written.tally.rows, result.read.tally.rows) == (ROWS, ROWS - 1)
+    assert not result.equal
+
+
+def test_an_altered_message_is_not_equal(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+    class Alters(SkipsOne):
+        def write(self, starts: Sequence[int], rows: int) -> Step:
+            done = super().write(starts, rows)
+            flight = KafkaAvroDeserializer(target.registry).deserialize("flights", values_of(target.kafka, 0)[0])
+            altered = flight | {"time_hour": flight["time_hour"].replace(minute=1)}
+            produce(target.kafka, KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA).serialize("flights", altered))
+            return done
+
+    result = Alters(spark, flights_csv, target, Recorded()).run()
+    assert result.read.tally.rows == ROWS
+    assert result.read.tally.digest != result.source.tally.digest
+    assert not result.equal
+
+
+def test_a_garbled_message_fails_the_job(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+    class Garbles(RoundTrip):
+        def write(self, starts: Sequence[int], rows: int) -> Step:
+            done = super().write(starts, rows)
+            produce(target.kafka, (values_of(target.kafka, 0)[0] or b"")[:-3])
+            return done
+
+    with pytest.raises(SparkError, match=r"DecodeError: topic flights, schema version 0, field time_hour"):
+        Garbles(spark, flights_csv, target, Recorded()).run()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (",517,", ",5x7,", 'NumberFormatException: For input string: "5x7"'),
+        ("2013-01-01T10:00:00Z", "2013-01-01 10:00", "MALFORMED_RECORD"),
+        ("year,month", "month,year", "CSV header does not conform"),
+        (",1400,", ",NA,", "field distance"),
+    ],
+)
+def test_a_malformed_source_fails_the_job(
+    spark: SparkSession, flights_csv: Path, target: Target, old: str, new: str, expected: str
+) -> None:
+    flights_csv.write_text(flights_csv.read_text().replace(old, new, 1))
+    with pytest.raises((SparkError, ValueError), match=expected):
+        RoundTrip(spark, flights_csv, target, Recorded()).run()
+
+
+def test_only_na_becomes_null(spark: SparkSession, flights_csv: Path) -> None:
+    flights_csv.write_text(flights_csv.read_text().replace(",N14228,", ",,", 1))
+    with pytest.raises(ValueError, match=r"tailnum: \d+ NA, \d+ null"):
+        count_missing(spark, flights_csv)
+
+
+def test_time_hour_is_utc_in_any_time_zone(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+    flights = read_flights(spark, flights_csv)
+    first = with_epoch(flights).head()
+    assert first is not None
+    assert first["time_hour"] == int(FIRST.timestamp()) * 1000
+    data = KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA).serialize("flights", flights.head())
+    decoded = KafkaAvroDeserializer(target.registry).deserialize("flights", data)
+    assert decoded["time_hour"] == FIRST
+    assert decoded_values(decoded) == list(first)
+
+
+def test_the_digest_is_the_same_in_every_process_and_keeps_types_apart() -> None:
+    expected = blake2b(b'[1,null,"1","\\u00e9"]', digest_size=16).digest()
+    assert row_digest([1, None, "1", "é"]) == int.from_bytes(expected, "big")
+    digests = {row_digest([value, "x"]) for value in (1, "1", None, "null", "", 0)}
+    assert len(digests) == 6
+    assert row_digest(["a", "bc"]) != row_digest(["ab", "c"])
+
+
+def test_digests_add_up_in_any_order_and_equal_rows_do_not_cancel() -> None:
+    one, two = Tally(1, 2**128 - 1, 0, {"read": 1.0}), Tally(1, 5, 2, {"read": 0.5, "write": 1.0})
+    assert one + two == two + one == Tally(2, 4, 2, {"read": 1.5, "write": 1.0})
+    assert (two + two).digest == 10
+
+
+@pytest.mark.parametrize("change", [{"extra": 1}, {"distance": None}])
+def test_a_record_of_other_fields_is_an_error(change: dict[str, Any]) -> None:
+    flight = dict.fromkeys(COLUMNS, 1) | {"time_hour": FIRST} | change
+    if "extra" not in change:
+        del flight["distance"]
+    with pytest.raises(ValueError, match="a record has the fields"):
+        decoded_values(flight)
+
+
+def test_a_full_queue_is_waited_for(kafka: dict[str, str]) -> None:
+    values = [b"%d" % number for number in range(500)]
+    writer = TopicWriter({**kafka, "queue.buffering.max.messages": "10", "linger.ms": "0"}, "flights", 4, first=0)
+    writer.write(values)
+    writer.flush()
+    assert sorted(value for partition in range(4) for value in values_of(kafka, partition) if value) == sorted(values)
+
+
+def test_an_undelivered_message_is_an_error(kafka: dict[str, str]) -> None:
+    writer = TopicWriter({**kafka, "message.timeout.ms": "500"}, "flights", partitions=99, first=98)
+
+    def write() -> None:
+        writer.write([b"x"])
+        writer.flush()
+
+    with pytest.raises(
+        KafkaException, match=r"1 messages to topic flights not delivered; the first: .*[Uu]nknown partition"
+    ):
+        write()
+
+
+def test_an_offset_that_is_gone_is_an_error(kafka: dict[str, str]) -> None:
+    produce(kafka, b"x")
+    with pytest.raises(KafkaException, match=r"[Oo]ffset"):
+        list(read_span(kafka, "flights", Span(0, 5, 7)))
+
+
+@pytest.fixture
+def unequal() -> Result:
+    step = Step(Tally(2, 7, 0, {}), 1.0)
+    return Result("flights", 4, 0, dict.fromkeys(COLUMNS, 0), step, step, replace(step, tally=Tally(2, 8, 0, {})), 2)
+
+
+def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_line._Job, "__init__", lambda job, *_: setattr(job, "registry", None))
+    monkeypatch.setattr(command_line._Job, "run", lambda *_: unequal)
+    ended = CliRunner().invoke(
+        command_line.main, ["demo", "--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"]
+    )
+    assert ended.exit_code == 1
+    assert "2 rows written, 2 rows read, NOT EQUAL" in ended.stdout
+    assert "what was read differs from what was written" in ended.stderr
+
+
+@pytest.mark.usefixtures("spark")  # with Java found, and not two starts at once
+def test_the_demo_runs_far_from_utc_by_itself() -> None:
+    command = [sys.executable, "-m", "streamnative_serdes", "demo", "--rows", "500", "--partitions", "2"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TZ": "America/New_York"},
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "500 rows written, 500 rows read, equal"
+    assert "the registry saw 1 POST schema, 1 GET version" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_of_a_spark_report_only_the_reason_remains() -> None:
+    python = "An error:\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\n\tat org.x.Y(Z.scala:1)\n"
+    assert reason(python) == "KeyError: 'a'"
+    java = "An error occurred.\n: org.x.SparkException: first\n\tat a.b\nCaused by: java.X: second\n\t... 3 more\n"
+    assert reason(java) == "An error occurred.\n: org.x.SparkException: first\nCaused by: java.X: second"
