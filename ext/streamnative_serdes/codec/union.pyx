@@ -75,7 +75,9 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
             put_long(w, branch)
             return write_value(<Node>node.branches[branch], w, value)
         except EncodeError as error:
-            first = first or f"{(<Node>node.branches[branch]).label}: {error.message}"
+            if first is None:
+                where = f" (field {path_of(w.steps, w.depth)})" if w.depth > level else ""
+                first = f"{(<Node>node.branches[branch]).label}{where}: {error.message}"
         leave_to(w.steps, &w.depth, level)
         w.p = w.base + used
         w.local_time = local_time
