@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 IN_WHEEL = {".py", ".pyi", ".so", ".pyd", ".typed"}
-UNIT_TESTS = ("tests/unit", "tests/conftest.py", "tests/helpers", "pyproject.toml")
+UNIT_TESTS = ("tests/unit", "tests/conftest.py", "tests/helpers", "docs", "pyproject.toml")
 IN_SDIST = (
     "setup.py",
     "LICENSE",
