@@ -1,0 +1,39 @@
+"""Runs code in a process of its own with little memory, so that a crash fails one test visibly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+
+MEMORY = 1 << 30  # bytes of address space
+
+_PREAMBLE = f"""\
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+except (ImportError, ValueError):
+    pass  # Windows has no such limit; macOS knows it and does not hold it
+sys.path[:0] = {{path!r}}
+from streamnative_serdes.codec import Codec, Duration
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.schema import parse
+from wire import sized, varint
+
+def outcome(work, *args):
+    try:
+        return "value", work(*args)
+    except (DecodeError, EncodeError, SchemaError) as error:
+        return type(error).__name__, str(error)
+"""
+
+
+def run_limited(code: str, *, seconds: float = 60.0) -> str:
+    """What ``code`` prints. Fails when it raises, crashes, or runs for longer than ``seconds``."""
+    program = _PREAMBLE.format(path=[p for p in sys.path if p]) + dedent(code)
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, timeout=seconds)
+    text = done.stderr.decode(errors="replace")
+    assert done.returncode == 0, f"the process ended with {done.returncode}:\n{text[-3000:]}"
+    assert not text, text[-3000:]
+    return done.stdout.decode()

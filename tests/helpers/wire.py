@@ -1,0 +1,17 @@
+"""Avro's binary encoding, written a second time and plainly, so that tests can lay out bytes by hand."""
+
+from __future__ import annotations
+
+
+def varint(number: int) -> bytes:
+    """``number`` as Avro's int or long."""
+    folded, out = (number << 1) ^ (number >> 63), bytearray()
+    while folded > 0x7F:
+        out.append(folded & 0x7F | 0x80)
+        folded >>= 7
+    return bytes([*out, folded])
+
+
+def sized(data: bytes) -> bytes:
+    """``data`` as Avro's bytes."""
+    return varint(len(data)) + data

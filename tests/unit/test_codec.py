@@ -1,0 +1,553 @@
+"""The codec's promises for every Avro type: exact bytes, round trip, skip, input and output kinds, defaults, sharing."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import enum
+import gc
+import math
+import pickle
+import struct
+import sys
+import threading
+import types
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+from wire import sized, varint
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.schema import parse
+
+
+def record(*fields: Any, name: str = "R") -> dict[str, Any]:
+    """A record of (name, type) or (name, type, default)."""
+    keys = ("name", "type", "default")
+    return {"type": "record", "name": name, "fields": [dict(zip(keys, field, strict=False)) for field in fields]}
+
+
+INTS = [(0, "00"), (-1, "01"), (1, "02"), (-2, "03"), (63, "7e"), (-64, "7f"), (64, "8001"), (-65, "8101")]
+INTS += [(8191, "fe7f"), (8192, "808001"), (2**31 - 1, "feffffff0f"), (-(2**31), "ffffffff0f")]
+LONGS = [*INTS, (2**31, "8080808010"), (2**63 - 1, "feffffffffffffffff01"), (-(2**63), "ffffffffffffffffff01")]
+SUIT = {"type": "enum", "name": "Suit", "symbols": ["SPADES", "HEARTS", "CLUBS"]}
+LIST = record(("value", "long"), ("next", ["null", "LongList"]), name="LongList")
+TREE = record(("children", {"type": "array", "items": "Tree"}), ("by", {"type": "map", "values": "Tree"}), name="Tree")
+INNER_RECORD = record(("x", "int"), name="Inner")
+
+# (schema, datum, bytes in hex); strings and records in the text of the specification are here as they stand there.
+SAMPLES: list[tuple[Any, Any, str]] = [
+    ("null", None, ""),
+    ("boolean", False, "00"),
+    ("boolean", True, "01"),
+    *[("int", number, text) for number, text in INTS],
+    *[("long", number, text) for number, text in LONGS],
+    ("float", 0.0, "00000000"),
+    ("float", -0.0, "00000080"),
+    ("float", 1.5, "0000c03f"),
+    ("float", math.inf, "0000807f"),
+    ("float", -math.inf, "000080ff"),
+    ("float", 3.4028234663852886e38, "ffff7f7f"),
+    ("float", 1.401298464324817e-45, "01000000"),
+    ("double", 1.0, "000000000000f03f"),
+    ("double", -0.0, "0000000000000080"),
+    ("double", math.inf, "000000000000f07f"),
+    ("double", sys.float_info.max, "ffffffffffffef7f"),
+    ("double", 5e-324, "0100000000000000"),
+    ("bytes", b"", "00"),
+    ("bytes", b"\x00\xff", "0400ff"),
+    ("bytes", bytes(64), "8001" + "00" * 64),
+    ("string", "", "00"),
+    ("string", "foo", "06666f6f"),
+    ("string", "a", "0261"),
+    ("string", "\x00", "0200"),
+    ("string", "é", "04c3a9"),
+    ("string", "日本", "0ce697a5e69cac"),
+    ("string", "😀", "08f09f9880"),
+    ("string", "aé日😀", "14" + "aé日😀".encode().hex()),
+    ("string", "x" * 1000, "d00f" + "78" * 1000),
+    ("string", "é" * 3000, "e05d" + "c3a9" * 3000),
+    ({"type": "fixed", "name": "F", "size": 3}, b"abc", "616263"),
+    ({"type": "fixed", "name": "F", "size": 0}, b"", ""),
+    (SUIT, "SPADES", "00"),
+    (SUIT, "CLUBS", "04"),
+    ({"type": "array", "items": "long"}, [3, 27], "04063600"),
+    ({"type": "array", "items": "long"}, [], "00"),
+    ({"type": "array", "items": "null"}, [None] * 3, "0600"),
+    ({"type": "array", "items": {"type": "array", "items": "int"}}, [[1], [], [2, 3]], "06020200000404060000"),
+    ({"type": "map", "values": "long"}, {}, "00"),
+    ({"type": "map", "values": "long"}, {"a": 1, "": -1}, "0402610200" + "0100"),
+    ({"type": "map", "values": {"type": "map", "values": "null"}}, {"k": {"é": None}}, "02026b0204c3a90000"),
+    (record(("a", "long"), ("b", "string")), {"a": 27, "b": "foo"}, "3606666f6f"),
+    (record(), {}, ""),
+    (record(("e", record(name="Empty"))), {"e": {}}, ""),
+    (["null", "string"], None, "00"),
+    (["null", "string"], "a", "020261"),
+    (["string", "null"], None, "02"),
+    (["string", "null"], "a", "000261"),
+    (["int"], 1, "0002"),
+    (["null", "int", "string", "boolean"], True, "0601"),
+    (["null", SUIT, "long"], "HEARTS", "0202"),
+    (["bytes", {"type": "array", "items": "int"}, {"type": "map", "values": "int"}], [5], "02020a00"),
+    (["bytes", {"type": "array", "items": "int"}, {"type": "map", "values": "int"}], {"k": 5}, "0402026b0a00"),
+    (LIST, {"value": 1, "next": {"value": 2, "next": None}}, "02020400"),
+    (TREE, {"children": [{"children": [], "by": {}}], "by": {}}, "0200000000"),
+    (record(("a", INNER_RECORD), ("b", "Inner")), {"a": {"x": 1}, "b": {"x": 2}}, "0204"),
+]
+
+
+def ident(sample: object) -> str:
+    return str(sample)[:40] if isinstance(sample, str | int | float) else ""
+
+
+@pytest.mark.parametrize(("schema", "datum", "text"), SAMPLES, ids=ident)
+def test_each_type_has_exactly_the_specified_bytes(schema: Any, datum: Any, text: str) -> None:
+    codec, data = Codec(schema), bytes.fromhex(text)
+
+    assert codec.encode(datum) == data
+    back = codec.decode(data)
+    assert (back, type(back)) == (datum, type(datum))
+    assert repr(back) == repr(datum)  # the sign of 0.0, order of keys, types inside
+    assert codec.skip(data) == len(data)
+    assert codec.skip(b"??" + data + b"!!", 2) == len(data) + 2
+
+
+@pytest.mark.parametrize(("schema", "datum", "text"), SAMPLES, ids=ident)
+def test_a_message_that_is_cut_off_or_too_long_is_refused(schema: Any, datum: Any, text: str) -> None:
+    codec, data = Codec(schema), bytes.fromhex(text)
+
+    for end in range(min(len(data), 70)):
+        with pytest.raises(DecodeError):
+            codec.decode(data[:end])
+        with pytest.raises(DecodeError):
+            codec.skip(data[:end])
+    with pytest.raises(DecodeError, match="expected the message to end, got 1 more bytes"):
+        codec.decode(data + b"\x00")
+
+
+def test_not_a_number_keeps_its_bits() -> None:
+    assert Codec("double").encode(math.nan) == struct.pack("<d", math.nan)
+    assert math.isnan(Codec("float").decode(Codec("float").encode(math.nan)))
+
+
+def test_a_large_message_leaves_the_stack_and_stays_whole() -> None:
+    codec = Codec({"type": "array", "items": "string"})
+    data = ["x" * size for size in (0, 1000, 23, 1, 1024, 5, 100_000, 7)] * 3
+
+    assert codec.encode(data) == varint(len(data)) + b"".join(sized(s.encode()) for s in data) + b"\x00"
+    assert codec.decode(codec.encode(data)) == data
+
+
+@pytest.mark.parametrize("size", [1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096])
+def test_no_size_around_the_buffers_limits_loses_a_byte(size: int) -> None:
+    codec = Codec(record(("a", "string"), ("b", "long"), ("c", "double")))
+    datum = {"a": "x" * size, "b": -(2**63), "c": 1.0}
+
+    assert codec.encode(datum) == sized(b"x" * size) + varint(-(2**63)) + struct.pack("<d", 1.0)
+
+
+# --- blocks of arrays and maps as other writers make them ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        varint(3) + b"\x02\x04\x06\x00",
+        varint(1) + b"\x02" + varint(2) + b"\x04\x06\x00",
+        varint(-3) + varint(3) + b"\x02\x04\x06\x00",
+        varint(-1) + varint(1) + b"\x02" + varint(2) + b"\x04\x06\x00",
+        varint(-2) + varint(2) + b"\x02\x04" + varint(-1) + varint(1) + b"\x06\x00",
+    ],
+)
+def test_arrays_are_read_in_any_split_into_blocks(data: bytes) -> None:
+    codec = Codec({"type": "array", "items": "int"})
+
+    assert codec.decode(data) == [1, 2, 3]
+    assert codec.skip(data + b"tail") == len(data)
+
+
+def test_maps_are_read_in_blocks_and_the_last_of_equal_keys_counts() -> None:
+    codec = Codec({"type": "map", "values": "int"})
+    data = varint(-1) + varint(3) + sized(b"a") + b"\x02" + varint(2) + sized(b"b") + b"\x04" + sized(b"a") + b"\x06\x00"
+
+    assert codec.decode(data) == {"a": 3, "b": 2}
+    assert codec.skip(data) == len(data)
+
+
+def test_a_number_may_be_longer_than_it_needs_as_in_other_readers() -> None:
+    assert Codec("long").decode(b"\x82\x80\x00") == 1
+    assert Codec(["null", "long"]).decode(b"\x82\x00\x02") == 1
+
+
+# --- what counts as which type ------------------------------------------------------------------------------------------
+
+
+class Index:
+    def __index__(self) -> int:
+        return 7
+
+
+class Real:
+    def __float__(self) -> float:
+        return 0.5
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Number(int):
+    pass
+
+
+class Colour(enum.Enum):
+    SPADES = 1
+
+
+class Suit(enum.StrEnum):
+    HEARTS = "hearts"
+    OTHER = "CLUBS"
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum", "back"),
+    [
+        ("int", Index(), 7),
+        ("long", Number(5), 5),
+        ("double", Real(), 0.5),
+        ("double", 3, 3.0),
+        ("double", 2**53, 2.0**53),
+        ("float", 16_777_216, 16_777_216.0),
+        ("string", Text("é"), "é"),
+        ("string", Text("plain"), "plain"),
+        ("bytes", bytearray(b"ab"), b"ab"),
+        ("bytes", memoryview(b"ab"), b"ab"),
+        ({"type": "fixed", "name": "F", "size": 2}, bytearray(b"ab"), b"ab"),
+        (SUIT, Colour.SPADES, "SPADES"),
+        (SUIT, Suit.HEARTS, "HEARTS"),
+        (SUIT, Suit.OTHER, "CLUBS"),
+        (SUIT, Text("CLUBS"), "CLUBS"),
+        ({"type": "array", "items": "int"}, (1, 2), [1, 2]),
+        ({"type": "array", "items": "int"}, range(3), [0, 1, 2]),
+        ({"type": "array", "items": "int"}, collections.deque([1, 2]), [1, 2]),
+        ({"type": "array", "items": "int"}, collections.UserList([1, 2]), [1, 2]),
+        ({"type": "map", "values": "int"}, types.MappingProxyType({"a": 1}), {"a": 1}),
+        ({"type": "map", "values": "int"}, collections.OrderedDict(a=1), {"a": 1}),
+        ({"type": "map", "values": "int"}, collections.UserDict({"a": 1}), {"a": 1}),
+    ],
+    ids=ident,
+)
+def test_values_that_stand_for_a_type_are_taken(schema: Any, datum: Any, back: Any) -> None:
+    result = Codec(schema).decode(Codec(schema).encode(datum))
+
+    assert (result, type(result)) == (back, type(back))
+
+
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
+def test_decode_and_skip_take_any_bytes(wrap: Any) -> None:
+    codec = Codec(["null", "string"])
+
+    assert codec.decode(wrap(b"\x02\x06foo")) == "foo"
+    assert codec.skip(wrap(b"\x02\x06foo")) == 5
+
+
+@pytest.mark.parametrize("data", ["text", None, 5, [1], memoryview(bytes(4))[::2]])
+def test_decode_of_something_else_than_bytes_is_a_decode_error(data: Any) -> None:
+    with pytest.raises(DecodeError, match="expected bytes"):
+        Codec("int").decode(data)
+    with pytest.raises(DecodeError, match="expected bytes"):
+        Codec("int").skip(data)
+
+
+@pytest.mark.parametrize("offset", [-1, 3])
+def test_skip_refuses_an_offset_outside_of_the_data(offset: int) -> None:
+    with pytest.raises(DecodeError, match=f"got {offset}"):
+        Codec("null").skip(b"ab", offset)
+
+
+# --- unions -------------------------------------------------------------------------------------------------------------
+
+CAT = record(("name", "string"), ("lives", "int"), name="Cat")
+DOG = record(("name", "string"), ("breed", "string"), name="Dog")
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum", "branch"),
+    [
+        (["double", "int"], 3, 1),  # the exact branch, as Java; fastavro takes the first
+        (["double", "long"], 3, 1),
+        (["double", "string"], 3, 0),
+        (["float", "double"], 0.1, 1),  # a double loses nothing
+        (["int", "long"], 2**31, 1),
+        (["int", "long"], 5, 0),
+        (["long", "boolean"], True, 1),
+        (["boolean", "long"], 1, 1),
+        (["string", "bytes"], b"a", 1),
+        (["bytes", "string"], "a", 1),
+        ([{"type": "fixed", "name": "F", "size": 2}, "bytes"], b"ab", 0),
+        ([{"type": "fixed", "name": "F", "size": 2}, "bytes"], b"abc", 1),
+        ([SUIT, "string"], "CLUBS", 0),
+        ([SUIT, "string"], "other", 1),
+        (["string", SUIT], Colour.SPADES, 1),
+        ([CAT, DOG], {"name": "a", "lives": 9}, 0),
+        ([CAT, DOG], {"name": "a", "breed": "b"}, 1),
+        ([CAT, DOG], {"name": "a", "breed": "b", "lives": "no int"}, 1),
+        ([{"type": "map", "values": "string"}, DOG], {"name": "a", "breed": "b"}, 1),
+        ([{"type": "map", "values": "string"}, DOG], {"name": "a"}, 0),
+        ([{"type": "map", "values": "string"}, DOG], {"name": "a", "breed": "b", "more": "c"}, 0),
+        (["null", {"type": "array", "items": "int"}], (1, 2), 1),
+    ],
+    ids=ident,
+)
+def test_a_union_takes_the_branch_that_fits_best(schema: Any, datum: Any, branch: int) -> None:
+    assert Codec(schema).encode(datum)[0] == branch * 2
+
+
+# --- records from all kinds of objects ----------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    a: int
+    b: Any
+
+
+class Swapped(NamedTuple):
+    b: Any
+    a: int
+
+
+@dataclass
+class Plain:
+    a: int
+    b: Any
+
+
+@dataclass(slots=True)
+class Slotted:
+    b: Any
+    a: int
+
+
+class Readable(collections.abc.Mapping[str, Any]):
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+NESTED = record(("a", "int"), ("b", ["null", "R", "string"]))
+MAKERS = [dict, Pair, Swapped, Plain, Slotted, Readable, collections.OrderedDict, collections.UserDict]
+MAKERS.append(lambda b, a: {"b": b, "extra": 5, "a": a})
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("inner", MAKERS, ids=lambda make: make.__name__)
+def test_any_object_with_the_fields_is_a_record(make: Any, inner: Any) -> None:
+    datum = make(b=inner(b="x", a=2), a=1)
+
+    assert Codec(NESTED).decode(Codec(NESTED).encode(datum)) == {"a": 1, "b": {"a": 2, "b": "x"}}
+
+
+def test_a_defaultdict_gains_no_keys() -> None:
+    codec = Codec(record(("a", "int", 5), ("b", ["null", "int"])))
+    datum: dict[str, int] = collections.defaultdict(lambda: 9)
+
+    assert codec.decode(codec.encode(datum)) == {"a": 5, "b": None}
+    assert datum == {}
+
+
+def test_keys_that_are_not_interned_or_not_ascii_are_found() -> None:
+    codec = Codec(parse(record(("lång", "int"), ("b", "int")), strict=False))
+
+    assert codec.encode({"".join(["b"]): 2, "".join(["lå", "ng"]): 1}) == b"\x02\x04"
+    assert codec.decode(b"\x02\x04") == {"lång": 1, "b": 2}
+
+
+def test_a_record_of_many_fields_in_any_order() -> None:
+    names = [f"field_{i}" for i in range(300)]
+    codec, datum = Codec(record(*[(name, "int") for name in names])), {name: i for i, name in enumerate(names)}
+
+    assert codec.encode(dict(reversed(datum.items()))) == codec.encode(datum)
+    assert list(codec.decode(codec.encode(datum)).items()) == list(datum.items())
+
+
+def test_decoded_records_share_nothing() -> None:
+    codec = Codec(record(("a", {"type": "array", "items": "int"}), ("m", {"type": "map", "values": "int"})))
+    first, second = codec.decode(b"\x00\x00"), codec.decode(b"\x00\x00")
+    first["a"].append(1)
+    first["m"]["k"] = 1
+    first["new"] = 1
+
+    assert second == codec.decode(b"\x00\x00") == {"a": [], "m": {}}
+
+
+# --- defaults -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "value"),
+    [
+        ("null", None, None),
+        ("boolean", True, True),
+        ("int", -5, -5),
+        ("long", 2**40, 2**40),
+        ("float", 1.5, 1.5),
+        ("double", 3, 3.0),
+        ("string", "é", "é"),
+        ("bytes", "\u00ffA", b"\xffA"),
+        ({"type": "fixed", "name": "F", "size": 2}, "\u0000\u00fe", b"\x00\xfe"),
+        (SUIT, "CLUBS", "CLUBS"),
+        ({"type": "array", "items": "int"}, [1, 2], [1, 2]),
+        ({"type": "array", "items": "int"}, [], []),
+        ({"type": "map", "values": {"type": "array", "items": "bytes"}}, {"k": ["\u00e9"]}, {"k": [b"\xe9"]}),
+        (["null", "int"], None, None),
+        (["int", "null"], 5, 5),
+        (["null", "int"], 5, 5),  # any branch since 1.12
+        (["null", "string", "bytes"], "x", "x"),
+        (record(("x", "int", 1), ("y", "string"), name="I"), {"y": "a"}, {"x": 1, "y": "a"}),
+        (record(("x", record(("y", "int", 7), name="J"), {}), name="I"), {}, {"x": {"y": 7}}),
+    ],
+    ids=ident,
+)
+def test_a_missing_field_is_written_as_its_default(kind: Any, default: Any, value: Any) -> None:
+    codec = Codec(record(("before", "int"), ("f", kind, default), ("after", "int")))
+
+    for datum in ({"before": 1, "after": 2}, Readable(after=2, before=1)):
+        assert codec.decode(codec.encode(datum)) == {"before": 1, "f": value, "after": 2}
+
+
+def test_a_missing_optional_field_without_default_is_null() -> None:
+    codec = Codec(record(("a", ["int", "null"]), ("b", ["string", "null", "int"])))
+
+    assert codec.decode(codec.encode({})) == {"a": None, "b": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [("int", "x"), ("string", None), ("bytes", "\u0100"), ("long", 2**63), (SUIT, "NONE"), (["null", "int"], "x")],
+    ids=ident,
+)
+def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, default: Any) -> None:
+    codec = Codec(parse(record(("good", "int", 1), ("bad", kind, default)), strict=False))
+    value = {"int": 1, "string": "", "bytes": b"", "long": 1}.get(str(kind), "CLUBS" if kind is SUIT else None)
+
+    assert codec.decode(codec.encode({"bad": value})) == {"good": 1, "bad": value}
+    with pytest.raises(EncodeError, match="the field is missing and its default") as caught:
+        codec.encode({})
+    assert caught.value.path == "bad"
+
+
+# --- one codec, used by all ---------------------------------------------------------------------------------------------
+
+
+def test_the_readers_schema_must_be_the_writers_for_now() -> None:
+    assert Codec("int", reader_schema='"int"').decode(b"\x02") == 1
+    with pytest.raises(SchemaError, match="schema resolution is not there yet"):
+        Codec("int", reader_schema="long")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda codec: pickle.loads(pickle.dumps(codec))])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_codec_can_be_copied_and_pickled(copied: Any, strict: bool) -> None:
+    schema = LIST if strict else record(("a", "int", "bad"))
+    codec = Codec(parse(schema, strict=strict))
+    datum = {"value": 1, "next": None} if strict else {"a": 1}
+
+    assert copied(codec).encode(datum) == codec.encode(datum)
+    assert copied(codec).schema.text == codec.schema.text
+
+
+WIDE = record(
+    ("id", "long"),
+    ("name", "string"),
+    ("tags", {"type": "map", "values": {"type": "array", "items": ["null", "int", "string"]}}),
+    ("next", ["null", "R"]),
+)
+
+
+def wide(number: int) -> dict[str, Any]:
+    inner = {"id": -number, "name": "é" * (number % 7), "tags": {}, "next": None}
+    return {"id": number, "name": f"n{number}" * 200, "tags": {f"k{number}": [number, None, "x"]}, "next": inner}
+
+
+def test_eight_threads_share_one_codec_without_a_wrong_value() -> None:
+    codec, wrong, before = Codec(WIDE), [], sys.getswitchinterval()
+
+    def work(first: int) -> None:
+        for number in range(first, first + 400):
+            if codec.decode(codec.encode(wide(number))) != wide(number):
+                wrong.append(number)
+            bad = wide(number)
+            bad["tags"][f"k{number}"].append(1.5)
+            try:
+                codec.encode(bad)
+            except EncodeError as error:
+                if error.path != f'tags["k{number}"][3]':
+                    wrong.append(error.path)
+            else:
+                wrong.append(number)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(i * 1000,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
+
+
+def memory_kib() -> int:
+    """Resident memory now, where the platform tells."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4
+    except OSError:
+        return 0
+
+
+def test_neither_work_nor_errors_leak() -> None:
+    codec, good = Codec(WIDE), wide(3)
+    data, bad = codec.encode(good), wide(3) | {"tags": {"some" "key": [1, object()]}}
+    shared = [good["name"], good["tags"], bad["tags"], data]
+
+    def work(rounds: int) -> None:
+        for _ in range(rounds):
+            codec.encode(good)
+            codec.decode(data)
+            codec.skip(data)
+            with pytest.raises(EncodeError):
+                codec.encode(bad)
+            with pytest.raises(DecodeError):
+                codec.decode(data[:-3])
+
+    work(500)
+    gc.collect()
+    objects, references, memory = len(gc.get_objects()), [sys.getrefcount(one) for one in shared], memory_kib()
+    work(10_000)
+    gc.collect()
+    assert [sys.getrefcount(one) for one in shared] == references
+    assert len(gc.get_objects()) - objects < 500
+    assert memory_kib() - memory < 4096
+
+
+@pytest.mark.parametrize("size", [0, 10, 1000, 1100, 50_000])
+def test_results_belong_to_the_caller_alone(size: int) -> None:
+    codec = Codec(record(("s", "string"), ("b", "bytes")))
+    data = codec.encode({"s": "x" * size, "b": bytes(size)})
+    datum = codec.decode(data)
+
+    fresh = object()
+    counts = sys.getrefcount(data), sys.getrefcount(datum), sys.getrefcount(fresh)
+    assert counts[:2] == (counts[2], counts[2])
