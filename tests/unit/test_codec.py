@@ -170,7 +170,9 @@ def test_arrays_are_read_in_any_split_into_blocks(data: bytes) -> None:
 
 def test_maps_are_read_in_blocks_and_the_last_of_equal_keys_counts() -> None:
     codec = Codec({"type": "map", "values": "int"})
-    data = varint(-1) + varint(3) + sized(b"a") + b"\x02" + varint(2) + sized(b"b") + b"\x04" + sized(b"a") + b"\x06\x00"
+    data = (
+        varint(-1) + varint(3) + sized(b"a") + b"\x02" + varint(2) + sized(b"b") + b"\x04" + sized(b"a") + b"\x06\x00"
+    )
 
     assert codec.decode(data) == {"a": 3, "b": 2}
     assert codec.skip(data) == len(data)
@@ -519,7 +521,7 @@ def memory_kib() -> int:
 
 def test_neither_work_nor_errors_leak() -> None:
     codec, good = Codec(WIDE), wide(3)
-    data, bad = codec.encode(good), wide(3) | {"tags": {"some" "key": [1, object()]}}
+    data, bad = codec.encode(good), wide(3) | {"tags": {"somekey": [1, object()]}}
     shared = [good["name"], good["tags"], bad["tags"], data]
 
     def work(rounds: int) -> None:

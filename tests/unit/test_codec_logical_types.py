@@ -103,7 +103,11 @@ SAMPLES: list[tuple[Any, Any, bytes]] = [
     (BIG, Decimal("1.28"), sized(sized(b"\x00\x80") + b"\x04")),
     (BIG, Decimal("-1.28"), sized(sized(b"\x80") + b"\x04")),
     (BIG, Decimal("1E+3"), sized(sized(b"\x01") + b"\x05")),
-    (BIG, Decimal("123456789012345678901234567890.5"), sized(sized((1234567890123456789012345678905).to_bytes(13, "big")) + b"\x02")),
+    (
+        BIG,
+        Decimal("123456789012345678901234567890.5"),
+        sized(sized((1234567890123456789012345678905).to_bytes(13, "big")) + b"\x02"),
+    ),
 ]
 
 
@@ -148,7 +152,11 @@ EAST, ODD = dt.timezone(dt.timedelta(hours=5, minutes=30)), dt.timezone(dt.timed
         (TIME_MS, dt.time(0, 0, 0, 1999), dt.time(0, 0, 0, 1000)),  # what milliseconds cannot hold is cut off
         (TIME_US, 86_399_999_999, dt.time(23, 59, 59, 999_999)),
         (TS_MS, 1_357_016_400_000, dt.datetime(2013, 1, 1, 5, tzinfo=UTC)),
-        (TS_MS, dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC), dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)),
+        (
+            TS_MS,
+            dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC),
+            dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC),
+        ),
         (TS_US, dt.datetime(2013, 1, 1, 10, 30, tzinfo=EAST), dt.datetime(2013, 1, 1, 5, tzinfo=UTC)),
         (TS_US, dt.datetime(2013, 1, 1, 1, tzinfo=ODD), dt.datetime(2013, 1, 1, 5, 0, 0, 1, UTC)),
         (TS_US, Stamp(2013, 1, 1, 10, 30, tzinfo=EAST), dt.datetime(2013, 1, 1, 5, tzinfo=UTC)),
@@ -260,7 +268,11 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (TS_NS, 2**63, "timestamp-nanos out of range"),
     (TS_NS, dt.datetime(2300, 1, 1, tzinfo=UTC), "does not fit 64 bits of nanoseconds"),
     (LOCAL_NS, dt.datetime(1600, 1, 1), "does not fit 64 bits of nanoseconds"),
-    (LOCAL_MS, dt.datetime(2020, 1, 1, tzinfo=UTC), "expected a datetime without a time zone for local-timestamp-millis"),
+    (
+        LOCAL_MS,
+        dt.datetime(2020, 1, 1, tzinfo=UTC),
+        "expected a datetime without a time zone for local-timestamp-millis",
+    ),
     (UUID_TEXT, "nothing", "expected uuid, got 'nothing', which is none"),
     (UUID_TEXT, b"0" * 16, "expected uuid, got bytes"),
     (UUID_FIXED, b"0" * 15, "which is none"),
