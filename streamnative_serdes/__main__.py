@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +38,9 @@ class _Bars:
 
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
-        with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, file=sys.stderr) as bar:
+        # tqdm alone shows nothing on a terminal that does not know its width, as under CI or `docker run -t`.
+        width = shutil.get_terminal_size().columns
+        with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, file=sys.stderr, ncols=width) as bar:
             yield lambda done: bar.update(done - bar.n)
 
 
