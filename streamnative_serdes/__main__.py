@@ -38,9 +38,9 @@ class _Bars:
 
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
-        # tqdm alone shows nothing on a terminal that does not know its width, as under CI or `docker run -t`.
-        width = shutil.get_terminal_size().columns
-        with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, file=sys.stderr, ncols=width) as bar:
+        # tqdm alone shows nothing on a terminal that does not know its size, as under CI or `docker run -t`.
+        width, height = shutil.get_terminal_size()
+        with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, ncols=width, nrows=height) as bar:
             yield lambda done: bar.update(done - bar.n)
 
 
