@@ -47,8 +47,8 @@ from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
-    PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t)
-    object PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)
+    PyObject* new_bytes "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)   # a reference to be given up by hand
+    object PyBytes_FromStringAndSize(const char*, Py_ssize_t)
     char* PyBytes_AS_STRING(PyObject*)
     int _PyBytes_Resize(PyObject**, Py_ssize_t)
     int PyBool_Check(object)

@@ -39,7 +39,7 @@ cdef int grow(Writer* w, Py_ssize_t need) except -1:
     if capacity < used + need:
         capacity = used + need + 64
     if w.result is NULL:
-        w.result = PyBytes_FromStringAndSize(NULL, capacity)
+        w.result = new_bytes(NULL, capacity)
         if w.result is NULL:
             raise MemoryError()
         memcpy(PyBytes_AS_STRING(w.result), w.base, used)

@@ -1,9 +1,10 @@
 # Decimals: up to 17 digits by 64-bit arithmetic, all others exactly by Python's ints.
 
-cdef int MAX_DECIMAL_BYTES = 1_785              # 4,300 digits, where CPython stops to make ints from text
+cdef int MAX_DECIMAL_BYTES = 1_786              # 4,300 digits, where CPython stops to make ints from text
 # Powers of these are Python ints: between C numbers they would overflow.
 cdef object ONE = 1
 cdef object TEN = 10
+cdef object TOO_LONG = TEN ** 4_300
 
 
 # --- decimal: two's complement, big-endian, of the unscaled number ---------------------------------------------------
@@ -88,7 +89,7 @@ cdef object exact_unscaled(Node node, object value):
 cdef tuple decimal_parts(str what, object value):
     """(sign, digits as an int, exponent) of a finite Decimal or an int."""
     if isinstance(value, int) and not isinstance(value, bool):
-        if value.bit_length() > 8 * MAX_DECIMAL_BYTES:
+        if not -TOO_LONG < value < TOO_LONG:
             raise EncodeError(f"{what} cannot hold {shorten(value)}")
         return value < 0, abs(value), 0
     if not isinstance(value, Decimal):

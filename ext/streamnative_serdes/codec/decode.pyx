@@ -7,6 +7,11 @@ cdef object read_value(Node node, Reader* r):
     cdef int kind = node.kind
     cdef Py_ssize_t size
     cdef const uint8_t* p
+    if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
+        if read_is_null(<OptionalNode>node, r):
+            return None
+        node = (<OptionalNode>node).inner
+        kind = node.kind
     if kind == STRING:
         size = get_size(r)
         p = r.p
@@ -14,10 +19,6 @@ cdef object read_value(Node node, Reader* r):
         return sns_new_str(p, size)
     elif kind == LONG:
         return get_long(r)
-    elif kind == OPTIONAL:
-        if read_is_null(<OptionalNode>node, r):
-            return None
-        return read_value((<OptionalNode>node).inner, r)
     elif kind == INT:
         return get_int(r)
     elif kind == DOUBLE:
@@ -34,11 +35,11 @@ cdef object read_value(Node node, Reader* r):
         return read_map(<MapNode>node, r)
     elif kind == BYTES:
         size = get_size(r)
-        return PyBytes_FromStringAndSize_(<char*>take(r, size), size)
+        return PyBytes_FromStringAndSize(<char*>take(r, size), size)
     elif kind == FLOAT:
         return <double>sns_get_float(take(r, 4))
     elif kind == FIXED:
-        return PyBytes_FromStringAndSize_(<char*>take(r, node.size), node.size)
+        return PyBytes_FromStringAndSize(<char*>take(r, node.size), node.size)
     elif kind == NULL_KIND:
         return None
     elif kind == UNION:

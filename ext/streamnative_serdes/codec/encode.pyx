@@ -6,12 +6,15 @@
 
 cdef int write_value(Node node, Writer* w, object value) except -1:
     cdef int kind = node.kind
+    if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
+        if put_is_null(<OptionalNode>node, w, value):
+            return 0
+        node = (<OptionalNode>node).inner
+        kind = node.kind
     if kind == STRING:
         return put_text(w, value)
     elif kind == LONG:
         return put_long(w, as_long(value, "long"))
-    elif kind == OPTIONAL:
-        return write_optional(<OptionalNode>node, w, value)
     elif kind == INT:
         return write_int(w, value)
     elif kind == DOUBLE:

@@ -37,15 +37,13 @@ cdef dict branches_by_type(list branches):
     return {type_: tuple([i for _rank, i in sorted(pairs)]) for type_, pairs in ranked.items()}
 
 
-cdef inline int write_optional(OptionalNode node, Writer* w, object value) except -1:
+cdef inline bint put_is_null(OptionalNode node, Writer* w, object value) except -1:
+    """Write which of the two branches it is."""
+    cdef bint null = value is None
     room(w, 1)
-    if value is None:
-        w.p[0] = <uint8_t>(node.null_index << 1)
-        w.p += 1
-        return 0
-    w.p[0] = <uint8_t>((1 - node.null_index) << 1)
+    w.p[0] = <uint8_t>((node.null_index if null else 1 - node.null_index) << 1)
     w.p += 1
-    return write_value(node.inner, w, value)
+    return null
 
 
 cdef int write_union(UnionNode node, Writer* w, object value) except -1:
