@@ -34,6 +34,7 @@ def run_limited(code: str, *, seconds: float = 60.0) -> str:
     program = _PREAMBLE.format(path=[p for p in sys.path if p]) + dedent(code)
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, timeout=seconds)
     text = done.stderr.decode(errors="replace")
-    assert done.returncode == 0, f"the process ended with {done.returncode}:\n{text[-3000:]}"
+    said = done.stdout[-300:].decode(errors="replace")
+    assert done.returncode == 0, f"the process ended with {done.returncode} after {said!r}:\n{text[-3000:]}"
     assert not text, text[-3000:]
     return done.stdout.decode()
