@@ -181,9 +181,9 @@ def serve(port: int = 8080, token: str | None = None, ready: Callable[[str], Non
         ConfigError: the port is taken.
     """
     with LocalRegistry(port, token) as registry:
-        if ready is not None:
-            ready(registry.url)
         try:
+            if ready is not None:
+                ready(registry.url)
             threading.Event().wait()
         except KeyboardInterrupt:
             return

@@ -214,9 +214,8 @@ def test_an_undelivered_message_is_an_error(kafka: dict[str, str]) -> None:
         writer.write([b"x"])
         writer.flush()
 
-    with pytest.raises(
-        KafkaException, match=r"1 messages to topic flights not delivered; the first: .*[Uu]nknown partition"
-    ):
+    # The client says so at once when it knows the topic already, on delivery when it does not.
+    with pytest.raises(KafkaException, match=r"[Uu]nknown partition"):
         write()
 
 
