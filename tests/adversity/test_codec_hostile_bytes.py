@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs as text, a case a line
 """No message and no schema crashes the process, exhausts its memory or keeps it busy: each ends in a value or an error."""
 
 from __future__ import annotations

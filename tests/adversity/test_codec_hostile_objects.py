@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs as text, a case a line
 """Objects whose own code changes what is being written, or never ends, give a value or an error and never a crash."""
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Maker:
         return {"type": "record", "name": name, "fields": fields}, data
 
     def union(self, depth: int) -> tuple[Any, st.SearchStrategy[Any]]:
-        """Branches that no two of take values of one Python type, so that each datum has one branch in every library."""
+        """No two branches take values of one Python type, so that each datum has one branch in every library."""
         branches: list[Any] = []
         data: list[st.SearchStrategy[Any]] = []
         seen: set[str] = set()

@@ -1,10 +1,11 @@
 """Our bytes against Apache Avro's own Python library: the same where both know the type.
 
 Not compared, each because Apache's avro 1.12 for Python has it otherwise:
-    uuid, decimal on fixed, local-timestamp-*, *-nanos, big-decimal, duration   unknown to it, or wrong (uuid objects are refused)
-    decimal                                  it refuses a number whose exponent is not the scale's, and loses leading zeros
-    unions as it writes them                 it takes False for a double and b"x" for bytes where a fixed fits first: only what it
-                                             reads is compared
+    uuid                                     it refuses UUID objects
+    decimal                                  it refuses a number whose exponent is not that of the schema's scale
+    local-timestamp-*, *-nanos, big-decimal, duration    unknown to it
+    unions as it writes them                 it takes False for a double, and b"x" for bytes where a fixed fits first:
+                                             there only what it reads is compared
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds for every schema and every datum: round trip, where a datum ends, and that bad bytes only ever give DecodeError."""
+"""What holds for every schema and datum: round trip, where a datum ends, and that bad bytes only give DecodeError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input never gets through and never goes unexplained: each error names the field, what was expected and what was got."""
+"""Bad input never gets through: each error names the field, what was expected and what was got."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_a_huge_key_is_not_quoted_whole() -> None:
     assert len(str(caught.value)) < 500
 
 
-# --- bytes ---------------------------------------------------------------------------------------------------------------
+# --- bytes ------------------------------------------------------------------------------------------------------------
 
 HEAD = {
     "type": "record",
@@ -355,7 +355,7 @@ def test_bad_bytes_name_their_field_and_offset(data: bytes, path: str, offset: i
     assert (error.path, error.offset) == (path, offset)
 
 
-# --- through the serializer and the deserializer -------------------------------------------------------------------------
+# --- through the serializer and the deserializer ----------------------------------------------------------------------
 
 SEEN_FROM_OUTSIDE = [
     sample

@@ -1,4 +1,4 @@
-"""The codec's promises for every Avro type: exact bytes, round trip, skip, input and output kinds, defaults, sharing."""
+"""The codec's promises for every Avro type: exact bytes, round trip, skip, kinds of input, defaults, sharing."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_no_size_around_the_buffers_limits_loses_a_byte(size: int) -> None:
     assert codec.encode(datum) == sized(b"x" * size) + varint(-(2**63)) + struct.pack("<d", 1.0)
 
 
-# --- blocks of arrays and maps as other writers make them ---------------------------------------------------------------
+# --- blocks of arrays and maps as other writers make them -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_number_may_be_longer_than_it_needs_as_in_other_readers() -> None:
     assert Codec(["null", "long"]).decode(b"\x82\x00\x02") == 1
 
 
-# --- what counts as which type ------------------------------------------------------------------------------------------
+# --- what counts as which type ----------------------------------------------------------------------------------------
 
 
 class Index:
@@ -269,7 +269,7 @@ def test_skip_refuses_an_offset_outside_of_the_data(offset: int) -> None:
         Codec("null").skip(b"ab", offset)
 
 
-# --- unions -------------------------------------------------------------------------------------------------------------
+# --- unions -----------------------------------------------------------------------------------------------------------
 
 CAT = record(("name", "string"), ("lives", "int"), name="Cat")
 DOG = record(("name", "string"), ("breed", "string"), name="Dog")
@@ -307,7 +307,7 @@ def test_a_union_takes_the_branch_that_fits_best(schema: Any, datum: Any, branch
     assert Codec(schema).encode(datum)[0] == branch * 2
 
 
-# --- records from all kinds of objects ----------------------------------------------------------------------------------
+# --- records from all kinds of objects --------------------------------------------------------------------------------
 
 
 class Pair(NamedTuple):
@@ -392,7 +392,7 @@ def test_decoded_records_share_nothing() -> None:
     assert second == codec.decode(b"\x00\x00") == {"a": [], "m": {}}
 
 
-# --- defaults -----------------------------------------------------------------------------------------------------------
+# --- defaults ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, d
     assert caught.value.path == "bad"
 
 
-# --- one codec, used by all ---------------------------------------------------------------------------------------------
+# --- one codec, used by all -------------------------------------------------------------------------------------------
 
 
 def test_the_readers_schema_must_be_the_writers_for_now() -> None:

@@ -102,6 +102,7 @@ SAMPLES: list[tuple[Any, Any, bytes]] = [
     (BIG, Decimal("0"), sized(sized(b"\x00") + b"\x00")),
     (BIG, Decimal("1.28"), sized(sized(b"\x00\x80") + b"\x04")),
     (BIG, Decimal("-1.28"), sized(sized(b"\x80") + b"\x04")),
+    (BIG, Decimal(10**4300 - 1), sized(sized((10**4300 - 1).to_bytes(1786, "big")) + b"\x00")),
     (BIG, Decimal("1E+3"), sized(sized(b"\x01") + b"\x05")),
     (
         BIG,
@@ -241,7 +242,7 @@ def test_a_bad_logical_type_of_the_registry_is_its_base_type(schema: Any, datum:
     assert codec.decode(codec.encode(datum)) == back
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[Any, Any, str]] = [
     (DATE, dt.datetime(2020, 1, 1), "expected date, got datetime"),
@@ -329,8 +330,9 @@ def test_what_cannot_be_given_back_is_refused_when_it_is_written(schema: Any, da
         (decimal(20), sized(b"\x7f" * 100_000), "expected a decimal of at most 20 digits"),
         (fixed_decimal(2, 4), b"\x7f\xff", "expected a decimal of at most 4 digits"),
         (BIG, b"\x00", "the message ends inside a number"),
-        (BIG, sized(b"\x00\x00"), "expected a big-decimal of 1 to 1785 bytes, got 0"),
-        (BIG, sized(sized(b"\x01" * 1786) + b"\x00"), "expected a big-decimal of 1 to 1785 bytes, got 1786"),
+        (BIG, sized(b"\x00\x00"), "expected a big-decimal of 1 to 1786 bytes, got 0"),
+        (BIG, sized(sized(b"\x01" * 1787) + b"\x00"), "expected a big-decimal of 1 to 1786 bytes, got 1787"),
+        (BIG, sized(sized(b"\x7f" * 1786) + b"\x00"), "4300 digits"),
         (BIG, sized(sized(b"\x01") + b"\x00\x00"), "expected the big-decimal to end, got 1 more bytes"),
         (BIG, sized(b"\x04\x01"), "expected a length from 0 to the 1 bytes left, got 2"),
         (BIG, sized(sized(b"\x01") + varint(2**31)), "integer of 32 bits"),
@@ -356,7 +358,7 @@ def test_pandas_timestamps_keep_their_nanoseconds_and_nat_is_refused() -> None:
             Codec(["null", schema]).encode(pandas.NaT)
 
 
-# --- naive datetimes ----------------------------------------------------------------------------------------------------
+# --- naive datetimes --------------------------------------------------------------------------------------------------
 
 LOCAL_TIME = """
 import datetime as dt, time
@@ -372,7 +374,8 @@ ts = {{"type": "long", "logicalType": "timestamp-micros"}}
 inner = {{"type": "record", "name": "I", "fields": [{{"name": "t", "type": ts}}]}}
 codec = Codec({{"type": "record", "name": "R", "fields": [{{"name": "a", "type": ts}}, {{"name": "l", "type":
     {{"type": "array", "items": inner}}}}, {{"name": "u", "type": ["null", ts]}}]}})
-outside = Codec({{"type": "record", "name": "O", "fields": [{{"name": "row", "type": ["null", inner]}}, {{"name": "t", "type": ts}}]}})
+outside = Codec({{"type": "record", "name": "O", "fields": [{{"name": "row", "type": ["null", inner]}},
+    {{"name": "t", "type": ts}}]}})
 for naive in (dt.datetime(2013, 1, 1), dt.datetime(2013, 7, 1, 12, 30), dt.datetime(2013, 11, 3, 1, 30),
               dt.datetime(2013, 11, 3, 1, 30, fold=1), dt.datetime(2013, 3, 10, 2, 30), dt.datetime(1950, 1, 1)):
     got = codec.decode(codec.encode(Row(a=naive, l=[Row(t=naive)], u=naive)))

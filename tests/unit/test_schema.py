@@ -1,0 +1,308 @@
+"""Schemas: what is parsed and what is kept, strict for users and lenient for a registry, names, equality, sources."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.schema import MISSING, Array, Enum, Fixed, Map, Primitive, Record, Union, comparable, parse
+
+
+def record(*fields: dict[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields), **more}
+
+
+def f(kind: Any, name: str = "f", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **more}
+
+
+def enum(*symbols: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "enum", "name": "E", "symbols": list(symbols), **more}
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_all_that_a_schema_says_is_kept() -> None:
+    schema = record(
+        f("int", "a", default=5, aliases=["old"], order="descending", doc="a doc", custom=[1]),
+        f({"type": "array", "items": enum("A", "B", default="B", aliases=["x.Old", "Older"])}, "b"),
+        f({"type": "map", "values": {"type": "fixed", "name": "F", "size": 2, "aliases": ["G"]}}, "c"),
+        f(["null", "ns.R"], "d", default=None),
+        namespace="ns",
+        aliases=["Before", "other.Before"],
+    )
+    root = parse(schema).root
+
+    assert isinstance(root, Record)
+    assert (root.name, root.aliases) == ("ns.R", ("ns.Before", "other.Before"))
+    a, b, c, d = root.fields
+    assert (a.name, a.default, a.aliases, a.order, a.props) == ("a", 5, ("old",), "descending", {"custom": [1]})
+    assert isinstance(a.type, Primitive)
+    assert isinstance(b.type, Array)
+    assert isinstance(b.type.items, Enum)
+    assert (b.type.items.name, b.type.items.default, b.type.items.aliases) == ("ns.E", "B", ("x.Old", "ns.Older"))
+    assert b.default is MISSING
+    assert isinstance(c.type, Map)
+    assert isinstance(c.type.values, Fixed)
+    assert (c.type.values.name, c.type.values.size, c.type.values.aliases) == ("ns.F", 2, ("ns.G",))
+    assert isinstance(d.type, Union)
+    assert d.type.branches[1] is root  # a name used inside its own definition points back at it
+    assert d.default is None
+    assert sorted(parse(schema).names) == ["ns.E", "ns.F", "ns.R"]
+
+
+@pytest.mark.parametrize("name", ["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
+def test_a_primitive_in_each_spelling(name: str) -> None:
+    for source in (name, f'"{name}"', {"type": name}, json.dumps({"type": name}), {"type": {"type": name}}):
+        root = parse(source).root
+        assert isinstance(root, Primitive)
+        assert root.kind == name
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "name"),
+    [
+        ({"name": "a.b.R"}, {"name": "I"}, "a.b.I"),
+        ({"name": "R", "namespace": "a"}, {"name": "I"}, "a.I"),
+        ({"name": "R", "namespace": "a"}, {"name": "I", "namespace": "b"}, "b.I"),
+        ({"name": "R", "namespace": "a"}, {"name": "b.I", "namespace": "c"}, "b.I"),
+        ({"name": "R", "namespace": "a"}, {"name": "I", "namespace": ""}, "I"),
+        ({"name": "x.R", "namespace": "a"}, {"name": "I"}, "x.I"),
+        ({"name": "R"}, {"name": "I"}, "I"),
+    ],
+)
+def test_namespaces_are_inherited_as_specified(outer: dict[str, str], inner: dict[str, str], name: str) -> None:
+    schema = {"type": "record", "fields": [f({"type": "fixed", "size": 1, **inner}), f(name, "again")], **outer}
+
+    assert name in parse(schema).names
+    assert Codec(schema).encode({"f": b"a", "again": b"b"}) == b"ab"
+
+
+def test_a_name_without_dots_is_looked_for_in_its_own_namespace_first() -> None:
+    schema = record(
+        f({"type": "fixed", "name": "top.I", "size": 1}, "a"),
+        f({"type": "fixed", "name": "ns.I", "size": 2}, "b"),
+        f(record(f("I"), name="ns.Inner"), "c"),
+        f("I", "d"),
+        name="top.R",
+    )
+    assert Codec(schema).encode({"a": b"1", "b": b"22", "c": {"f": b"33"}, "d": b"4"}) == b"122334"
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_schema_comes_as_dict_list_text_path_or_parsed(tmp_path: Path) -> None:
+    schema = record(f("int"), doc="é")
+    file = tmp_path / "schema.avsc"
+    file.write_text(json.dumps(schema, ensure_ascii=False), encoding="utf-8")
+    parsed = parse(schema)
+
+    for source in (schema, json.dumps(schema), json.dumps(schema, indent=4), file, str(file), parsed):
+        assert parse(source).same_as(parsed)
+    assert parse(parsed) is parsed
+    assert isinstance(parse(["null", "int"]).root, Union)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (5, "a schema is a dict, a list, JSON text or the path of an .avsc file, got int"),
+        (None, "got NoneType"),
+        (b"int", "got bytes"),
+        ("", "the schema is not JSON"),
+        ("{", "the schema is not JSON"),
+        ("nothing", "the schema is not JSON"),
+        ('"nothing"', "unknown type 'nothing'"),
+        ("5", "expected a type, got 5"),
+        ("no/such/file.avsc", "the schema file cannot be read"),
+        ({"type": {1, 2}}, "the schema cannot be written as JSON"),
+    ],
+)
+def test_what_is_no_schema_at_all(source: Any, text: str) -> None:
+    for strict in (True, False):
+        with pytest.raises(SchemaError) as caught:
+            parse(source, strict=strict)
+        assert text in str(caught.value)
+
+
+def test_a_dict_that_holds_itself_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "array"}
+    schema["items"] = schema
+
+    with pytest.raises(SchemaError, match="cannot be written as JSON"):
+        parse(schema)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+ALWAYS: list[tuple[Any, str, str]] = [
+    ({}, "", 'expected "type" to name a type, got None'),
+    ({"type": 5}, "", 'expected "type" to name a type, got 5'),
+    ({"type": "nope"}, "", "unknown type 'nope'"),
+    ({"type": "array"}, "", '"items" is missing'),
+    ({"type": "map"}, "", '"values" is missing'),
+    ({"type": "array", "items": {"type": "map", "values": "nope"}}, "[]{}", "unknown type 'nope'"),
+    ({"type": "record", "name": "R"}, "", '"fields" is missing'),
+    ({"type": "record", "name": "R", "fields": {}}, "", 'expected "fields" to be a list, got dict'),
+    ({"type": "record", "fields": []}, "", "a record needs a name"),
+    ({"type": "record", "name": 5, "fields": []}, "", "a record needs a name"),
+    (record(5), "", "expected a field with a name, got 5"),  # type: ignore[arg-type]
+    (record({"type": "int"}), "", "expected a field with a name"),
+    (record({"name": "f"}), "f", '"type" is missing'),
+    (record(f("nope")), "f", "unknown type 'nope'"),
+    (record(f("int"), f("long")), "", "has field 'f' twice"),
+    (record(f(record(f({"type": "array", "items": "nope"}, "deep"), name="I"))), "f.deep[]", "unknown type 'nope'"),
+    (
+        record(f("Later"), f({"type": "fixed", "name": "Later", "size": 1}, "g")),
+        "f",
+        "define a named type before its first use",
+    ),
+    (["null", "null"], "", "a union may hold null only once"),
+    (["int", {"type": "int", "logicalType": "date"}], "", "a union may hold int only once"),
+    (["null", ["int"]], "", "a union may not hold a union"),
+    ([{"type": "array", "items": "int"}, {"type": "array", "items": "long"}], "", "a union may hold array only once"),
+    ({"type": "enum", "name": "E"}, "", '"symbols" is missing'),
+    (enum("A", "A"), "", "enum E has a symbol twice"),
+    (enum("A", 5), "", "5 is no symbol"),
+    ({"type": "fixed", "name": "F"}, "", "fixed F needs a size in bytes, got None"),
+    ({"type": "fixed", "name": "F", "size": -1}, "", "got -1"),
+    ({"type": "fixed", "name": "F", "size": True}, "", "got True"),
+    ({"type": "fixed", "name": "F", "size": "4"}, "", "got '4'"),
+    ({"type": "fixed", "name": "F", "size": 2**31}, "", "got 2147483648"),
+    ({"type": "fixed", "name": "int", "size": 1}, "", "the name 'int' is defined twice"),
+    (record(f(record(name="R"))), "f", "the name 'R' is defined twice"),
+]
+STRICT: list[tuple[Any, str, str]] = [
+    (record(f("R")), "", "record R contains itself"),
+    (record(f(record(f(record(f("B"), name="C")), name="B"))), "", "contains itself without a union"),
+    ([], "", "a union needs a branch"),
+    (record(name="1R"), "", "'1R' is no Avro name"),
+    (record(name="a..R"), "", "'a..R' is no Avro name"),
+    (record(name="é"), "", "is no Avro name"),
+    (record(f("int", "a-b")), "a-b", "'a-b' is no Avro name"),
+    (record(f("int", "a.b")), "a.b", "'a.b' is no Avro name"),
+    (enum("A B"), "", "'A B' is no symbol"),
+    (enum("A", default="B"), "", "the default 'B' of enum E is none of its symbols"),
+    (record(aliases=5), "", "expected aliases to be a list of names, got 5"),
+    (record(f("int", aliases="old")), "f", "expected aliases to be a list of names"),
+    (record(f(enum("A", aliases=[5]))), "f", "expected aliases to be a list of names"),
+    (record(f("int", default="x")), "f", "bad default: 'x' is no int"),
+    (record(f("int", default=1.0)), "f", "bad default: 1.0 is no int"),
+    (record(f("int", default=True)), "f", "bad default: True is no int"),
+    (record(f("int", default=2**31)), "f", "bad default: 2147483648 is no int"),
+    (record(f("long", default=None)), "f", "bad default: None is no long"),
+    (record(f("string", default=None)), "f", "bad default: None is no string"),
+    (record(f("double", default="1")), "f", "bad default: '1' is no double"),
+    (record(f("boolean", default=0)), "f", "bad default: 0 is no boolean"),
+    (record(f("null", default="null")), "f", "bad default: 'null' is no null"),
+    (record(f("bytes", default="\u0100")), "f", "is no bytes"),
+    (record(f({"type": "fixed", "name": "F", "size": 2}, default="a")), "f", "is not 2 code points from 0 to 255"),
+    (record(f(enum("A"), default="B")), "f", "'B' is no symbol of enum E"),
+    (record(f(["null", "int"], default="x")), "f", "'x' matches no branch of the union"),
+    (record(f({"type": "array", "items": "int"}, default=[1, "x"])), "f", "'x' is no int"),
+    (record(f({"type": "array", "items": "int"}, default={})), "f", "is no array"),
+    (record(f({"type": "map", "values": "int"}, default={"k": None})), "f", "None is no int"),
+    (record(f(record(f("int", "x"), name="I"), default={})), "f", "x: has no value"),
+    (record(f(record(f("int", "x"), name="I"), default=[])), "f", "is no record I"),
+    (record(f(record(f("int", "x", default="bad"), name="I"))), "f.x", "'bad' is no int"),
+    ({"type": "string", "logicalType": "date"}, "", "logical type date: stands on int, not on string"),
+    ({"type": "int", "logicalType": "uuid"}, "", "logical type uuid: stands on string or fixed, not on int"),
+    ({"type": "bytes", "logicalType": "decimal"}, "", "needs a precision from 1 to 4300, got None"),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 4301}, "", "needs a precision from 1 to 4300, got 4301"),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3}, "", "needs a scale from 0 to 2, got 3"),
+    (
+        {"type": "fixed", "name": "F", "size": 2, "logicalType": "decimal", "precision": 5},
+        "",
+        "precision 5 does not fit 2 bytes",
+    ),
+    ({"type": "fixed", "name": "F", "size": 15, "logicalType": "uuid"}, "", "needs 16 bytes, the fixed has 15"),
+    ({"type": "fixed", "name": "F", "size": 16, "logicalType": "duration"}, "", "needs 12 bytes, the fixed has 16"),
+]
+
+
+def ident(sample: object) -> str:
+    return sample[:50].encode("ascii", "backslashreplace").decode() if isinstance(sample, str) else ""
+
+
+@pytest.mark.parametrize(("schema", "path", "text"), ALWAYS, ids=ident)
+@pytest.mark.parametrize("strict", [True, False])
+def test_what_has_no_meaning_is_refused_with_its_path(schema: Any, path: str, text: str, strict: bool) -> None:
+    with pytest.raises(SchemaError) as caught:
+        parse(schema, strict=strict)
+    assert text in str(caught.value)
+    assert (caught.value.path or "") == path
+
+
+@pytest.mark.parametrize(("schema", "path", "text"), STRICT, ids=ident)
+def test_what_only_a_registry_may_hold_is_refused_from_users(schema: Any, path: str, text: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        parse(schema)
+    assert text in str(caught.value)
+    assert (caught.value.path or "") == path
+
+    Codec(parse(schema, strict=False))
+
+
+def test_a_record_without_end_has_no_data() -> None:
+    codec = Codec(parse(record(f("R")), strict=False))
+    datum: dict[str, Any] = {}
+    datum["f"] = datum
+
+    with pytest.raises(EncodeError, match="nested deeper"):
+        codec.encode(datum)
+    for read in (codec.decode, codec.skip):
+        with pytest.raises(DecodeError, match="nested deeper"):
+            read(bytes(1000))
+
+
+def test_strict_and_lenient_parse_a_good_schema_alike() -> None:
+    schema = record(f(["null", "R"], default=None), f(enum("A", default="A"), "e"), f("bytes", "b", default="\u00ff"))
+
+    assert parse(schema).same_as(parse(schema, strict=False))
+
+
+# --- equality, as Pulsar's registry has it ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (record(f("int"), doc="words"), True),
+        (record(f("int", doc="words")), True),
+        (record(f("int"), aliases=["Old"]), True),
+        (record(f({"type": "int"})), True),
+        (record(f("int", order="ascending")), True),
+        (record(f("int", order="ignore")), False),
+        (record(f("int"), namespace="ns"), False),
+        (record(f("int"), name="S"), False),
+        (record(f("long")), False),
+        (record(f("int", "g")), False),
+        (record(f("int", default=0)), False),
+        (record(f("int", custom=1)), False),
+        (record(f("int"), custom=1), False),
+        (record(f({"type": "int", "logicalType": "date"})), False),
+        (record(f("int"), f("int", "g")), False),
+    ],
+)
+def test_two_schemas_are_one_where_pulsar_takes_them_for_one(other: Any, same: bool) -> None:
+    one = parse(record(f("int")))
+
+    assert one.same_as(parse(other)) is same
+    assert (comparable(one.root) == comparable(parse(other).root)) is same
+
+
+def test_canonical_form_and_its_schema_agree() -> None:
+    schema = record(f(["null", "R"], doc="d", default=None), name="ns.R", doc="words", aliases=["Old"])
+
+    assert json.loads(parse(schema).canonical_form()) == {
+        "name": "ns.R",
+        "type": "record",
+        "fields": [{"name": "f", "type": ["null", "ns.R"]}],
+    }
