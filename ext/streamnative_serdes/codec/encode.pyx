@@ -25,12 +25,7 @@ cdef int write_value(Node node, Writer* w, object value) except -1:
     elif kind == RECORD:
         return write_record(<RecordNode>node, w, value)
     elif kind == BOOLEAN:
-        if value is not True and value is not False:
-            expected("boolean", value)
-        room(w, 1)
-        w.p[0] = value is True
-        w.p += 1
-        return 0
+        return write_boolean(w, value)
     elif kind == ENUM:
         return write_enum(<EnumNode>node, w, value)
     elif kind == ARRAY:
@@ -102,6 +97,23 @@ cdef int64_t out_of_range(object value, str what) except? -1:
     raise EncodeError(f"{what} out of range: {shorten(value)} does not fit {bits} bits")
 
 
+cdef inline int write_boolean(Writer* w, object value) except -1:
+    cdef bint flag = value is True
+    if unlikely(not flag and value is not False):
+        if not is_numpy_bool(value):
+            expected("boolean", value)
+        flag = bool(value)
+    room(w, 1)
+    w.p[0] = flag
+    w.p += 1
+    return 0
+
+
+cdef bint is_numpy_bool(object value) except -1:
+    """numpy's bool is no bool of Python, and its values are what a column of booleans gives."""
+    return type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
+
+
 cdef inline int write_int(Writer* w, object value) except -1:
     cdef int64_t number = as_long(value, "int")
     if unlikely(number != <int32_t>number):
@@ -120,7 +132,7 @@ cdef double as_double_slow(object value, str what) except? -1:
     cdef double out
     if PyFloat_Check(value):
         return PyFloat_AsDouble(value)
-    if type(value).__name__ in ("bool", "bool_"):       # numpy's is no bool, but has __float__
+    if PyBool_Check(value) or is_numpy_bool(value):
         expected(what, value)
     if PyIndex_Check(value):
         value = PyNumber_Index(value)

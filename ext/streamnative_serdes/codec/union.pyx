@@ -147,6 +147,8 @@ cdef object like(object value):
         return dict
     if isinstance(value, PyEnum):
         return str
+    if is_numpy_bool(value):
+        return bool
     if PyObject_CheckBuffer(value) and not PyIndex_Check(value) and not hasattr(type_, "__float__"):
         return list if hasattr(type_, "tolist") and not isinstance(value, memoryview) else bytes
     if PyIndex_Check(value):
