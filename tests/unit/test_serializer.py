@@ -208,7 +208,7 @@ def test_needs_a_context_that_names_the_topic(registry: LocalRegistry, ctx: Any,
 
 
 def test_a_topic_may_be_a_member_of_a_str_enum(registry: LocalRegistry) -> None:
-    class Topic(str, enum.Enum):  # noqa: UP042 - its str() is not its value, unlike StrEnum's
+    class Topic(str, enum.Enum):
         USERS = "users"
 
     serializer = KafkaAvroSerializer(conf(registry), USER)
