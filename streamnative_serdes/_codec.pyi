@@ -22,4 +22,4 @@ class Codec:
         """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """The offset in bytes behind the datum at ``offset``, checked as by ``decode`` but without its objects."""
+        """The offset in bytes behind the datum at ``offset``: as by ``decode``, but no objects, and no look at text."""

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakSet
@@ -28,6 +28,8 @@ logger = logging.getLogger("streamnative_serdes")
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
 _LATEST = "latest"
+_REFRESH_SECONDS = 2.0  # patience with a registry that does not answer, where an older answer is at hand
+_MISSING_SECONDS = 5.0  # how long a version counts as missing; a broker may lag behind the others for a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +113,14 @@ class Binding:
         return known or self._flights.run(("version", name, version), lambda: self._fetch(topic, name, version))
 
     def latest(self, topic: str) -> tuple[Known, float]:
-        """The topic's latest schema, and when that ends to hold (seconds of the monotonic clock).
+        """The topic's latest schema, and for how many seconds that holds.
 
         When the registry cannot be asked, what it said last goes on to hold.
         """
+        known, expires = self._latest_until(topic)
+        return known, max(expires - time.monotonic(), 0.0)
+
+    def _latest_until(self, topic: str) -> tuple[Known, float]:
         name = self._name(topic)
         held: tuple[Known, float] | None = self._latest.get(name, _LATEST)
         if held is not None and time.monotonic() < held[1]:
@@ -122,9 +128,9 @@ class Binding:
         fresh: tuple[Known, float] = self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
         return fresh
 
-    def negative_expiry(self) -> float:
-        """Until when a version that was not found counts as missing (seconds of the monotonic clock)."""
-        return time.monotonic() + self._ttl
+    def missing_seconds(self) -> float:
+        """For how many seconds a version that was not found counts as missing."""
+        return min(self._ttl, _MISSING_SECONDS)
 
     def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
         """All that is known of these topics, to be pickled."""
@@ -159,7 +165,9 @@ class Binding:
 
     def _fetch_latest(self, topic: str, name: str, held: tuple[Known, float] | None) -> tuple[Known, float]:
         try:
-            known = self._take(topic, name, self.client.latest(topic))
+            # Who holds an answer does not wait long for a new one.
+            patience = None if held is None else _REFRESH_SECONDS
+            known = self._take(topic, name, self.client.latest(topic, patience=patience))
         except SchemaRegistryError as error:
             if held is None or not error.retriable:
                 raise
@@ -206,27 +214,39 @@ class _Flights:
         self.reset()
 
     def reset(self) -> None:
-        self._lock = threading.Lock()
-        self._futures: dict[Hashable, Future[Any]] = {}
+        self._lock = threading.RLock()  # a finalizer or a signal handler may serialize while it is held
+        self._under_way: dict[Hashable, tuple[Future[Any], int]] = {}
 
     def run(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        with self._lock:
-            future = self._futures.get(key)
-            leads = future is None
-            if future is None:
-                future = self._futures[key] = Future()
-        if leads:
-            self._fly(key, future, work)
-        return future.result()
+        """What ``work`` gives, here or in the thread that was first."""
+        while True:
+            own, thread = Future[Any](), threading.get_ident()
+            with self._lock:
+                future, leader = self._under_way.setdefault(key, (own, thread))
+            if future is own:
+                return self._lead(key, own, work)
+            if leader == thread:  # from a signal handler, say, in the middle of the same question
+                return work()
+            try:
+                return future.result()
+            except CancelledError:  # its leader was interrupted, which is no answer for others
+                continue
 
-    def _fly(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> None:
+    def _lead(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> Any:
         try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt too: who waits must not wait for ever
-            future.set_exception(error)
+            result = work()
+        except BaseException as error:
+            if isinstance(error, Exception):
+                future.set_exception(error)
+            else:
+                future.cancel()
+            raise
+        else:
+            future.set_result(result)
+            return result
         finally:
             with self._lock:
-                del self._futures[key]
+                self._under_way.pop(key, None)
 
 
 if hasattr(os, "register_at_fork"):

@@ -114,9 +114,33 @@ DESERIALIZER_OPTIONS = (
         "fallback.to.latest",
         True,
         _flag,
-        "Read a message without a known schema version by the topic's latest schema. With false it is an error.",
+        "Read a message that names no schema version, or one that the registry does not know, by the topic's latest "
+        "schema. With false it is an error.",
     ),
 )
+
+
+# Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
+NOT_THERE: Mapping[str, tuple[object, ...]] = {
+    "auto.register.schemas": (True, "true"),
+    "use.latest.version": (False, "false"),
+    "use.schema.version": (-1,),
+    "use.schema.id": (-1,),
+    "normalize.schemas": (False, "false"),
+    "validate.strict": (False, "false"),
+    "validate.strict.allow.default": (False, "false"),
+    "avro.logical.types": (True, "true"),
+    "basic.auth.user.info": (),
+    "basic.auth.credentials.source": (),
+    "bearer.auth.credentials.source": ("STATIC_TOKEN",),
+    "subject.name.strategy": (),
+    "subject.name.strategy.type": ("TOPIC",),
+    "schema.id.serializer": (),
+    "schema.id.deserializer": (),
+    "schema.registry.ssl.ca.location": (),
+    "schema.registry.ssl.certificate.location": (),
+    "schema.registry.ssl.key.location": (),
+}
 
 
 def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
@@ -129,9 +153,11 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
             pass their whole configuration through it.
 
     Raises:
-        ConfigError: unknown key (with the nearest known one), bad value, or no ``schema.registry.url``.
+        ConfigError: unknown key (with the nearest known one), bad value, no ``schema.registry.url``, or a key of
+            NOT_THERE with a value that asks for something: to ignore it would be to do another thing than asked.
     """
     known = {option.key: option for option in options}
+    _refuse_not_there(conf)
     if strict:
         _refuse_unknown(known, conf)
     values: dict[str, Any] = {}
@@ -147,18 +173,31 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     return values
 
 
+def _refuse_not_there(conf: Mapping[str, Any]) -> None:
+    for key, harmless in NOT_THERE.items():
+        if conf.get(key) is not None and conf[key] not in harmless:
+            shown = "" if "auth" in key else f" with {conf[key]!r:.80}"
+            raise ConfigError(f"{key}{shown} is not supported yet", hint="leave it out")
+
+
 def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> None:
-    unknown = [str(key) for key in conf if key not in known]
+    unknown = [str(key) for key in conf if key not in known and key not in NOT_THERE]
     if not unknown:
         return
     near = difflib.get_close_matches(unknown[0], known, n=1)
-    raise ConfigError(
-        f"unknown option {', '.join(unknown)}",
-        hint=f"did you mean {near[0]}?" if near else "client options belong to the client, not to the SerDes",
-    )
+    hint = f"did you mean {near[0]}?" if near else f"the options here are {', '.join(known)}"
+    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=hint)
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return "-"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 
 def markdown(options: tuple[Option, ...]) -> str:
     """The table as it stands in docs/config.md."""
-    rows = [f"| `{o.key}` | {'-' if o.default is None else f'`{o.default}`'} | {o.doc} |" for o in options]
+    rows = [f"| `{o.key}` | {_shown(o.default)} | {o.doc} |" for o in options]
     return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])

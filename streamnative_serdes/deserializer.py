@@ -34,8 +34,9 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
        body exactly, the latest on the whole message, since Avro without a header may begin like one;
     3. no header: the version that the caller of :meth:`deserialize` gives, else the topic's latest.
 
-    With ``fallback.to.latest=false`` the latest schema is never used. Case 2 is counted in :meth:`stats` and logged
-    once per topic and version. Limit: a message without a header that is read by a wrong schema of the same shape
+    With ``fallback.to.latest=false`` the latest schema is never used. Where the caller's version reads a message whole
+    that its header's version does not read, that is taken. This and case 2 are counted in :meth:`stats` and logged once
+    per topic and version. Limit: a message without a header that is read by a wrong schema of the same shape
     gives wrong data and no error; nobody can tell.
 
     Raises:
@@ -58,12 +59,13 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     ) -> None:
         self._begin(conf, schema, from_dict, is_key)
 
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:  # noqa: ARG002 - the serializer needs it
+        return None if schema is None else Codec(schema)
+
     def _start(self, conf: dict[str, Any]) -> None:
-        schema, from_dict = self._arguments
-        self._reader = None if schema is None else Codec(schema)
         self._fall_back: bool = conf["fallback.to.latest"]
         self._warned: set[tuple[str, int]] = set()
-        self._setup(conf["cache.capacity"], from_dict)
+        self._setup(conf["cache.capacity"], self._arguments[1])
 
     def _bind(self, topic: str, number: int, ctx: SerializationContext | None) -> _serdes.Bound:
         """What to read messages of ``topic`` with; ``number`` is a version or LATEST."""
@@ -76,7 +78,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         except SchemaNotFoundError:
             if not self._fall_back:
                 raise
-            return _serdes.Bound(topic, number, number, None, None, self._binding.negative_expiry())
+            return _serdes.Bound(topic, number, number, None, None, self._binding.missing_seconds())
         return _serdes.Bound(topic, number, number, None, self._checked(topic, number, known.codec))
 
     def _bind_latest(self, topic: str) -> _serdes.Bound:
@@ -85,12 +87,12 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             raise DecodeError(
                 "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
             )
-        known, expires = self._binding.latest(topic)
+        known, lifetime = self._binding.latest(topic)
         codec = self._checked(topic, known.version, known.codec)
-        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, expires)
+        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, lifetime)
 
     def _checked(self, topic: str, version: int, codec: Codec) -> Codec:
-        if self._reader is None or self._reader.schema.same_as(codec.schema):
+        if self._codec is None or self._codec.schema.same_as(codec.schema):
             return codec
         raise SchemaError(
             "the reader's schema differs from the writer's, and schema resolution is not there yet",
@@ -114,18 +116,26 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             return self._read_unknown(topic, data, in_header, version, ctx)
         if in_header is not None and version is not None and version >= 0:
             # The caller knows this message's version from elsewhere: so the header may be Avro that looks like one.
-            return self._read_headerless(topic, data, version, ctx, error)
+            return self._read_headerless(topic, data, in_header, version, ctx, error)
         if error is None:
             raise SchemaNotFoundError("the registry knows no such schema version", topic=topic, version=bound.version)
         raise _explained(error.at(topic=topic, version=bound.version), data, in_header)
 
     def _read_headerless(
-        self, topic: str, data: Any, version: int, ctx: SerializationContext | None, error: DecodeError | None
+        self,
+        topic: str,
+        data: Any,
+        in_header: int,
+        version: int,
+        ctx: SerializationContext | None,
+        error: DecodeError | None,
     ) -> Any:
         bound = self._look_up(topic, version, ctx)
         if bound.codec is None:
             raise error.at(topic=topic) if error else SchemaNotFoundError("no such version", topic=topic)
-        return _serdes.read_by(bound, data, 0)
+        datum = _serdes.read_by(bound, data, 0)
+        self._note_fallback(topic, in_header, "which does not read it", bound.version, 0)
+        return datum
 
     def _read_unknown(
         self, topic: str, data: Any, in_header: int, version: int | None, ctx: SerializationContext | None
@@ -144,7 +154,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             except DecodeError as error:
                 reasons.append(f"{'behind the header' if offset else 'as a whole'}: {error}")
                 continue
-            self._note_fallback(topic, in_header, bound.version, offset)
+            self._note_fallback(topic, in_header, "which the registry does not know", bound.version, offset)
             return datum
         raise DecodeError(
             f"the registry knows no such version, and version {bound.version} does not read the message either; "
@@ -153,16 +163,17 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             version=in_header,
         )
 
-    def _note_fallback(self, topic: str, unknown: int, used: int, offset: int) -> None:
+    def _note_fallback(self, topic: str, named: int, why: str, used: int, offset: int) -> None:
         self._count_fallback()
-        if (topic, unknown) in self._warned or len(self._warned) >= _MAX_WARNED:
+        if (topic, named) in self._warned or len(self._warned) >= _MAX_WARNED:
             return
-        self._warned.add((topic, unknown))
+        self._warned.add((topic, named))
         how = "its body" if offset else "the whole of it, as a message without a header,"
         logger.warning(
-            "topic %s: a message names schema version %d, which the registry does not know; read %s by version %d",
+            "topic %s: a message names schema version %d, %s; read %s by version %d",
             topic,
-            unknown,
+            named,
+            why,
             how,
             used,
         )

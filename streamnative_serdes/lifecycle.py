@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import copyreg
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from . import config
 from .binding import Binding, Learnt
+from .codec import Codec
 from .errors import ConfigError
 from .schema import load
 from .serialization import MessageField, SerializationContext
+
+# Made anew by configure(): connections, plans, and what was warned about.
+_NOT_PICKLED = frozenset({"_conf", "_binding", "_codec", "_arguments", "_fall_back", "_warned"})
 
 
 class Lifecycle:
@@ -25,10 +29,16 @@ class Lifecycle:
 
     _conf: dict[str, Any] | None = None
     _binding: Binding | None = None
-    _arguments: tuple[Any, Any]  # schema as text or class, to_dict or from_dict
+    _codec: Codec | None = None
+    _arguments: tuple[Any, Any] = (None, None)  # schema as text or class, to_dict or from_dict
 
     def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """What both constructors do: a schema in a file is read now, options are checked strictly."""
+        if conf is not None and not isinstance(conf, Mapping):
+            raise ConfigError(
+                f"expected the options as a dict, got {type(conf).__name__}",
+                hint='KafkaAvroSerializer({"schema.registry.url": "http://..."}, schema)',
+            )
         if convert is not None and not callable(convert):
             raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}")
         self._arguments = schema if schema is None or isinstance(schema, type) else load(schema), convert
@@ -47,13 +57,19 @@ class Lifecycle:
     def _configure(self, conf: Mapping[str, Any], is_key: bool, *, strict: bool) -> None:
         refuse_keys(is_key)
         values = config.parse(self.OPTIONS, conf, strict=strict)
-        binding = Binding.shared(values)
+        codec = self._compiled(self._arguments[0], values)
+        # Nothing can fail from here on. The cache goes last: what a thread that is at work now will put into it still
+        # comes from the registry and the schema of before.
+        self._conf, self._binding, self._codec = values, Binding.shared(values), codec
         self._start(values)
-        self._conf, self._binding = values, binding
 
-    @abstractmethod
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
+        """The codec of the schema that was given, if one was."""
+        raise NotImplementedError
+
     def _start(self, conf: dict[str, Any]) -> None:
-        """Set up the compiled part, empty."""
+        """Set up the compiled part, with an empty cache."""
+        raise NotImplementedError
 
     def _bound_topics(self) -> set[str]:
         return {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
@@ -78,17 +94,21 @@ class Lifecycle:
         """HTTP requests that this process has sent to the registry of this SerDes, by whichever object."""
         return 0 if self._binding is None else sum(self._binding.client.calls.values())
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[Any, ...]]:
         known = () if self._binding is None else self._binding.learnt(self._bound_topics())
-        return _rebuilt, (type(self), self._conf, self._arguments, known)
+        own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
+        # A subclass may have an __init__ of its own, so none is called.
+        return copyreg.__newobj__, (type(self),), (self._conf, self._arguments, known, own)
 
-
-def _rebuilt(cls: type[Any], conf: dict[str, Any] | None, arguments: tuple[Any, Any], known: tuple[Learnt, ...]) -> Any:
-    serdes = cls(None, *arguments)
-    if conf is not None:
-        serdes.configure(conf)
-        serdes._binding.learn(known)
-    return serdes
+    def __setstate__(
+        self, state: tuple[dict[str, Any] | None, tuple[Any, Any], tuple[Learnt, ...], dict[str, Any]]
+    ) -> None:
+        conf, self._arguments, known, own = state
+        vars(self).update(own)
+        if conf is not None:
+            self.configure(conf)
+        if self._binding is not None:
+            self._binding.learn(known)
 
 
 def refuse_keys(is_key: bool) -> None:

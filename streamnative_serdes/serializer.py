@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _serdes, config, header
 from .codec import Codec
+from .errors import SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
 from .models import is_model, schema_of
 from .serialization import MessageField, SerializationContext, Serializer
@@ -46,25 +47,29 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     ) -> None:
         self._begin(conf, schema, to_dict, is_key)
 
-    def _start(self, conf: dict[str, Any]) -> None:
-        schema, to_dict = self._arguments
-        self._allow_null: bool = conf["allow.null"]
-        self._codec = None if schema is None else self._codec_of(schema)
-        self._setup(conf["cache.capacity"], to_dict, schema is None)
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
+        if schema is None:
+            return None
+        return Codec(schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema)
 
-    def _codec_of(self, schema: object) -> Codec:
-        return Codec(schema_of(schema, allow_null=self._allow_null) if isinstance(schema, type) else schema)
+    def _start(self, conf: dict[str, Any]) -> None:
+        self._setup(conf["cache.capacity"], self._arguments[1], self._codec is None)
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object where no schema was given."""
         assert self._binding is not None
+        assert self._conf is not None
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
-        codec = self._codec_of(key) if is_model(key) else self._codec
+        codec = self._compiled(key, self._conf) if is_model(key) else self._codec
         if codec is not None:
             known = self._binding.registered(topic, codec)
             return _serdes.Bound(topic, key, known.version, header.pack(known.version), known.codec)
-        known, expires = self._binding.latest(topic)
-        return _serdes.Bound(topic, key, known.version, header.pack(known.version), known.codec, expires)
+        try:
+            known, lifetime = self._binding.latest(topic)
+        except SchemaNotFoundError as error:
+            error.hint = "the serializer was given no schema, and the topic has none: give it one"
+            raise
+        return _serdes.Bound(topic, key, known.version, header.pack(known.version), known.codec, lifetime)
 
     def stats(self) -> dict[str, int]:
         """Counts: ``messages`` and cache ``misses`` of this serializer, ``registry_calls`` of its process."""

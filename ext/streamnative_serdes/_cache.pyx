@@ -20,15 +20,16 @@ cdef class TopicCache:
             raise ValueError(f"expected a capacity of at least 1, got {capacity}")
         self.capacity = capacity
         self.topics = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()           # a finalizer that runs meanwhile may serialize too
 
     cdef object find(self, object topic, object key):
         """The entry, or None."""
-        cdef PyObject* keys = PyDict_GetItemWithError(self.topics, topic)
+        cdef dict topics = self.topics          # both dicts are held: another thread may drop them meanwhile
+        cdef PyObject* keys = PyDict_GetItemWithError(topics, topic)
         cdef PyObject* entry
         if keys is NULL:
             return None
-        held = <object>keys         # another thread may drop the topic while the key is hashed
+        held = <object>keys
         entry = PyDict_GetItemWithError(held, key)
         return None if entry is NULL else <object>entry
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
-# cython: binding=False, auto_pickle=False
+# cython: binding=False, auto_pickle=False, embedsignature=True
 """Avro's binary encoding, compiled: a schema becomes a plan once, and the plan turns data into bytes and back.
 
 Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One compiled unit of several files:
@@ -57,7 +57,7 @@ cdef extern from "Python.h":
     int PyLong_Check(object)
     int PyLong_CheckExact(object)
     double PyLong_AsDouble(object) except? -1
-    uint64_t PyLong_AsUnsignedLongLongMask(object) except? 1
+    uint64_t PyLong_AsUnsignedLongLongMask(object) except? 0xFFFFFFFFFFFFFFFF
     int PyFloat_Check(object)
     int PyFloat_CheckExact(object)
     double PyFloat_AsDouble(object) except? -1
@@ -102,6 +102,7 @@ cdef extern from "codec/wire.h":
     int sns_decimal_text(char*, int64_t, int) noexcept nogil
     bint sns_parse_uuid(const uint8_t*, uint64_t*, uint64_t*) noexcept nogil
     void sns_uuid_text(char*, uint64_t, uint64_t) noexcept nogil
+    int sns_encoding            # of this thread
     bint likely "SNS_LIKELY" (bint) noexcept nogil
     bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
 
@@ -147,9 +148,11 @@ cdef class Codec:
         return decode_message(self.root, data, size, offset)
 
     def encode(self, datum):
+        """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
         return encode_message(self.root, datum, NULL, 0)
 
     def decode(self, data):
+        """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
             return decode_message(self.root, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
@@ -160,6 +163,7 @@ cdef class Codec:
             PyBuffer_Release(&view)
 
     def skip(self, data, Py_ssize_t offset=0):
+        """The offset in bytes behind the datum at ``offset``: as by ``decode``, but no objects, and no look at text."""
         cdef Py_buffer view
         get_view(data, &view)
         try:
@@ -175,5 +179,5 @@ cdef int get_view(object data, Py_buffer* view) except -1:
         raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
     try:
         return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
-    except BufferError as error:
-        raise DecodeError(f"expected bytes in one piece: {error}") from None
+    except (BufferError, ValueError) as error:      # in pieces, or released
+        raise DecodeError(f"expected bytes that can be read: {error}") from None

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, binding=False, auto_pickle=False
+# cython: embedsignature=True
 """The call path of the SerDes: context, cache, header and codec in one go.
 
 A hit takes one look-up and no lock. On a miss the Python class on top is asked: it overrides ``_bind`` (what to read or
@@ -25,6 +26,8 @@ cdef extern from "codec/wire.h":
 # What a message without a header is read with: the key of a topic's latest schema. No version is negative.
 LATEST = NO_VERSION
 
+cdef object ONE = 1
+
 
 cdef class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
@@ -35,14 +38,15 @@ cdef class Bound:
     cdef readonly bytes header
     cdef readonly Codec codec           # None: the registry knows no such version
     cdef int64_t number                 # reading: the key as a number
-    cdef readonly double expires        # by the monotonic clock, in seconds; infinite for what cannot change
+    cdef double expires                 # seconds, by sns_monotonic alone; infinite for what cannot change
 
-    def __cinit__(self, str topic not None, key, int64_t version, bytes header, Codec codec, double expires=INFINITY):
+    def __cinit__(self, str topic not None, key, int64_t version, bytes header, Codec codec, double lifetime=INFINITY):
         if header is not None and len(header) != HEADER_SIZE:
             raise ValueError(f"expected a header of {HEADER_SIZE} bytes, got {len(header)}")
         self.topic, self.key, self.version = topic, key, version
         self.number = key if type(key) is int else LATEST
-        self.header, self.codec, self.expires = header, codec, expires
+        self.header, self.codec = header, codec
+        self.expires = sns_monotonic() + lifetime
 
     cdef bint holds(self) noexcept:
         return self.expires == INFINITY or sns_monotonic() < self.expires
@@ -51,16 +55,16 @@ cdef class Bound:
 cdef object topic_of(object context, type error):
     if context is None:
         raise error("expected a SerializationContext, got None", hint="pass one that names the topic")
-    topic = context.topic
+    topic = getattr(context, "topic", None)
     if not PyUnicode_Check(topic):
         raise error(f"expected a topic as str, got {type(topic).__name__}")
     return topic
 
 
-cdef str plain(object topic):
-    """``topic`` as a str proper: a member of a str enum may say something else of itself than its value."""
+cdef str plain(object topic, type error):
+    """``topic`` as a str proper, so that no subclass has a say in what it equals, or in what it is called."""
     if not PyUnicode_Check(topic):
-        raise EncodeError(f"expected a topic as str, got {type(topic).__name__}")
+        raise error(f"expected a topic as str, got {type(topic).__name__}")
     return <str>(topic if type(topic) is str else str.__str__(topic))
 
 
@@ -79,12 +83,14 @@ cdef class _Serdes:
         """All that is bound at the moment."""
         return [] if self.cache is None else [entry for _topic, _key, entry in self.cache.items()]
 
-    cdef Bound remember(self, Bound bound):
+    cdef Bound remember(self, TopicCache cache, Bound bound):
+        """Put ``bound`` where it was looked for: after a configure() in between, that cache is nobody's any more."""
         if bound is None:
             raise TypeError("_bind returned None")
         self.misses += 1
-        self.cache.put(bound.topic, bound.key, bound)
-        self.last = bound
+        cache.put(bound.topic, bound.key, bound)
+        if self.cache is cache:
+            self.last = bound
         return bound
 
     cdef int require_configured(self) except -1:
@@ -111,6 +117,7 @@ cdef class Serializer(_Serdes):
         return self.write(topic, obj, ctx)
 
     def serialize(self, topic, obj, headers=None):
+        """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
         if obj is None:
             return None
         if self.to_dict is None:
@@ -133,15 +140,18 @@ cdef class Serializer(_Serdes):
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
+        cdef TopicCache cache = self.cache
+        cdef str name = plain(topic, EncodeError)
         self.require_configured()
-        bound = self.cache.find(topic, key)
-        if bound is not None and bound.holds():
-            self.last = bound
+        bound = cache.find(name, key)
+        if bound is not None and bound.key is key and bound.holds():
+            if self.cache is cache:
+                self.last = bound
             return bound
-        bound = self._bind(plain(topic), key, context)
+        bound = self._bind(name, key, context)
         if bound is not None and (bound.codec is None or bound.header is None):
             raise TypeError("_bind returned nothing to write with")
-        return self.remember(bound)
+        return self.remember(cache, bound)
 
     def stats(self):
         return {"messages": self.messages, "misses": self.misses}
@@ -162,6 +172,11 @@ cdef class Deserializer(_Serdes):
         return obj if self.from_dict is None else self.from_dict(obj, ctx)
 
     def deserialize(self, topic, data, version=None):
+        """What the message ``data`` of ``topic`` holds; None for None.
+
+        ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
+        metadata, say); None or -1 where not.
+        """
         if data is None:
             return None
         obj = self.read(topic, data, None, version)
@@ -176,8 +191,8 @@ cdef class Deserializer(_Serdes):
             raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
         try:
             PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
-        except BufferError as error:
-            raise DecodeError(f"expected bytes in one piece: {error}", topic=topic) from None
+        except (BufferError, ValueError) as error:          # in pieces, or released
+            raise DecodeError(f"expected bytes that can be read: {error}", topic=topic) from None
         try:
             return self.read_bytes(topic, <uint8_t*>view.buf, view.len, data, context, version)
         finally:
@@ -192,8 +207,8 @@ cdef class Deserializer(_Serdes):
         self.messages += 1
         if offset == 0:
             self.headerless += 1
-            if version is not None:     # pulsar-client says -1 for none
-                number = max(<int64_t>version, NO_VERSION)
+            if version is not None:
+                number = number_of(version)
         if bound is None or not (bound.number == number and sns_same_text(<PyObject*>topic, <PyObject*>bound.topic)
                                  and bound.holds()):
             bound = self.look_up(topic, number, context)
@@ -206,12 +221,15 @@ cdef class Deserializer(_Serdes):
 
     cdef Bound look_up(self, object topic, int64_t number, object context):
         cdef Bound bound
+        cdef TopicCache cache = self.cache
+        cdef str name = plain(topic, DecodeError)
         self.require_configured()
-        bound = self.cache.find(topic, number)
+        bound = cache.find(name, number)
         if bound is not None and bound.holds():
-            self.last = bound
+            if self.cache is cache:
+                self.last = bound
             return bound
-        return self.remember(self._bind(plain(topic), number, context))
+        return self.remember(cache, self._bind(name, number, context))
 
     def _look_up(self, topic, number, context):
         return self.look_up(topic, number, context)
@@ -226,6 +244,13 @@ cdef class Deserializer(_Serdes):
             "headerless": self.headerless,
             "fallbacks": self.fallbacks,
         }
+
+
+cdef int64_t number_of(object version) except? -2:
+    """A version that the caller gives; pulsar-client says -1 for none."""
+    if type(version) is not int or version >= ONE << 63:
+        raise DecodeError(f"expected a schema version as int of 64 bits, got {type(version).__name__} {version!r:.40}")
+    return version if version >= 0 else NO_VERSION
 
 
 def read_by(Bound bound not None, data, Py_ssize_t offset):

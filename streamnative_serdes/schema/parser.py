@@ -50,7 +50,7 @@ def load(source: object) -> str:
         return source.text
     if isinstance(source, (dict, list)):
         try:
-            return json.dumps(source)
+            return json.dumps(source, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise SchemaError(f"the schema cannot be written as JSON: {error}") from error
     if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(".avsc")):
@@ -85,7 +85,7 @@ def parse(source: object, *, strict: bool = True) -> Schema:
     if len(text) > MAX_TEXT:
         raise SchemaError(f"the schema text has {len(text)} characters, the limit is {MAX_TEXT}")
     try:
-        tree = json.loads(text)
+        tree = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
     parser = _Parser(strict)
@@ -94,6 +94,10 @@ def parse(source: object, *, strict: bool = True) -> Schema:
         refuse_endless(parser.names.values())
         parser.check_defaults()
     return Schema(text, root, parser.names)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
 
 
 class _Parser:
@@ -177,6 +181,10 @@ class _Parser:
         if self.strict and not _NAME.fullmatch(name):
             raise SchemaError(f"{name!r:.80} is no Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)
+        if self.strict and tree.get("order", "ascending") not in ("ascending", "descending", "ignore"):
+            raise SchemaError(
+                f"expected order to be ascending, descending or ignore, got {tree['order']!r:.80}", path=here
+            )
         parsed = Field(
             name,
             kind,
@@ -221,6 +229,8 @@ class _Parser:
         name, given = tree.get("name"), tree.get("namespace")
         if not isinstance(name, str) or not name:
             raise SchemaError(f"a {tree['type']} needs a name", path=path)
+        if self.strict and not isinstance(given, str | None):
+            raise SchemaError(f"expected a namespace as text, got {given!r:.80}", path=path)
         full = name if "." in name else _full(name, given if isinstance(given, str) else namespace)
         if self.strict and not all(_NAME.fullmatch(part) for part in full.split(".")):
             raise SchemaError(f"{full!r:.120} is no Avro name", path=path)
@@ -236,7 +246,8 @@ class _Parser:
     def _alias_names(self, tree: dict[str, Any], path: str) -> tuple[str, ...]:
         aliases = tree.get("aliases", [])
         names = tuple(name for name in aliases if isinstance(name, str)) if isinstance(aliases, list) else ()
-        if self.strict and (not isinstance(aliases, list) or len(names) < len(aliases)):
+        fine = isinstance(aliases, list) and len(names) == len(aliases)
+        if self.strict and not (fine and all(_NAME.fullmatch(part) for name in names for part in name.split("."))):
             raise SchemaError(f"expected aliases to be a list of names, got {aliases!r:.80}", path=path)
         return names
 

@@ -17,6 +17,7 @@ class Call:
         topic: as the user named it.
         version: the schema version asked for, if one is.
         body: JSON, or None.
+        patience: total time in seconds, where it is to be less than ``retries.total.ms``.
     """
 
     method: str
@@ -26,3 +27,4 @@ class Call:
     topic: str
     version: int | None = None
     body: bytes | None = None
+    patience: float | None = None

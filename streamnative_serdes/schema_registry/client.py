@@ -19,7 +19,6 @@ from .reply import Reply, quoted
 from .retry import Retrier
 from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
 from .topic_name import TopicName
-from .transport import Transport
 
 _T = TypeVar("_T")
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -53,6 +52,8 @@ class SchemaRegistryClient:
     ) -> None:
         self._url = base_url(conf["schema.registry.url"])
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
+        from .transport import Transport  # requests opens a socket as it is imported, to look for IPv6
+
         self._transport = Transport(conf, clock=clock)
         self._retrier = Retrier(conf, clock=clock, sleep=sleep)
         TopicName.parse("checked", self._tenant, self._namespace)
@@ -69,9 +70,9 @@ class SchemaRegistryClient:
         """Close the connections. The client stays usable: the next call opens new ones."""
         self._transport.close()
 
-    def latest(self, topic: str) -> SchemaInfo:
-        """The topic's newest schema."""
-        call = self._call("GET", topic, "schema", "read the latest schema", _READ)
+    def latest(self, topic: str, *, patience: float | None = None) -> SchemaInfo:
+        """The topic's newest schema; ``patience`` is a total time in seconds, if less than ``retries.total.ms``."""
+        call = self._call("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
         return self._ask(call, schema_info.schema_info)
 
     def by_version(self, topic: str, version: int) -> SchemaInfo:

@@ -51,14 +51,15 @@ class Retrier:
             RegistryUnavailableError: there is none within the time; it tells the last failure.
         """
         started = self._clock()
+        total = self._total if call.patience is None else min(call.patience, self._total)
         attempts = 0
         while True:
             attempts += 1
-            outcome = attempt(started + self._total)
+            outcome = attempt(started + total)
             if not isinstance(outcome, Trouble):
                 return outcome
             spent = self._clock() - started
-            wait = self._wait(attempts, outcome.retry_after, self._total - spent)
+            wait = self._wait(attempts, outcome.retry_after, total - spent)
             if wait is None:
                 raise _unavailable(call, outcome, attempts, spent)
             _log.warning(

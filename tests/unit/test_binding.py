@@ -7,14 +7,25 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import requests
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaRegistryError
+from streamnative_serdes import (
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    config,
+)
+from streamnative_serdes import binding as binding_module
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import Fault, LocalRegistry
 
-USER = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BOB = {"name": "bob"}
 FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
 THREADS = 8
+PATIENCE = 30.0  # seconds until a thread that waits for ever fails the test
 
 
 def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
@@ -68,11 +79,107 @@ def test_eight_threads_on_one_cold_deserializer_make_one_get(
 
 def test_all_waiting_threads_get_the_error_and_the_next_call_asks_again(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
-    registry.fail(Fault.delay(0.2))
-    registry.fail(Fault.status(403))
+    registry.fail(Fault.status(403).after(0.2))
     errors = together(lambda: serializer.serialize("users", BOB))
-    assert {getattr(error, "status", None) for error in errors if isinstance(error, Exception)} <= {403}
+    assert [error.status for error in errors] == [403] * THREADS
+    assert registry.calls == {"POST schema": 1}
     assert serializer.serialize("users", BOB) == FRAMED
+    assert registry.calls == {"POST schema": 2}
+
+
+def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: LocalRegistry) -> None:
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
+    codec, lead, waiting = Codec(USER), threading.Event(), threading.Event()
+    real = binding.client.register
+
+    def interrupted(*arguments: Any) -> int:
+        lead.set()
+        waiting.wait(PATIENCE)
+        binding.client.register = real  # type: ignore[method-assign]
+        raise KeyboardInterrupt
+
+    binding.client.register = interrupted  # type: ignore[assignment, method-assign]
+    outcome: list[object] = []
+
+    def leader() -> None:
+        try:
+            binding.registered("users", codec)
+        except KeyboardInterrupt:
+            outcome.append("interrupted")
+
+    first = threading.Thread(target=leader)
+    first.start()
+    assert lead.wait(PATIENCE)
+    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", codec).version))
+    second.start()
+    waiting.set()
+    first.join(PATIENCE)
+    second.join(PATIENCE)
+    assert sorted(map(str, outcome)) == ["0", "interrupted"]
+
+
+def test_the_same_thread_may_ask_again_in_the_middle_of_its_question(registry: LocalRegistry) -> None:
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
+    real, seen = binding.client.register, []
+
+    def reentrant(*arguments: Any) -> int:  # as a signal handler or a finalizer may
+        binding.client.register = real  # type: ignore[method-assign]
+        seen.append(binding.registered("users", Codec(USER)).version)
+        return real(*arguments)
+
+    binding.client.register = reentrant  # type: ignore[assignment, method-assign]
+    assert binding.registered("users", Codec(USER)).version == 0
+    assert seen == [0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("pulsar.tenant", "t2"), ("pulsar.namespace", "n2"), ("bearer.auth.token", "other")]
+)
+def test_other_tenants_namespaces_and_tokens_share_nothing(registry: LocalRegistry, key: str, value: str) -> None:
+    first = config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True)
+    second = config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{key: value}), strict=True)
+    assert Binding.shared(first) is Binding.shared(dict(first))
+    assert Binding.shared(first) is not Binding.shared(second)
+
+
+def test_tenant_and_namespace_say_where_a_short_name_is(registry: LocalRegistry) -> None:
+    here = conf(registry, **{"pulsar.tenant": "t2", "pulsar.namespace": "n2"})
+    for path in ("tenants/t2", "namespaces/t2/n2"):
+        requests.put(f"{registry.url}/admin/v2/{path}", json={}, timeout=5).raise_for_status()
+    assert KafkaAvroSerializer(here, USER).serialize("users", BOB) == FRAMED
+    assert KafkaAvroDeserializer(conf(registry)).deserialize("t2/n2/users", FRAMED) == BOB
+    with pytest.raises(SchemaNotFoundError):
+        KafkaAvroDeserializer(conf(registry)).deserialize("users", FRAMED[10:])
+
+
+def test_a_version_counts_as_missing_only_for_a_moment(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_MISSING_SECONDS", 0.0)
+    KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    later = b"\x03\x04" + (1).to_bytes(8, "big") + FRAMED[10:] + b"\x00"
+    assert deserializer.deserialize("users", later[:-1]) == BOB
+    wider = {**USER, "fields": [*USER["fields"], {"name": "a", "type": ["null", "int"], "default": None}]}
+    KafkaAvroSerializer(conf(registry), wider).serialize("users", BOB)
+    assert deserializer.deserialize("users", later) == {**BOB, "a": None}
+
+
+def test_who_holds_an_answer_does_not_wait_long_for_a_new_one(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float | None] = []
+    binding = Binding.shared(
+        config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{"cache.latest.ttl.sec": 0}), strict=True)
+    )
+    real = binding.client.latest
+    monkeypatch.setattr(
+        binding.client, "latest", lambda topic, patience=None: seen.append(patience) or real(topic, patience=patience)
+    )
+    KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
+    binding.latest("users")
+    binding.latest("users")
+    assert seen == [None, 2.0]
 
 
 def test_what_the_registry_said_last_holds_while_it_cannot_be_asked(

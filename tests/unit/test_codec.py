@@ -556,3 +556,22 @@ def test_results_belong_to_the_caller_alone(size: int) -> None:
     fresh = object()
     counts = sys.getrefcount(data), sys.getrefcount(datum), sys.getrefcount(fresh)
     assert counts[:2] == (counts[2], counts[2])
+
+
+class Encoding:
+    """A value that encodes another one of its kind while it is read, ``levels`` deep."""
+
+    def __init__(self, levels: int) -> None:
+        self.levels = levels
+
+    def __index__(self) -> int:
+        return len(Codec("long").encode(Encoding(self.levels - 1))) if self.levels else 1
+
+
+def test_a_value_may_encode_others_while_it_is_read_but_not_without_end() -> None:
+    codec = Codec("long")
+    assert codec.encode(Encoding(5)) == b"\x02"
+    for _ in range(3):  # the count is taken back each time
+        with pytest.raises(EncodeError, match="encodes other values while it is read"):
+            codec.encode(Encoding(10_000))
+    assert codec.encode(Encoding(5)) == b"\x02"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -435,3 +437,31 @@ def test_a_row_of_pyspark_encodes_by_name_without_as_dict() -> None:
         row("i", "l", "a")(row("x", "y")(1, "é"), [one], 1),
     ):
         assert codec.decode(codec.encode(datum)) == {"a": 1, "i": one, "l": [one], "d": 7}
+
+
+def test_a_decoded_duration_pickles() -> None:
+    codec = Codec({"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"})
+    duration = codec.decode(codec.encode((1, 2, 3)))
+    assert pickle.loads(pickle.dumps(duration)) == duration == Duration(1, 2, 3)
+
+
+@pytest.mark.parametrize("counts", [[], [1], [1, 2, 3, 4], [7] * 200])
+def test_a_duration_is_what_iterating_gives_not_what_len_says(counts: list[int]) -> None:
+    class Lying(list[int]):
+        def __len__(self) -> int:
+            return 3
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(counts)
+
+    with pytest.raises(EncodeError, match="expected duration"):
+        Codec({"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}).encode(Lying([1, 2, 3]))
+
+
+def test_ints_with_an_arithmetic_of_their_own_are_taken_at_their_value() -> None:
+    class Odd(int):
+        def __abs__(self) -> int:
+            return 99
+
+    codec = Codec({"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 2})
+    assert codec.decode(codec.encode(Odd(5))) == Decimal("5.00")

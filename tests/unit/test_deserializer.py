@@ -17,6 +17,7 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
 )
+from streamnative_serdes.binding import Binding
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
@@ -240,7 +241,14 @@ def test_what_holds_no_bytes_is_refused(users: LocalRegistry, data: Any, words: 
         KafkaAvroDeserializer(conf(users)).deserialize("users", data)
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
+def pickled(serdes: Any) -> Any:
+    """What another process, which knows nothing yet, makes of it."""
+    data = pickle.dumps(serdes)
+    Binding.forget()
+    return pickle.loads(data)
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
 def test_copies_know_what_the_original_knew(users: LocalRegistry, clone: Any) -> None:
     deserializer = KafkaAvroDeserializer(conf(users))
     messages = [framed(0, USER, BOB), framed(1, WIDER, ANN), Codec(WIDER).encode(ANN)]

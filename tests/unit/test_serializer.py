@@ -7,6 +7,8 @@ import json
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from collections import OrderedDict, namedtuple
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
 )
-from streamnative_serdes.testing import LocalRegistry
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER = {
     "type": "record",
@@ -263,13 +266,21 @@ def test_topics_in_full_and_by_partition_share_one_schema(registry: LocalRegistr
     assert registry.calls == {"POST schema": 1}
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def pickled(serdes: Any) -> Any:
+    """What another process, which knows nothing yet, makes of it."""
+    data = pickle.dumps(serdes)
+    Binding.forget()
+    return pickle.loads(data)
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
 def test_copies_know_what_the_original_knew(registry: LocalRegistry, clone: Any) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     latest = KafkaAvroSerializer(conf(registry))
     expected = serializer(BOB, value("users")), latest(BOB, value("users"))
     registry.reset_calls()
-    assert (clone(serializer)(BOB, value("users")), clone(latest)(BOB, value("users"))) == expected
+    for original, message in zip((serializer, latest), expected, strict=True):
+        assert clone(original)(BOB, value("users")) == message
     assert not registry.calls
 
 
@@ -284,6 +295,75 @@ def test_a_warm_pickle_needs_no_registry_in_another_process(registry: LocalRegis
     )
     child = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(serializer), capture_output=True)
     assert (child.stdout, child.stderr) == (message, b"")
+
+
+class Subclass(KafkaAvroSerializer):
+    def __init__(self, url: str, tag: str) -> None:
+        super().__init__({"schema.registry.url": url}, USER)
+        self.tag = tag
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
+def test_subclasses_with_another_constructor_survive(registry: LocalRegistry, clone: Any) -> None:
+    copied = clone(Subclass(registry.url, "mine"))
+    assert (type(copied), copied.tag) == (Subclass, "mine")
+    assert copied(BOB, value("users")) == header(0) + BOB_BODY
+
+
+def test_a_local_to_dict_travels_by_cloudpickle(registry: LocalRegistry) -> None:
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    serializer = KafkaAvroSerializer(conf(registry), USER, lambda obj, ctx: {"name": obj, "age": 7})
+    message = serializer("bob", value("users"))
+    data = cloudpickle.dumps(serializer)
+    Binding.forget()
+    registry.reset_calls()
+    assert pickle.loads(data)("bob", value("users")) == message
+    assert not registry.calls
+
+
+def test_a_topic_is_compared_as_plain_text(registry: LocalRegistry) -> None:
+    class AnyCase(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return hash(self.lower())
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, str) and self.lower() == other.lower()
+
+    KafkaAvroSerializer(conf(registry), USER)(BOB, value("Users"))  # so that WIDER is version 1 there
+    serializer = KafkaAvroSerializer(conf(registry), WIDER)
+    assert serializer(BOB, value("users"))[:10] == header(0)
+    assert serializer(BOB, value(AnyCase("Users")))[:10] == header(1)
+
+
+def test_an_answer_of_the_registry_of_before_is_not_kept(registry: LocalRegistry) -> None:
+    with LocalRegistry() as second:
+        KafkaAvroSerializer(conf(second), USER)(BOB, value("users"))  # WIDER will be version 1 there
+        serializer = KafkaAvroSerializer(conf(registry), WIDER)
+        registry.fail(Fault.delay(0.5))
+        asking = threading.Thread(target=serializer, args=(BOB, value("users")))
+        asking.start()
+        while not registry.calls:
+            time.sleep(0.01)
+        serializer.configure(conf(second))
+        asking.join()
+        assert serializer(BOB, value("users"))[:10] == header(1)
+
+
+@pytest.mark.parametrize("wrong", ["http://localhost:8080", object()])
+def test_options_that_are_no_dict_are_named(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="expected the options as a dict, got"):
+        KafkaAvroSerializer(wrong, USER)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_option_that_is_not_there_yet_is_refused_and_not_ignored(registry: LocalRegistry, strict: bool) -> None:
+    asking = conf(registry, **{"auto.register.schemas": False})
+    with pytest.raises(ConfigError, match=r"auto\.register\.schemas with False is not supported yet"):
+        KafkaAvroSerializer(asking, USER) if strict else KafkaAvroSerializer(schema=USER).configure(asking)
+    harmless = conf(registry, **{"auto.register.schemas": True})
+    assert KafkaAvroSerializer(harmless, USER)(BOB, value("users")) == header(0) + BOB_BODY
 
 
 def test_an_unconfigured_serializer_pickles_too(registry: LocalRegistry) -> None:

@@ -6,7 +6,10 @@
 
 cdef enum:
     STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
-    MAX_DEPTH = 256             # open containers; also bounds the C stack, at some 200 bytes a level
+    MAX_NESTED_CALLS = 8        # encodes that begin inside another one, each with a stack of its own
+    MAX_DEPTH = 256             # open containers; also bounds the C stack, at up to 1 KB a level for objects in unions
+    MANY_FIELDS = 64            # records of more are checked to be there before their dict is made
+    MAX_LABEL = 200             # characters of a type's name in an error
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
 cdef int64_t EMPTY_BUDGET = 1 << 20     # values per datum that take no bytes: null, empty record, fixed of 0 bytes
@@ -192,6 +195,12 @@ cdef str words_of(object error):
         return str(error)[:MAX_TEXT_IN_ERROR]
     except Exception:           # its own __str__ failed: the type, which is named beside, has to do
         return "(it cannot be shown)"
+
+
+cdef str described(object value):
+    """Type and value, for an error."""
+    cdef str text = shorten(value), name = type(value).__name__
+    return name if text == f"a {name}" else f"{name} {text}"
 
 
 cdef str shorten(object value):

@@ -51,6 +51,8 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
         if not PyDateTime_Check(value):
             expected("a datetime from astimezone()", value)
         return micros_of(value)
+    if type(offset) is not datetime.timedelta:
+        expected("a timedelta from utcoffset()", offset)
     micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
                                  + <int64_t>offset.microseconds)
     if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
@@ -89,10 +91,12 @@ cdef int write_nanos(Node node, Writer* w, object value) except -1:
     if not PyDateTime_Check(value):
         return put_long(w, as_long(value, node.label))
     micros = datetime_micros(node, w, value, node.label == "local-timestamp-nanos")
-    if not -9_223_372_036_854_775 <= micros <= 9_223_372_036_854_775:
+    if not -9_223_372_036_854_775 <= micros < 9_223_372_036_854_775:
         raise EncodeError(f"{node.label} {shorten(value)} does not fit 64 bits of nanoseconds (years 1677 to 2262)")
     if not PyDateTime_CheckExact(value):
         rest = as_long(getattr(value, "nanosecond", 0), "nanosecond")
+    if not 0 <= rest <= 999:
+        raise EncodeError(f"{node.label} {shorten(value)} has {rest} nanoseconds beyond its microseconds")
     return put_long(w, micros * 1000 + rest)
 
 

@@ -89,6 +89,7 @@ cdef object exact_unscaled(Node node, object value):
 cdef tuple decimal_parts(str what, object value):
     """(sign, digits as an int, exponent) of a finite Decimal or an int."""
     if isinstance(value, int) and not isinstance(value, bool):
+        value = PyNumber_Index(value)           # a subclass may have an arithmetic of its own
         if not -TOO_LONG < value < TOO_LONG:
             raise EncodeError(f"{what} cannot hold {shorten(value)}")
         return value < 0, abs(value), 0
@@ -104,7 +105,7 @@ cdef tuple decimal_parts(str what, object value):
 
 cdef int put_big_number(Node node, Writer* w, object unscaled) except -1:
     size = node.size if node.size >= 0 else (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
-    raw = unscaled.to_bytes(size, "big", signed=True)
+    cdef bytes raw = unscaled.to_bytes(size, "big", signed=True)
     return put_bytes(w, PyBytes_AS_STRING(<PyObject*>raw), PyBytes_GET_SIZE(raw), node.size)
 
 
@@ -156,7 +157,7 @@ cdef int write_big_decimal(Writer* w, object value) except -1:
     if not -(1 << 31) < exponent < 1 << 31:
         raise EncodeError(f"big-decimal cannot hold an exponent of {exponent}")
     number = -number if sign else number
-    raw = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
+    cdef bytes raw = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
     head_size = sns_put_varint(head, sns_zigzag(PyBytes_GET_SIZE(raw))) - head
     tail_size = sns_put_varint(tail, sns_zigzag(-<int64_t>exponent)) - tail
     put_long(w, head_size + PyBytes_GET_SIZE(raw) + tail_size)

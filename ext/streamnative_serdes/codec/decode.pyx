@@ -86,6 +86,9 @@ cdef object read_record(RecordNode node, Reader* r):
     cdef Step* step = enter_read(r, node)
     cdef object record
     pay_empty(r, node.empty_fields)
+    # Room for many fields is only made when they can be there; few may fail where the first one is missing.
+    if unlikely(count > MANY_FIELDS and r.end - r.p < node.min_size):
+        raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
     record = PyDict_Copy(node.template)     # has room for all the names: no resizing while it fills
     for i in range(count):
         step.index = i

@@ -46,7 +46,7 @@ cdef int write_value(Node node, Writer* w, object value) except -1:
 
 
 cdef int expected(str what, object value, str hint=None) except -1:
-    raise EncodeError(f"expected {what}, got {type(value).__name__} {shorten(value)}", hint=hint)
+    raise EncodeError(f"expected {what}, got {described(value)}", hint=hint)
 
 
 # --- leaves -----------------------------------------------------------------------------------------------------------
@@ -316,8 +316,18 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
     if isinstance(value, Mapping):
         return write_by(node, w, value.get)
     if hasattr(type(value), "__dataclass_fields__"):
-        return write_by(node, w, partial(getattr, value))
+        return write_by(node, w, partial(attribute_of, value))
     return expected(f"a mapping for {node.label}", value, "give to_dict to turn objects into mappings")
+
+
+def attribute_of(value, name, default):
+    """As getattr, but a property that fails is no attribute that is missing."""
+    try:
+        return getattr(value, name)
+    except AttributeError:
+        if hasattr(type(value), name) or name in type(value).__dataclass_fields__:
+            raise
+        return default
 
 
 cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names) except -1:
@@ -358,8 +368,11 @@ cdef int write_by(RecordNode node, Writer* w, object get) except -1:
 
 cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_t header_size):
     """``header`` (at most 16 bytes), then the datum."""
+    global sns_encoding
     cdef uint8_t stack[STACK_BYTES]
     cdef Writer w
+    if unlikely(sns_encoding >= MAX_NESTED_CALLS):
+        raise EncodeError("the value encodes other values while it is read, again and again")
     w.base = w.p = stack
     w.end = stack + STACK_BYTES
     w.result = NULL
@@ -367,6 +380,7 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
+    sns_encoding += 1
     try:
         if header_size:
             memcpy(w.p, header, header_size)
@@ -382,5 +396,6 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
         raise EncodeError(f"{type(error).__name__} while the value was read: {words_of(error)}",
                           path=path_of(w.steps, w.depth)) from error
     finally:
+        sns_encoding -= 1
         Py_CLEAR(w.result)
         leave_to(w.steps, &w.depth, 0)

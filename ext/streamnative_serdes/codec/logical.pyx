@@ -3,7 +3,7 @@
 # What Python's type cannot give back is refused when it is written too, so that no message exists that only others can
 # read; nothing is rounded but what a schema of milliseconds cannot hold.
 
-Duration = namedtuple("Duration", ["months", "days", "millis"])
+Duration = namedtuple("Duration", ["months", "days", "millis"], module="streamnative_serdes.codec")
 Duration.__doc__ = "Avro's duration: three unsigned 32-bit counts that do not convert into each other."
 
 
@@ -55,7 +55,9 @@ cdef int write_uuid(Node node, Writer* w, object value) except -1:
     cdef int i
     if not isinstance(value, UUID):
         value = uuid_of(node, value)
-    number = value.int
+    number = PyNumber_Index(value.int)
+    if not 0 <= number < ONE << 128:
+        expected("a uuid of 128 bits", value)
     high = PyLong_AsUnsignedLongLongMask(number >> 64)
     low = PyLong_AsUnsignedLongLongMask(number)
     if node.kind == UUID_TEXT:
@@ -112,10 +114,11 @@ cdef int write_duration(Writer* w, object value) except -1:
     cdef uint32_t parts[3]
     cdef int64_t number
     cdef int i
-    if not isinstance(value, (tuple, list)) or len(value) != 3:
+    cdef tuple counts = tuple(value) if isinstance(value, (tuple, list)) else ()
+    if len(counts) != 3:        # of the copy: user code may say another length, or change a list in __index__
         expected("duration", value, "give streamnative_serdes.codec.Duration(months, days, millis)")
-    for i, count in enumerate(tuple(value)):    # a list may be changed by what stands in it
-        number = as_long(count, "duration")
+    for i in range(3):
+        number = as_long(counts[i], "duration")
         if not 0 <= number <= 0xFFFFFFFF:
             raise EncodeError(f"duration: {number} is outside of 0 to 4294967295")
         parts[i] = <uint32_t>number

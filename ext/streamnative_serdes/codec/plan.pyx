@@ -45,7 +45,7 @@ cdef class Node:
 
     def __cinit__(self, int kind, str label):
         self.kind = kind
-        self.label = label
+        self.label = label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "..."
 
     cdef str segment(self, Step* step):
         """How an open container of this type stands in a path."""
@@ -84,7 +84,6 @@ cdef class OptionalNode(Node):
 cdef class UnionNode(Node):
     cdef tuple branches
     cdef dict by_type           # Python type -> indexes of the branches that may take it, best first
-    cdef tuple records          # for each branch: the set of its field names, or None if it is no record
 
 
 cdef struct FieldPlan:
@@ -96,6 +95,7 @@ cdef struct FieldPlan:
 @cython.final
 cdef class RecordNode(Node):
     cdef list names, nodes, missing
+    cdef frozenset known        # the names
     cdef list faults            # per field: why it has nothing to write when missing
     cdef FieldPlan* fields
     cdef Py_ssize_t count
@@ -120,6 +120,7 @@ cdef class RecordNode(Node):
             self.fields[i].missing = <PyObject*>missing[i]
         self.count = count
         self.template = dict.fromkeys(names)
+        self.known = frozenset(names)
         return 0
 
 
@@ -161,7 +162,7 @@ cdef Node build_node(object schema, Build shared, int depth):
         (<MapNode>map_).value = build_node(schema.values, shared, depth + 1)
         return map_
     if kind == "enum":
-        return build_enum(schema)
+        return build_enum(schema, shared)
     return build_leaf(schema, kind)
 
 
@@ -173,6 +174,11 @@ cdef Node build_leaf(object schema, str kind):
         node = Node(UUID_TEXT if kind == "string" else UUID_FIXED, "uuid")
     else:
         node = Node(KINDS[name], f"fixed {schema.name}" if name == "fixed" else name)
+    # The tree is open to users, who may have changed it since it was checked; the codec relies on these.
+    if kind == "fixed" and not 0 <= schema.size < 1 << 31:
+        raise SchemaError(f"fixed {shorten(schema.name)} cannot have {schema.size} bytes")
+    if logical is not None and not 0 <= logical.scale <= logical.precision <= 4_300:
+        raise SchemaError(f"{name} cannot have precision {logical.precision} and scale {logical.scale}")
     node.size = schema.size if kind == "fixed" else -1
     node.min_size = schema.size if kind == "fixed" else MINIMUM[kind]
     if logical is not None:
@@ -181,9 +187,11 @@ cdef Node build_leaf(object schema, str kind):
     return node
 
 
-cdef Node build_enum(object schema):
-    node = EnumNode(ENUM, f"enum {schema.name}")
-    cdef EnumNode enum = node
+cdef Node build_enum(object schema, Build shared):
+    if schema.name in shared.named:
+        return shared.named[schema.name]
+    cdef EnumNode enum = EnumNode(ENUM, f"enum {schema.name}")
+    shared.named[schema.name] = enum
     enum.symbols = tuple([sys.intern(str(symbol)) for symbol in schema.symbols])
     enum.index = {symbol: i for i, symbol in enumerate(enum.symbols)}
     enum.min_size = 1
@@ -218,8 +226,6 @@ cdef Node build_union(object schema, Build shared, int depth):
         return optional
     union = UnionNode(UNION, "union of " + ", ".join([(<Node>branch).label for branch in branches]))
     union.branches = tuple(branches)
-    union.records = tuple([frozenset([f.name for f in branch.fields]) if branch.kind == "record" else None
-                           for branch in schema.branches])
     union.by_type = branches_by_type(branches)
     return union
 

@@ -48,19 +48,16 @@ cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
     cdef const uint8_t* block_end = NULL
     cdef Step* step = enter_read(r, node)
     cdef int64_t count
-    while True:
-        count = read_count(r, item.min_size + keyed, &block_end)
-        if count == 0:
-            break
-        if block_end is not NULL:       # the size of a block is there to be jumped by
-            r.p = block_end
-            continue
+    count = read_count(r, item.min_size + keyed, &block_end)
+    while count:
         while count:
             step.index += 1
             if keyed:
                 r.p += get_size(r)
             skip_value(item, r)
             count -= 1
+        check_block(r, block_end)       # not jumped by: what a decoder refuses is refused here as well
+        count = read_count(r, item.min_size + keyed, &block_end)
     r.depth -= 1
     return 0
 

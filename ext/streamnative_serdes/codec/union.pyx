@@ -83,13 +83,14 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
         if w.waste_left < 0:
             first = f"{first}; too much was tried in vain to look further"
             break
-    raise EncodeError(f"no branch of the {node.label} takes {type(value).__name__} {shorten(value)}: {first}")
+    raise EncodeError(f"no branch of the {node.label} takes {described(value)}: {first}")
 
 
 cdef tuple by_shape(UnionNode node, tuple candidates, object value):
     """Of several records and maps, those whose fields may hold what the datum has; fewest unknown names first."""
     cdef set names
     cdef object get
+    cdef Node branch
     cdef list ranked = []
     if isinstance(value, tuple):
         values = dict(zip(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()), value))
@@ -97,12 +98,13 @@ cdef tuple by_shape(UnionNode node, tuple candidates, object value):
     elif isinstance(value, Mapping):
         names, get = set(value), value.get
     else:
-        names, get = set(type(value).__dataclass_fields__), partial(getattr, value)
+        names, get = set(type(value).__dataclass_fields__), partial(attribute_of, value)
     for place, i in enumerate(candidates):
-        if node.records[i] is None:
+        branch = <Node>node.branches[i]
+        if branch.kind != RECORD:
             ranked.append((1, place, i))
-        elif may_be(<RecordNode>node.branches[i], get):
-            ranked.append((len(names - node.records[i]), place, i))
+        elif may_be(<RecordNode>branch, get):
+            ranked.append((len(names - (<RecordNode>branch).known), place, i))
     return tuple([i for _strangers, _place, i in sorted(ranked)]) or candidates
 
 

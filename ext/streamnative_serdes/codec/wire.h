@@ -234,6 +234,13 @@ static inline void sns_uuid_text(char *out, uint64_t high, uint64_t low) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
+/* Encodes under way in this thread: more than one when user code, met by the first, encodes as well. */
+#ifdef _MSC_VER
+static __declspec(thread) int sns_encoding;
+#else
+static __thread int sns_encoding;
+#endif
+
 static inline double sns_monotonic(void) { /* seconds */
 #ifdef _WIN32
     return (double)GetTickCount64() / 1000.0;
