@@ -98,7 +98,8 @@ class Lifecycle:
         known = () if self._binding is None else self._binding.learnt(self._bound_topics())
         own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
         # A subclass may have an __init__ of its own, so none is called.
-        return copyreg.__newobj__, (type(self),), (self._conf, self._arguments, known, own)
+        new = copyreg.__newobj__  # type: ignore[attr-defined]
+        return new, (type(self),), (self._conf, self._arguments, known, own)
 
     def __setstate__(
         self, state: tuple[dict[str, Any] | None, tuple[Any, Any], tuple[Learnt, ...], dict[str, Any]]
