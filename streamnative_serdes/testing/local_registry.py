@@ -202,22 +202,18 @@ class _Server(ThreadingHTTPServer):
     ) -> None:
         self.respond = respond
         self.stopping = threading.Event()
-        self._open: dict[socket.socket, threading.Thread] = {}
-        self._guard = threading.Lock()
+        self._at_work: dict[
+            threading.Thread, socket.socket
+        ] = {}  # only the listening thread adds, and stop() comes after
         super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         thread = threading.Thread(
             target=self.process_request_thread, args=(request, client_address), name="LocalRegistry", daemon=True
         )
-        with self._guard:
-            self._open[request] = thread
         thread.start()
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._guard:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
+        self._at_work = {other: open_ for other, open_ in self._at_work.items() if other.is_alive()}
+        self._at_work[thread] = request
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):  # a client may go away at any time
@@ -227,11 +223,9 @@ class _Server(ThreadingHTTPServer):
         self.stopping.set()
         self.shutdown()
         self.server_close()
-        with self._guard:
-            remaining = dict(self._open)
-        for connection in remaining:
+        for connection in self._at_work.values():
             _hang_up(connection)
-        for thread in remaining.values():
+        for thread in self._at_work:
             thread.join(_STOP_SECONDS)
 
 
@@ -239,7 +233,7 @@ def _hang_up(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # the other side was faster
+        return  # closed already, by either side
 
 
 class _Handler(BaseHTTPRequestHandler):

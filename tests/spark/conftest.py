@@ -13,7 +13,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamnative_serdes.spark.round_trip import Target
+    from streamnative_serdes.spark.demo.round_trip import Target
 
 PARTITIONS = 4
 
@@ -45,7 +45,7 @@ def kafka() -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def target(kafka: dict[str, str], registry: LocalRegistry) -> Target:
-    from streamnative_serdes.spark.round_trip import Target
+    from streamnative_serdes.spark.demo.round_trip import Target
 
     return Target(kafka, {"schema.registry.url": registry.url})
 
@@ -53,6 +53,6 @@ def target(kafka: dict[str, str], registry: LocalRegistry) -> Target:
 @pytest.fixture
 def flights_csv(tmp_path: Path) -> Path:
     """The first 3,000 flights; each of the six columns that can say NA does so in them."""
-    from streamnative_serdes.spark.flights import unzip_flights
+    from streamnative_serdes.spark.demo.flights import unzip_flights
 
     return unzip_flights(tmp_path, 3_000)

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes import __main__ as command_line
-from streamnative_serdes.spark.flights import (
+from streamnative_serdes.spark.demo.flights import (
     COLUMNS,
     FLIGHT_SCHEMA,
     count_missing,
@@ -32,10 +32,10 @@ from streamnative_serdes.spark.flights import (
     row_digest,
     with_epoch,
 )
-from streamnative_serdes.spark.round_trip import Result, RoundTrip, Step, Target
+from streamnative_serdes.spark.demo.round_trip import Result, RoundTrip, Step, Target
+from streamnative_serdes.spark.demo.tasks import Tally
+from streamnative_serdes.spark.demo.topic import Span, TopicAdmin, TopicWriter, read_span
 from streamnative_serdes.spark.session import SparkError, reason
-from streamnative_serdes.spark.tasks import Tally
-from streamnative_serdes.spark.topic import Span, TopicAdmin, TopicWriter, read_span
 from streamnative_serdes.testing import LocalRegistry
 
 ROWS = 3_000

@@ -19,8 +19,8 @@ from streamnative_serdes import header
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from ..session import spark_errors
 from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
-from .session import spark_errors
 from .tasks import Digest, Read, Tally, TallyParam, Write
 from .topic import Span, TopicAdmin
 
