@@ -1,6 +1,7 @@
 """Each question goes to the registry once per process, however many threads and instances ask."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -205,6 +206,7 @@ def test_a_child_forked_while_a_question_is_under_way_asks_for_itself(registry: 
         time.sleep(0.01)
     child = os.fork()
     if child == 0:
+        signal.alarm(int(PATIENCE))  # a child that waits for its parent's thread waits for ever
         os._exit(0 if serializer.serialize("users", BOB) == FRAMED else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     asking.join()
