@@ -8,6 +8,7 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/plan.pyx      schema -> tree of nodes
     codec/default.pyx   what is written for a field that the datum lacks
     codec/encode.pyx    datum -> bytes
+    codec/objects.pyx   records that are no dicts
     codec/union.pyx     which branch of a union a value goes to
     codec/decode.pyx    bytes -> datum
     codec/skip.pyx      bytes -> where the datum ends
@@ -115,6 +116,7 @@ include "codec/buffer.pyx"
 include "codec/plan.pyx"
 include "codec/default.pyx"
 include "codec/encode.pyx"
+include "codec/objects.pyx"
 include "codec/union.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
