@@ -103,9 +103,19 @@ cdef extern from "codec/wire.h":
     int sns_decimal_text(char*, int64_t, int) noexcept nogil
     bint sns_parse_uuid(const uint8_t*, uint64_t*, uint64_t*) noexcept nogil
     void sns_uuid_text(char*, uint64_t, uint64_t) noexcept nogil
-    int sns_encoding            # of this thread
     bint likely "SNS_LIKELY" (bint) noexcept nogil
     bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
+
+cdef extern from *:
+    """
+    /* Encodes under way in this thread: more than one when user code, met by the first, encodes as well. */
+    #ifdef _MSC_VER
+    static __declspec(thread) int sns_encoding;
+    #else
+    static __thread int sns_encoding;
+    #endif
+    """
+    int sns_encoding
 
 import_datetime()
 

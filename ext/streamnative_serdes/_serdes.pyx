@@ -21,6 +21,8 @@ from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
 cdef extern from "codec/wire.h":
     int sns_same_text(PyObject*, PyObject*) noexcept
+
+cdef extern from "clock.h":
     double sns_monotonic() noexcept nogil
 
 # What a message without a header is read with: the key of a topic's latest schema. No version is negative.

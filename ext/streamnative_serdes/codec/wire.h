@@ -7,11 +7,6 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef _WIN32
-#include <windows.h>
-#else
-#include <time.h>
-#endif
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -230,25 +225,6 @@ static inline void sns_uuid_text(char *out, uint64_t high, uint64_t low) {
         if (i == 8 || i == 12 || i == 16 || i == 20) *out++ = '-';
         *out++ = hex[(i < 16 ? high >> (60 - 4 * i) : low >> (124 - 4 * i)) & 15];
     }
-}
-
-/* --- the rest ----------------------------------------------------------------------------------------------------- */
-
-/* Encodes under way in this thread: more than one when user code, met by the first, encodes as well. */
-#ifdef _MSC_VER
-static __declspec(thread) int sns_encoding;
-#else
-static __thread int sns_encoding;
-#endif
-
-static inline double sns_monotonic(void) { /* seconds */
-#ifdef _WIN32
-    return (double)GetTickCount64() / 1000.0;
-#else
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-#endif
 }
 
 #endif
