@@ -57,7 +57,7 @@ class Binding:
     """
 
     _shared: ClassVar[dict[Hashable, Binding]] = {}
-    _shared_lock: ClassVar[threading.Lock] = threading.Lock()
+    _shared_lock: ClassVar[threading.RLock] = threading.RLock()  # a finalizer may make a serializer meanwhile
     _alive: ClassVar[WeakSet[Binding]] = WeakSet()
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -164,6 +164,9 @@ class Binding:
         return self._schemas.get(name, version) or self._take(topic, name, self.client.by_version(topic, version))
 
     def _fetch_latest(self, topic: str, name: str, held: tuple[Known, float] | None) -> tuple[Known, float]:
+        now: tuple[Known, float] | None = self._latest.get(name, _LATEST)
+        if now is not None and now is not held and time.monotonic() < now[1]:
+            return now  # another thread landed in between
         try:
             # Who holds an answer does not wait long for a new one.
             patience = None if held is None else _REFRESH_SECONDS
@@ -190,7 +193,7 @@ class Binding:
     @classmethod
     def after_fork(cls) -> None:
         """In a child process: the threads that held locks, or were waited for, are not there."""
-        cls._shared_lock = threading.Lock()
+        cls._shared_lock = threading.RLock()
         for binding in list(cls._alive):
             binding._flights.reset()  # noqa: SLF001 - its own class
 

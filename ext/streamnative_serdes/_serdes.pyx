@@ -181,7 +181,7 @@ cdef class Deserializer(_Serdes):
         """
         if data is None:
             return None
-        obj = self.read(topic, data, None, version)
+        obj = self.read(topic, data, None, None if version is None else number_of(version))
         return obj if self.from_dict is None else self.from_dict(obj, self._context(topic, None))
 
     cdef object read(self, object topic, object data, object context, object version):
@@ -210,7 +210,7 @@ cdef class Deserializer(_Serdes):
         if offset == 0:
             self.headerless += 1
             if version is not None:
-                number = number_of(version)
+                number = version
         if bound is None or not (bound.number == number and sns_same_text(<PyObject*>topic, <PyObject*>bound.topic)
                                  and bound.holds()):
             bound = self.look_up(topic, number, context)

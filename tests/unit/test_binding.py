@@ -210,3 +210,13 @@ def test_a_child_forked_while_a_question_is_under_way_asks_for_itself(registry: 
         os._exit(0 if serializer.serialize("users", BOB) == FRAMED else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     asking.join()
+
+
+def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: LocalRegistry) -> None:
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
+    KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
+    registry.reset_calls()
+    known, _ = binding.latest("users")
+    # What a thread does that looked before that answer was there, and asks when it is.
+    assert binding._fetch_latest("users", binding._name("users"), None)[0] is known
+    assert registry.calls == {"GET schema": 1}

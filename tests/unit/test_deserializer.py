@@ -99,6 +99,14 @@ def test_the_caller_may_know_the_version_of_a_message_without_header(users: Loca
         deserializer.deserialize("users", Codec(USER).encode(BOB), version=9)
 
 
+@pytest.mark.parametrize("version", ["3", 1.5, True, 2**63])
+def test_a_version_that_is_none_is_refused_with_and_without_header(users: LocalRegistry, version: Any) -> None:
+    deserializer = KafkaAvroDeserializer(conf(users))
+    for message in (framed(0, USER, BOB), framed(0, USER, BOB)[:-1], Codec(USER).encode(BOB)):
+        with pytest.raises(DecodeError, match="expected a schema version as int of 64 bits, got"):
+            deserializer.deserialize("users", message, version=version)
+
+
 def test_a_header_goes_before_the_callers_version(users: LocalRegistry) -> None:
     assert KafkaAvroDeserializer(conf(users)).deserialize("users", framed(0, USER, BOB), version=1) == BOB
 
