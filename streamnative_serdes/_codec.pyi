@@ -1,8 +1,9 @@
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from typing_extensions import Buffer
 
-from .schema import AvroType
+from .schema import AvroType, Resolution
 
 class Duration(NamedTuple):
     """Avro's duration: three unsigned 32-bit counts that do not convert into each other."""
@@ -14,7 +15,7 @@ class Duration(NamedTuple):
 class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 
-    def __new__(cls, root: AvroType) -> Self: ...
+    def __new__(cls, root: AvroType, resolution: Resolution | None, options: Mapping[str, Any]) -> Self: ...
     def encode(self, datum: Any) -> bytes:
         """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
 

@@ -12,32 +12,48 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakSet
 
 from .cache import TopicCache
 from .codec import Codec
-from .config import REGISTRY_OPTIONS
+from .config import REGISTRY_OPTIONS, CodecArguments
 from .errors import SchemaError, SchemaRegistryError
-from .schema import parse
+from .schema import Limits, Schema, parse
 from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 logger = logging.getLogger("streamnative_serdes")
 
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
+_MAX_CODECS = 16  # readers' schemas and sets of options for which one version is kept compiled
 _LATEST = "latest"
 _REFRESH_SECONDS = 2.0  # patience with a registry that does not answer, where an older answer is at hand
 _MISSING_SECONDS = 5.0  # how long a version counts as missing; a broker may lag behind the others for a moment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A schema version of a topic, compiled."""
+    """A schema version of a topic, and what was compiled of it."""
 
     version: int
-    codec: Codec
+    schema: Schema
+    _codecs: dict[Hashable, Codec] = field(default_factory=dict)
+
+    def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
+        """What reads this version, as ``reader`` if one is given; made once for all who ask alike.
+
+        Raises:
+            SchemaError: ``reader`` cannot read this version.
+        """
+        key = (None if reader is None else reader.text, *sorted(options.items()))
+        codec = self._codecs.get(key)
+        if codec is None:
+            if len(self._codecs) >= _MAX_CODECS:
+                self._codecs.clear()
+            codec = self._codecs[key] = Codec(self.schema, reader, **options)
+        return codec
 
 
 class Learnt(NamedTuple):
@@ -63,6 +79,7 @@ class Binding:
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
         self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
+        self._limits = Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])
         self._ttl: float = conf["cache.latest.ttl.sec"]
         capacity: int = conf["cache.capacity"]
         self._versions = TopicCache(capacity)  # topic -> schema text -> version
@@ -88,18 +105,18 @@ class Binding:
         with cls._shared_lock:
             cls._shared.clear()
 
-    def registered(self, topic: str, codec: Codec) -> Known:
+    def registered(self, topic: str, schema: Schema) -> int:
         """The version of this schema on the topic: one POST, which registers it if it is new.
 
         Raises:
             IncompatibleSchemaError: it is new, and the topic's strategy refuses it.
             SchemaRegistryError: as :class:`SchemaRegistryClient` says.
         """
-        name, text = self._name(topic), codec.schema.text
-        version = self._versions.get(name, text)
+        name, text = self._name(topic), schema.text
+        version: int | None = self._versions.get(name, text)
         if version is None:
             version = self._flights.run(("register", name, text), lambda: self._register(topic, name, text))
-        return Known(version, codec)
+        return version
 
     def version(self, topic: str, version: int) -> Known:
         """A version of the topic's schema: one GET, since versions never change.
@@ -136,7 +153,7 @@ class Binding:
         """All that is known of these topics, to be pickled."""
         names = {self._name(topic) for topic in topics}
         latest = {name: known.version for name, _, (known, _) in self._latest.items()}
-        found = {(name, known.version, known.codec.schema.text) for name, _, known in self._schemas.items()}
+        found = {(name, known.version, known.schema.text) for name, _, known in self._schemas.items()}
         found |= {(name, version, text) for name, text, version in self._versions.items()}
         return tuple(
             Learnt(name, version, text, latest.get(name) == version)
@@ -149,7 +166,7 @@ class Binding:
         for name, version, text, latest in learnt:
             self._versions.set(name, text, version)
             if self._schemas.get(name, version) is None:
-                self._schemas.set(name, version, Known(version, Codec(parse(text, strict=False))))
+                self._schemas.set(name, version, Known(version, parse(text, strict=False, limits=self._limits)))
             if latest and self._latest.get(name, _LATEST) is None:
                 self._latest.set(name, _LATEST, (self._schemas.get(name, version), time.monotonic() + self._ttl))
 
@@ -183,7 +200,7 @@ class Binding:
     def _take(self, topic: str, name: str, info: SchemaInfo) -> Known:
         known: Known | None = self._schemas.get(name, info.version)
         if known is None:
-            known = Known(info.version, _compiled(topic, info))
+            known = Known(info.version, _parsed(topic, info, self._limits))
             self._schemas.set(name, info.version, known)
         return known
 
@@ -198,13 +215,13 @@ class Binding:
             binding._flights.reset()  # noqa: SLF001 - its own class
 
 
-def _compiled(topic: str, info: SchemaInfo) -> Codec:
+def _parsed(topic: str, info: SchemaInfo, limits: Limits) -> Schema:
     if info.type != "AVRO":
         raise SchemaError(
             f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic, version=info.version
         )
     try:
-        return Codec(parse(info.text, strict=False))
+        return parse(info.text, strict=False, limits=limits)
     except SchemaError as error:
         error.at(topic=topic, version=info.version)
         raise

@@ -1,13 +1,14 @@
-"""The Avro codec: one schema, compiled once, turns data into Avro bytes and back."""
+"""The Avro codec: a schema, compiled once, turns data into Avro bytes and back, also as another schema reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Self, Unpack
 
+from . import config
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
-from .errors import SchemaError
-from .schema import Schema, parse
+from .schema import Schema, parse, resolve
 
 __all__ = ["Codec", "Duration"]
 
@@ -17,33 +18,37 @@ class Codec(_CompiledCodec):
 
     Args:
         schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a parsed
-            :class:`~streamnative_serdes.schema.Schema`.
-        reader_schema: the schema to read by. It must equal ``schema`` for now: reading by another one (schema
-            resolution) is not there yet.
+            :class:`~streamnative_serdes.schema.Schema`. Data is written by it; data that is read was written by it.
+        reader_schema: what data is read as, if by another schema (Avro specification 1.12, "Schema Resolution").
+        **options: those of docs/config.md that concern a codec, with underscores for dots: ``validate_strict=True``.
 
     Raises:
-        SchemaError: no valid schema, or a reader's schema that differs.
+        SchemaError: no valid schema, or one that can read nothing of what ``schema`` writes.
+        ConfigError: a bad value of an option.
 
-    A codec never changes, so any number of threads may share it; it pickles as its schema's text.
+    A codec never changes, so any number of threads may share it; it pickles as its schemas' texts and its options.
     """
 
     schema: Schema
+    reader_schema: Schema
+    _options: config.CodecArguments
 
-    def __new__(cls, schema: object, reader_schema: object = None) -> Codec:
-        parsed = parse(schema)
-        if reader_schema is not None and not parse(reader_schema).same_as(parsed):
-            raise SchemaError(
-                "the reader's schema differs from the writer's, and schema resolution is not there yet",
-                hint="leave reader_schema out to read by the writer's schema",
-            )
-        self = super().__new__(cls, parsed.root)
-        self.schema = parsed
+    def __new__(cls, schema: object, reader_schema: object = None, **options: Unpack[config.CodecArguments]) -> Self:
+        checked = config.codec_options(options)
+        writer = parse(schema)
+        reader = writer if reader_schema is None else parse(reader_schema)
+        resolution = None
+        if not reader.same_as(writer):
+            java = checked["schema.resolution"] == "java"
+            resolution = resolve(writer, reader, java=java, logical=checked["avro.logical.types"])
+        self = super().__new__(cls, writer.root, resolution, checked)
+        self.schema, self.reader_schema, self._options = writer, reader, options
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], Codec], tuple[str]]:
-        return _from_text, (self.schema.text,)
+    def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
+        return _from_text, (self.schema.text, self.reader_schema.text, self._options)
 
 
-def _from_text(text: str) -> Codec:
+def _from_text(writer: str, reader: str, options: config.CodecArguments) -> Codec:
     # What was compiled once compiles again, a registry's lenient schema too.
-    return Codec(parse(text, strict=False))
+    return Codec(parse(writer, strict=False), parse(reader, strict=False), **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict, cast
 
 from .errors import ConfigError
 
@@ -41,6 +41,27 @@ def _count(value: object) -> int:
     if number != int(number):
         raise ValueError("a whole number from 1")
     return int(number)
+
+
+def _between(least: int, most: int) -> Callable[[object], int]:
+    expected = f"a whole number from {least} to {most}"
+
+    def check(value: object) -> int:
+        number = _number(value, least, expected)
+        if number != int(number) or number > most:
+            raise ValueError(expected)
+        return int(number)
+
+    return check
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if value not in words:
+            raise ValueError(" or ".join(words))
+        return str(value)
+
+    return check
 
 
 def _milliseconds(value: object) -> float:
@@ -88,6 +109,14 @@ REGISTRY_OPTIONS = (
         "retries.wait.ms", 200.0, _milliseconds, "First wait before a retry, in milliseconds; doubles, with jitter."
     ),
     Option("retries.max.wait.ms", 5_000.0, _milliseconds, "Longest wait before a retry, in milliseconds."),
+    Option("max.schema.size", 4 * 1024 * 1024, _between(1, 1 << 30), "Characters of a schema from the registry."),
+    Option("max.schema.names", 10_000, _between(1, 1_000_000), "Named types in a schema from the registry."),
+    Option(
+        "max.schema.depth",
+        200,
+        _between(1, 1_000),
+        "Levels of nesting in a schema from the registry. Much above the default, Python's own recursion limit is met.",
+    ),
     Option("cache.capacity", 1_000, _count, "Topics kept in each cache, and versions kept per topic."),
     Option(
         "cache.latest.ttl.sec",
@@ -97,8 +126,76 @@ REGISTRY_OPTIONS = (
     ),
 )
 
+# What a codec can be told, here and as keyword arguments of Codec: `max.depth` is max_depth there.
+CODEC_OPTIONS = (
+    Option(
+        "avro.logical.types",
+        True,
+        _flag,
+        "With false, logical types are left aside in both directions: a timestamp is an int, a decimal is bytes.",
+    ),
+    Option(
+        "max.depth",
+        256,
+        _between(1, 1_000),
+        "Levels that records, arrays and maps of one message may nest. Each takes up to 1 KB of the C stack.",
+    ),
+)
+
+WRITE_OPTIONS = (
+    *CODEC_OPTIONS,
+    Option(
+        "validate.strict",
+        False,
+        _flag,
+        "An object must have all fields of its record, those with a default too, and no others.",
+    ),
+    Option(
+        "validate.strict.allow.default",
+        False,
+        _flag,
+        "An object must have all fields of its record but those with a default, and no others.",
+    ),
+)
+
+READ_OPTIONS = (
+    *CODEC_OPTIONS,
+    Option(
+        "return.record.name",
+        False,
+        _flag,
+        "A record in a union is read as a tuple of its full name and the dict, which can be written again.",
+    ),
+    Option(
+        "ignore.trailing.bytes",
+        False,
+        _flag,
+        "Ignore what follows the datum, as Confluent's deserializer does. It is an error otherwise.",
+    ),
+    Option(
+        "schema.resolution",
+        "java",
+        _one_of("java", "spec"),
+        "Where Java and the letter of Avro's specification differ in reading by another schema: see "
+        "[avro-conformance.md](avro-conformance.md).",
+    ),
+    Option(
+        "max.empty.values",
+        1 << 20,
+        _between(0, 1 << 40),
+        "Values of one message that take no bytes (null, records without fields), which cost a sender nothing.",
+    ),
+    Option(
+        "max.items",
+        10_000_000,
+        _between(0, 1 << 40),
+        "Items of all arrays and maps of one message, and fields that are filled in from the reader's defaults.",
+    ),
+)
+
 SERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
+    *WRITE_OPTIONS,
     Option(
         "allow.null",
         True,
@@ -110,6 +207,7 @@ SERIALIZER_OPTIONS = (
 
 DESERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
+    *READ_OPTIONS,
     Option(
         "fallback.to.latest",
         True,
@@ -127,9 +225,6 @@ NOT_THERE: Mapping[str, tuple[object, ...]] = {
     "use.schema.version": (-1,),
     "use.schema.id": (-1,),
     "normalize.schemas": (False, "false"),
-    "validate.strict": (False, "false"),
-    "validate.strict.allow.default": (False, "false"),
-    "avro.logical.types": (True, "true"),
     "basic.auth.user.info": (),
     "basic.auth.credentials.source": (),
     "bearer.auth.credentials.source": ("STATIC_TOKEN",),
@@ -160,17 +255,55 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     _refuse_not_there(conf)
     if strict:
         _refuse_unknown(known, conf)
-    values: dict[str, Any] = {}
-    for option in options:
-        given = conf.get(option.key)
-        try:
-            values[option.key] = option.default if given is None else option.check(given)
-        except ValueError as expected:
-            shown = "a value" if "auth" in option.key else repr(given)[:100]
-            raise ConfigError(f"{option.key} takes {expected}, got {shown} of type {type(given).__name__}") from None
+    values = {option.key: _checked(option, conf.get(option.key)) for option in options}
     if values["schema.registry.url"] is None:
         raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
     return values
+
+
+class CodecArguments(TypedDict, total=False):
+    """The options of a codec as its keyword arguments: dots are underscores there."""
+
+    avro_logical_types: bool
+    max_depth: int
+    validate_strict: bool
+    validate_strict_allow_default: bool
+    return_record_name: bool
+    ignore_trailing_bytes: bool
+    schema_resolution: Literal["java", "spec"]
+    max_empty_values: int
+    max_items: int
+
+
+_ALL_OF_CODEC = {option.key.replace(".", "_"): option for option in (*WRITE_OPTIONS, *READ_OPTIONS)}
+
+
+def codec_arguments(conf: Mapping[str, Any]) -> CodecArguments:
+    """The keyword arguments of Codec that ``conf``, checked options, asks for."""
+    given = {name: conf[option.key] for name, option in _ALL_OF_CODEC.items() if option.key in conf}
+    return cast(CodecArguments, given)
+
+
+def codec_options(arguments: CodecArguments) -> dict[str, Any]:
+    """All options of a codec by dotted key, checked.
+
+    Raises:
+        ConfigError: a bad value.
+        TypeError: no such keyword argument.
+    """
+    for name in arguments:
+        if name not in _ALL_OF_CODEC:
+            near = difflib.get_close_matches(name, _ALL_OF_CODEC, n=1)
+            raise TypeError(f"a codec takes no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return {option.key: _checked(option, arguments.get(name)) for name, option in _ALL_OF_CODEC.items()}
+
+
+def _checked(option: Option, given: object) -> Any:
+    try:
+        return option.default if given is None else option.check(given)
+    except ValueError as expected:
+        shown = "a value" if "auth" in option.key else repr(given)[:100]
+        raise ConfigError(f"{option.key} takes {expected}, got {shown} of type {type(given).__name__}") from None
 
 
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
+from .binding import Known
 from .codec import Codec
 from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
@@ -23,7 +24,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     Args:
         conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
             :meth:`configure` before the first use.
-        schema: the reader's schema. For now it must equal each writer's: schema resolution is not there yet.
+        schema: the reader's schema, which every message is read as, whatever schema it was written with; a dict, a
+            list, JSON text, or the path of an ``.avsc`` file. Without one, each is read by its writer's schema.
         from_dict: ``from_dict(data, ctx)`` turns what was read into an object.
         is_key: not supported: in Pulsar, a topic's schema is that of its values.
 
@@ -59,8 +61,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     ) -> None:
         self._begin(conf, schema, from_dict, is_key)
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:  # noqa: ARG002 - the serializer needs it
-        return None if schema is None else Codec(schema)
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
+        return None if schema is None else Codec(schema, **config.codec_arguments(conf))
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._fall_back: bool = conf["fallback.to.latest"]
@@ -79,7 +81,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             if not self._fall_back:
                 raise
             return _serdes.Bound(topic, number, number, None, None, self._binding.missing_seconds())
-        return _serdes.Bound(topic, number, number, None, self._checked(topic, number, known.codec))
+        return _serdes.Bound(topic, number, number, None, self._codec_for(topic, known))
 
     def _bind_latest(self, topic: str) -> _serdes.Bound:
         assert self._binding is not None
@@ -88,18 +90,16 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
                 "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
             )
         known, lifetime = self._binding.latest(topic)
-        codec = self._checked(topic, known.version, known.codec)
-        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, lifetime)
+        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, self._codec_for(topic, known), lifetime)
 
-    def _checked(self, topic: str, version: int, codec: Codec) -> Codec:
-        if self._codec is None or self._codec.schema.same_as(codec.schema):
-            return codec
-        raise SchemaError(
-            "the reader's schema differs from the writer's, and schema resolution is not there yet",
-            topic=topic,
-            version=version,
-            hint="leave the schema out to read each message by its writer's schema",
-        )
+    def _codec_for(self, topic: str, known: Known) -> Codec:
+        """What reads messages of this version, as the reader's schema if there is one."""
+        assert self._conf is not None
+        try:
+            return known.codec(config.codec_arguments(self._conf), self._codec.schema if self._codec else None)
+        except SchemaError as error:
+            error.at(topic=topic, version=known.version)
+            raise
 
     def _recover(
         self,

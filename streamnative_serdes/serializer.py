@@ -50,7 +50,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
         if schema is None:
             return None
-        return Codec(schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema)
+        given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
+        return Codec(given, **config.codec_arguments(conf))
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._setup(conf["cache.capacity"], self._arguments[1], self._codec is None)
@@ -62,14 +63,15 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         codec = self._compiled(key, self._conf) if is_model(key) else self._codec
         if codec is not None:
-            known = self._binding.registered(topic, codec)
-            return _serdes.Bound(topic, key, known.version, header.pack(known.version), known.codec)
+            version = self._binding.registered(topic, codec.schema)
+            return _serdes.Bound(topic, key, version, header.pack(version), codec)
         try:
             known, lifetime = self._binding.latest(topic)
         except SchemaNotFoundError as error:
             error.hint = "the serializer was given no schema, and the topic has none: give it one"
             raise
-        return _serdes.Bound(topic, key, known.version, header.pack(known.version), known.codec, lifetime)
+        codec = known.codec(config.codec_arguments(self._conf))
+        return _serdes.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
 
     def stats(self) -> dict[str, int]:
         """Counts: ``messages`` and cache ``misses`` of this serializer, ``registry_calls`` of its process."""

@@ -9,6 +9,13 @@ cdef struct Step:
     PyObject* key               # map only: owned
 
 
+cdef struct Limits:             # of one message
+    int depth                   # open containers
+    int64_t empty               # values read that take no bytes
+    int64_t items               # items read of arrays and maps, and fields filled in from defaults
+    bint trailing               # bytes may follow the datum
+
+
 cdef class Node:
     cdef int kind
     cdef str label              # as it stands in errors: "int", "record a.B", "timestamp-millis"
@@ -21,6 +28,8 @@ cdef class Node:
 
 
 cdef class Codec:
-    cdef Node root
+    cdef Node writing           # the plan of the writer's schema
+    cdef Node reading           # the same, or the one that resolves it to the reader's
+    cdef Limits limits
     cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size)
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset)

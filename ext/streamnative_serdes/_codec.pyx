@@ -12,6 +12,7 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/union.pyx     which branch of a union a value goes to
     codec/decode.pyx    bytes -> datum
     codec/skip.pyx      bytes -> where the datum ends
+    codec/resolve.pyx   reading by another schema than the writer's
     codec/logical.pyx   logical types, both ways: UUID, duration, and
     codec/datetime.pyx      dates, times of day, timestamps
     codec/decimal.pyx       decimals
@@ -30,7 +31,7 @@ from cpython.datetime cimport (
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_CLEAR, Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport isinf
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import datetime
@@ -130,6 +131,7 @@ include "codec/objects.pyx"
 include "codec/union.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
+include "codec/resolve.pyx"
 include "codec/logical.pyx"
 include "codec/datetime.pyx"
 include "codec/decimal.pyx"
@@ -150,27 +152,35 @@ cdef dict PLAIN = {
 cdef class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 
-    def __cinit__(self, root, *args, **kwargs):
-        self.root = build(root)
+    def __cinit__(self, root, resolution, options, *args, **kwargs):
+        self.limits.depth = options["max.depth"]
+        self.limits.empty = options["max.empty.values"]
+        self.limits.items = options["max.items"]
+        self.limits.trailing = options["ignore.trailing.bytes"]
+        self.writing = self.reading = build(root, options, False)
+        if resolution is not None:
+            self.reading = build_resolved(resolution, options)
+        elif options["return.record.name"]:
+            self.reading = build(root, options, True)
 
     cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size):
-        return encode_message(self.root, datum, header, header_size)
+        return encode_message(self.writing, &self.limits, datum, header, header_size)
 
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
-        return decode_message(self.root, data, size, offset)
+        return decode_message(self.reading, &self.limits, data, size, offset)
 
     def encode(self, datum):
         """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
-        return encode_message(self.root, datum, NULL, 0)
+        return encode_message(self.writing, &self.limits, datum, NULL, 0)
 
     def decode(self, data):
         """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
-            return decode_message(self.root, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
+            return self.read(<uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
         get_view(data, &view)
         try:
-            return decode_message(self.root, <uint8_t*>view.buf, view.len, 0)
+            return self.read(<uint8_t*>view.buf, view.len, 0)
         finally:
             PyBuffer_Release(&view)
 
@@ -181,7 +191,7 @@ cdef class Codec:
         try:
             if not 0 <= offset <= view.len:
                 raise DecodeError(f"expected an offset from 0 to {view.len}, got {offset}")
-            return skip_message(self.root, <uint8_t*>view.buf, view.len, offset)
+            return skip_message(self.writing, &self.limits, <uint8_t*>view.buf, view.len, offset)
         finally:
             PyBuffer_Release(&view)
 

@@ -2,7 +2,8 @@
 
 from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse
-from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, default_fault
+from .resolution import Resolution, resolve
+from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits, default_fault
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 __all__ = [
@@ -17,15 +18,18 @@ __all__ = [
     "Enum",
     "Field",
     "Fixed",
+    "Limits",
     "Logical",
     "Map",
     "Named",
     "Primitive",
     "Record",
+    "Resolution",
     "Schema",
     "Union",
     "comparable",
     "default_fault",
     "load",
     "parse",
+    "resolve",
 ]

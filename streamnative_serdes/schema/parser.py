@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from ..errors import SchemaError
 from .equality import comparable
-from .rules import LOGICAL_BASES, MAX_DEPTH, MAX_NAMES, MAX_TEXT, DefaultChecker, logical_fault, refuse_endless
+from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_DEFAULT_LIMITS: Final = Limits()
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -67,7 +68,7 @@ def load(source: object) -> str:
     )
 
 
-def parse(source: object, *, strict: bool = True) -> Schema:
+def parse(source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMITS) -> Schema:
     """Parse a schema.
 
     Args:
@@ -75,6 +76,7 @@ def parse(source: object, *, strict: bool = True) -> Schema:
         strict: what users give is checked to the letter. What a registry holds is not: Pulsar accepts invalid
             defaults, names and logical types; these are an error only when needed, and a bad logical type falls
             back to its base type.
+        limits: how large it may be.
 
     Raises:
         SchemaError: with the path inside the schema.
@@ -82,17 +84,20 @@ def parse(source: object, *, strict: bool = True) -> Schema:
     if isinstance(source, Schema):
         return source
     text = load(source)
-    if len(text) > MAX_TEXT:
-        raise SchemaError(f"the schema text has {len(text)} characters, the limit is {MAX_TEXT}")
+    if len(text) > limits.size:
+        raise SchemaError(f"the schema text has {len(text)} characters, the limit is {limits.size}")
     try:
         tree = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
-    parser = _Parser(strict)
-    root = parser.parse(tree, "", "", 0)
-    if strict:
-        refuse_endless(parser.names.values())
-        parser.check_defaults()
+    parser = _Parser(strict, limits)
+    try:
+        root = parser.parse(tree, "", "", 0)
+        if strict:
+            refuse_endless(parser.names.values())
+            parser.check_defaults()
+    except RecursionError:
+        raise SchemaError("the schema is nested deeper than Python's recursion limit allows here") from None
     return Schema(text, root, parser.names)
 
 
@@ -103,14 +108,15 @@ def _refuse_constant(name: str) -> object:
 class _Parser:
     """One walk over schema JSON; ``names`` are the named types met so far, by full name."""
 
-    def __init__(self, strict: bool) -> None:
+    def __init__(self, strict: bool, limits: Limits) -> None:
         self.strict = strict
+        self.limits = limits
         self.names: dict[str, Named] = {}
         self.defaults: list[tuple[str, Field]] = []
 
     def parse(self, tree: Any, namespace: str, path: str, depth: int) -> AvroType:
-        if depth > MAX_DEPTH:
-            raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels", path=path[:200])
+        if depth > self.limits.depth:
+            raise SchemaError(f"the schema is nested deeper than {self.limits.depth} levels", path=path[:200])
         if isinstance(tree, str):
             return self._by_name(tree, namespace, path)
         if isinstance(tree, list):
@@ -236,8 +242,8 @@ class _Parser:
             raise SchemaError(f"{full!r:.120} is no Avro name", path=path)
         if full in self.names or full in PRIMITIVES:
             raise SchemaError(f"the name {full!r:.120} is defined twice", path=path)
-        if len(self.names) >= MAX_NAMES:
-            raise SchemaError(f"the schema defines more than {MAX_NAMES} names")
+        if len(self.names) >= self.limits.names:
+            raise SchemaError(f"the schema defines more than {self.limits.names} names")
         return full, full.rpartition(".")[0]
 
     def _aliases(self, tree: dict[str, Any], namespace: str, path: str) -> tuple[str, ...]:

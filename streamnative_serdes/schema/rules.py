@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ..errors import SchemaError
@@ -12,6 +13,16 @@ MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
 MAX_NAMES: Final = 10_000  # named types in one schema
 MAX_DEPTH: Final = 200  # levels of nesting in schema text
 MAX_PRECISION: Final = 4_300  # digits of a decimal; where CPython stops to make ints from text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a schema may be: characters of text, named types, levels of nesting."""
+
+    size: int = MAX_TEXT
+    names: int = MAX_NAMES
+    depth: int = MAX_DEPTH
+
 
 # Logical type -> the types that it may stand on.
 LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -103,3 +103,8 @@ class Record:
 
 Named: TypeAlias = Record | Enum | Fixed
 AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed
+
+
+def last_name(named: Named) -> str:
+    """The name without its namespace."""
+    return named.name.rpartition(".")[2]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
+from ..schema.aliases import DuplicateFieldError
 from .admin_request import (
     AdminRequest,
     BadNameError,
@@ -18,7 +19,7 @@ from .admin_request import (
     UnsupportedMediaError,
     schema_data,
 )
-from .compatibility import STRATEGIES, IncompatibleError, UnresolvableError
+from .compatibility import STRATEGIES, IncompatibleError
 from .exchange import Answer, Request, as_broker_error, as_json, as_page, as_reason, as_text
 from .schema_data import BrokerError, InvalidDataError
 from .store import ConflictError, Entry, NotFoundError, Store
@@ -62,7 +63,7 @@ class AdminApi:
             return as_reason(_REASON_STATUS[type(error)], str(error))
         except (IncompatibleError, InvalidDataError, UndecodableNameError) as error:
             return as_page(_PAGE_STATUS[type(error)], str(error), request)
-        except (BrokerError, UnresolvableError) as error:
+        except (BrokerError, DuplicateFieldError) as error:
             return as_broker_error(str(error))
         except RecursionError:
             return as_broker_error("", "java.lang.StackOverflowError")

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from ..errors import SchemaError
 from ..schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Fixed, Record, Schema, Union, default_fault, parse
-from .compatibility import IncompatibleError, UnresolvableError, check
+from ..schema.aliases import DuplicateFieldError
+from .compatibility import IncompatibleError, check
 
 AVRO_TYPES: Final = frozenset({"AVRO", "JSON", "PROTOBUF"})  # their text is an Avro schema
 _CLIENT_SIDE: Final = frozenset({"AUTO", "AUTO_CONSUME", "AUTO_PUBLISH"})
@@ -228,7 +229,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
 
     Raises:
         IncompatibleError: it does not.
-        UnresolvableError: see :func:`compatibility.check`.
+        DuplicateFieldError: see :func:`compatibility.check`.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:
         return
@@ -238,7 +239,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
     if strategy.endswith("_TRANSITIVE"):
         try:
             _check_type(strategy, new, existing)
-        except UnresolvableError as error:  # which the broker expects here alone
+        except DuplicateFieldError as error:  # which the broker expects here alone
             raise IncompatibleError(f"org.apache.avro.AvroRuntimeException: {error}") from error
     elif find_exact(new, existing[-1:]) is None:
         _check_type(strategy, new, existing)

@@ -66,7 +66,7 @@ class Store:
         """The version of a known schema, under any strategy; else the new one that it gets.
 
         Raises:
-            InvalidDataError, IncompatibleError, BrokerError, UnresolvableError: the broker refuses it.
+            InvalidDataError, IncompatibleError, BrokerError, DuplicateFieldError: the broker refuses it.
         """
         validate(data)
         with self._lock:
@@ -82,7 +82,7 @@ class Store:
         """The strategy that lets ``data`` be registered.
 
         Raises:
-            InvalidDataError, IncompatibleError, UnresolvableError: it would be refused.
+            InvalidDataError, IncompatibleError, DuplicateFieldError: it would be refused.
         """
         validate(data)
         with self._lock:

@@ -19,7 +19,7 @@ from streamnative_serdes import (
 )
 from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
-from streamnative_serdes.codec import Codec
+from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -90,7 +90,7 @@ def test_all_waiting_threads_get_the_error_and_the_next_call_asks_again(registry
 
 def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: LocalRegistry) -> None:
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
-    codec, lead, waiting = Codec(USER), threading.Event(), threading.Event()
+    schema, lead, waiting = parse(USER), threading.Event(), threading.Event()
     real = binding.client.register
 
     def interrupted(*arguments: Any) -> int:
@@ -104,14 +104,14 @@ def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: Local
 
     def leader() -> None:
         try:
-            binding.registered("users", codec)
+            binding.registered("users", schema)
         except KeyboardInterrupt:
             outcome.append("interrupted")
 
     first = threading.Thread(target=leader)
     first.start()
     assert lead.wait(PATIENCE)
-    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", codec).version))
+    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", schema)))
     second.start()
     waiting.set()
     first.join(PATIENCE)
@@ -125,11 +125,11 @@ def test_the_same_thread_may_ask_again_in_the_middle_of_its_question(registry: L
 
     def reentrant(*arguments: Any) -> int:  # as a signal handler or a finalizer may
         binding.client.register = real  # type: ignore[method-assign]
-        seen.append(binding.registered("users", Codec(USER)).version)
+        seen.append(binding.registered("users", parse(USER)))
         return real(*arguments)
 
     binding.client.register = reentrant  # type: ignore[assignment, method-assign]
-    assert binding.registered("users", Codec(USER)).version == 0
+    assert binding.registered("users", parse(USER)) == 0
     assert seen == [0]
 
 

@@ -20,7 +20,7 @@ import pytest
 from wire import sized, varint
 
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.schema import parse
 
 
@@ -450,12 +450,6 @@ def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, d
 
 
 # --- one codec, used by all -------------------------------------------------------------------------------------------
-
-
-def test_the_readers_schema_must_be_the_writers_for_now() -> None:
-    assert Codec("int", reader_schema='"int"').decode(b"\x02") == 1
-    with pytest.raises(SchemaError, match="schema resolution is not there yet"):
-        Codec("int", reader_schema="long")
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda codec: pickle.loads(pickle.dumps(codec))])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from streamnative_serdes.schema import parse
-from streamnative_serdes.testing.compatibility import IncompatibleError, UnresolvableError, can_read, check
+from streamnative_serdes.schema.aliases import DuplicateFieldError
+from streamnative_serdes.testing.compatibility import IncompatibleError, can_read, check
 
 Json = Any
 
@@ -176,5 +177,5 @@ def test_a_refusal_shows_both_schemas_as_java_prints_them() -> None:
 def test_aliases_that_give_two_fields_one_name_are_javas_own_error() -> None:
     writer = parse(json.dumps(record(A, B)), strict=False)
     reader = parse(json.dumps(record(field("a", default=1, aliases=["b"]))), strict=False)
-    with pytest.raises(UnresolvableError, match="Duplicate field in record R"):
+    with pytest.raises(DuplicateFieldError, match="Duplicate field in record R"):
         can_read(writer, reader)

@@ -199,12 +199,52 @@ def test_errors_name_topic_version_field_and_offset(users: LocalRegistry) -> Non
     assert (error.topic, error.version, error.path, error.offset) == ("users", 0, "age", 14)
 
 
-def test_a_readers_schema_must_equal_the_writers_for_now(users: LocalRegistry) -> None:
-    spelt = {**USER, "doc": "The same, as the registry sees it."}
-    deserializer = KafkaAvroDeserializer(conf(users), spelt)
-    assert deserializer.deserialize("users", framed(0, USER, BOB)) == BOB
-    with pytest.raises(SchemaError, match="topic users, schema version 1: the reader's schema differs"):
-        deserializer.deserialize("users", framed(1, WIDER, ANN))
+def test_every_version_is_read_as_the_readers_schema(users: LocalRegistry) -> None:
+    old, new = framed(0, USER, BOB), framed(1, WIDER, ANN)
+
+    by_user, by_wider = KafkaAvroDeserializer(conf(users), USER), KafkaAvroDeserializer(conf(users), WIDER)
+
+    assert [by_user.deserialize("users", message) for message in (old, new)] == [BOB, {"name": "ann", "age": 9}]
+    assert [by_wider.deserialize("users", message) for message in (old, new, old)] == [
+        {**BOB, "city": None},
+        ANN,
+        {**BOB, "city": None},
+    ]
+    assert by_wider.deserialize("users", new[10:]) == ANN  # without a header: the latest is what wrote it
+    assert by_wider.stats()["misses"] == 3
+    assert pickle.loads(pickle.dumps(by_wider)).deserialize("users", old) == {**BOB, "city": None}
+
+
+def test_a_readers_schema_that_cannot_read_a_version_is_an_error_that_says_which(users: LocalRegistry) -> None:
+    reader = {**USER, "fields": [*USER["fields"], {"name": "city", "type": "string"}]}
+    deserializer = KafkaAvroDeserializer(conf(users), reader)
+
+    with pytest.raises(SchemaError, match=r"topic users, schema version 0: .*writer has no field 'city'") as caught:
+        deserializer.deserialize("users", framed(0, USER, BOB))
+    assert (caught.value.topic, caught.value.version) == ("users", 0)
+    with pytest.raises(DecodeError, match="topic users, schema version 1, field city, offset 16: the writer's null"):
+        deserializer.deserialize("users", framed(1, WIDER, {**ANN, "city": None}))
+    assert deserializer.deserialize("users", framed(1, WIDER, ANN)) == ANN
+
+
+def test_the_options_of_reading_reach_the_codec(registry: LocalRegistry) -> None:
+    schema = {"type": "record", "name": "R", "fields": [
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "child", "type": ["null", "R"]},
+    ]}  # fmt: skip
+    register(registry, "t", schema)
+    datum = {"at": 5, "child": {"at": 6, "child": None}}
+    message = framed(0, schema, datum)
+
+    def read(data: bytes = message, **options: Any) -> Any:
+        return KafkaAvroDeserializer(conf(registry, **options)).deserialize("t", data)
+
+    raw = {"avro.logical.types": "false"}
+    assert read(**raw) == datum
+    assert read(**raw, **{"return.record.name": True})["child"] == ("R", {"at": 6, "child": None})
+    assert read(message + b"x", **raw, **{"ignore.trailing.bytes": True}) == datum
+    with pytest.raises(DecodeError, match="nested deeper than 1 level"):
+        read(**{"max.depth": 1})
 
 
 def test_from_dict_gets_datum_and_context(users: LocalRegistry) -> None:

@@ -10,6 +10,9 @@ from confluent_kafka.serialization import SerializationError
 
 from streamnative_serdes import config, errors
 from streamnative_serdes.cache import TopicCache
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.schema import Limits
 
 URL = {"schema.registry.url": "http://localhost:8080"}
 TABLES = {"serializer": config.SERIALIZER_OPTIONS, "deserializer": config.DESERIALIZER_OPTIONS}
@@ -81,10 +84,31 @@ def test_an_unknown_option_gets_the_nearest_known_one() -> None:
 
 def test_the_documented_options_are_the_real_ones() -> None:
     text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
+    shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
     for table in TABLES.values():
-        own = tuple(option for option in table if option not in config.REGISTRY_OPTIONS)
+        own = tuple(option for option in table if option not in shared)
         assert config.markdown(own) in text
-    assert config.markdown(config.REGISTRY_OPTIONS) in text
+    assert config.markdown(shared) in text
+
+
+def test_the_default_limits_of_schemas_are_those_of_the_options() -> None:
+    defaults = {option.key: option.default for option in config.REGISTRY_OPTIONS}
+    limits = Limits()
+    assert (limits.size, limits.names, limits.depth) == tuple(
+        defaults[f"max.schema.{name}"] for name in ("size", "names", "depth")
+    )
+
+
+def test_a_codec_takes_the_options_with_underscores_for_dots() -> None:
+    conf = config.parse(config.DESERIALIZER_OPTIONS, {**URL, "max.depth": "3"}, strict=True)
+    arguments = config.codec_arguments(conf)
+    assert arguments["max_depth"] == 3
+    assert set(arguments) == {option.key.replace(".", "_") for option in config.READ_OPTIONS}
+    assert config.codec_options(arguments)["max.depth"] == 3
+    with pytest.raises(TypeError, match="did you mean 'max_depth'"):
+        Codec("int", max_dept=3)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match=r"schema\.resolution takes java or spec, got 'scala'"):
+        Codec("int", schema_resolution="scala")  # type: ignore[arg-type]
 
 
 def test_the_cache_drops_the_oldest_topic_and_the_oldest_key() -> None:

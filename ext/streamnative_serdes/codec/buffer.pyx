@@ -7,12 +7,11 @@
 cdef enum:
     STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
     MAX_NESTED_CALLS = 8        # encodes that begin inside another one, each with a stack of its own
-    MAX_DEPTH = 256             # open containers; also bounds the C stack, at up to 1 KB a level for objects in unions
+    MAX_DEPTH = 256             # open containers that need no allocation; the default of max.depth
     MANY_FIELDS = 64            # records of more are checked to be there before their dict is made
     MAX_LABEL = 200             # characters of a type's name in an error
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
-cdef int64_t EMPTY_BUDGET = 1 << 20     # values per datum that take no bytes: null, empty record, fixed of 0 bytes
 cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written in vain, for a branch that fails
 
 cdef struct Writer:
@@ -24,14 +23,17 @@ cdef struct Writer:
     int64_t opened              # containers so far
     int64_t waste_left          # what is left of WASTE_BUDGET
     int depth
-    Step steps[MAX_DEPTH]
+    int max_depth
+    Step* steps                 # on the C stack, or heap where more than MAX_DEPTH are allowed
 
 cdef struct Reader:
     const uint8_t* p
     const uint8_t* end
-    int64_t empty_left          # what is left of EMPTY_BUDGET
+    int64_t empty_left          # what is left of Limits.empty and Limits.items
+    int64_t items_left
     int depth
-    Step steps[MAX_DEPTH]
+    int max_depth
+    Step* steps
 
 
 cdef int grow(Writer* w, Py_ssize_t need) except -1:
@@ -152,24 +154,58 @@ cdef inline Step* push(Step* steps, int* depth, Node node) noexcept:
 
 
 cdef inline Step* enter_write(Writer* w, Node node) except NULL:
-    if unlikely(w.depth >= MAX_DEPTH):
-        raise EncodeError(f"the datum is nested deeper than {MAX_DEPTH} levels", hint="does it contain itself?")
+    if unlikely(w.depth >= w.max_depth):
+        raise EncodeError(f"the datum is nested deeper than {w.max_depth} levels",
+                          hint="does it contain itself? max.depth is the limit")
     w.opened += 1
     return push(w.steps, &w.depth, node)
 
 
 cdef inline Step* enter_read(Reader* r, Node node) except NULL:
-    if unlikely(r.depth >= MAX_DEPTH):
-        raise DecodeError(f"the message is nested deeper than {MAX_DEPTH} levels")
+    if unlikely(r.depth >= r.max_depth):
+        raise DecodeError(f"the message is nested deeper than {r.max_depth} levels", hint="max.depth is the limit")
     return push(r.steps, &r.depth, node)
 
 
 cdef inline int pay_empty(Reader* r, int64_t count) except -1:
     """Values without bytes cost a sender nothing, so their number is bounded."""
     if unlikely(count > r.empty_left):
-        raise DecodeError(f"expected at most {EMPTY_BUDGET} values without bytes in a message, got more")
+        raise DecodeError("the message holds too many values without bytes", hint="max.empty.values is the limit")
     r.empty_left -= count
     return 0
+
+
+cdef inline int pay_items(Reader* r, int64_t count) except -1:
+    """What is read may take far more memory than its bytes, so the number of items is bounded too."""
+    if unlikely(count > r.items_left):
+        raise DecodeError("the message holds too many items", hint="max.items is the limit")
+    r.items_left -= count
+    return 0
+
+
+cdef inline Step* steps_for(const Limits* limits, Step* stack) except NULL:
+    """Room for all containers that may be open at once: ``stack`` has MAX_DEPTH."""
+    cdef Step* steps = stack
+    if unlikely(limits.depth > MAX_DEPTH):
+        steps = <Step*>PyMem_Malloc(limits.depth * sizeof(Step))
+        if steps is NULL:
+            raise MemoryError()
+    return steps
+
+
+cdef inline void give_back(Step* steps, Step* stack) noexcept:
+    if unlikely(steps is not stack):
+        PyMem_Free(steps)
+
+
+cdef inline void open_reader(Reader* r, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset,
+                             const Limits* limits) noexcept:
+    r.p = start + offset
+    r.end = start + size
+    r.empty_left = limits.empty
+    r.items_left = limits.items
+    r.depth = 0
+    r.max_depth = limits.depth
 
 
 cdef int leave_to(Step* steps, int* depth, int level) except -1:

@@ -71,9 +71,8 @@ cdef int64_t raw_ticks(Node node, object value) except? -1:
     return number
 
 
-cdef object read_datetime(Node node, Reader* r, object zone):
-    cdef int64_t number = get_long(r), per_day = DAY / node.micros
-    cdef int64_t days, rest
+cdef object datetime_of(Node node, int64_t number, object zone):
+    cdef int64_t days, rest, per_day = DAY / node.micros
     cdef int year = 0, month = 0, day = 0, seconds
     if unlikely(not FIRST_DAY * per_day <= number < (LAST_DAY + 1) * per_day):
         raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
@@ -116,8 +115,7 @@ cdef int write_date(Writer* w, object value) except -1:
     return put_long(w, days)
 
 
-cdef object read_date(Reader* r):
-    cdef int64_t days = get_int(r)
+cdef object date_of(int64_t days):
     cdef int year = 0, month = 0, day = 0
     if unlikely(days < FIRST_DAY or days > LAST_DAY):
         raise DecodeError(f"date {days} is outside of the years 1 to 9999 that date can hold")
@@ -142,8 +140,7 @@ cdef int write_time(Node node, Writer* w, object value) except -1:
     return put_long(w, number)
 
 
-cdef object read_time(Node node, Reader* r):
-    cdef int64_t number = get_int(r) if node.micros == 1000 else get_long(r)
+cdef object time_of(Node node, int64_t number):
     cdef int seconds
     if unlikely(not 0 <= number < DAY / node.micros):
         raise DecodeError(f"{node.label} {number} is no time of day")

@@ -44,6 +44,16 @@ cdef object read_value(Node node, Reader* r):
         return None
     elif kind == UNION:
         return read_value(read_branch(<UnionNode>node, r), r)
+    elif kind == NAMED:
+        return (<NamedNode>node).name, read_value((<NamedNode>node).inner, r)
+    elif kind == RESOLVED_RECORD:
+        return read_resolved_record(<ResolvedRecord>node, r)
+    elif kind == RESOLVED_ENUM:
+        return read_resolved_enum(<ResolvedEnum>node, r)
+    elif kind == TICKS:
+        return read_ticks(<Ticks>node, r)
+    elif kind == MISMATCH:
+        raise DecodeError((<Mismatch>node).reason)
     return read_logical(node, r)
 
 
@@ -117,6 +127,7 @@ cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) 
         pay_empty(r, count)
     elif count > (r.end - r.p) / least:
         raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
+    pay_items(r, count)
     return count
 
 
@@ -168,16 +179,15 @@ cdef object read_map(MapNode node, Reader* r):
 
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
-cdef object decode_message(Node root, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
+cdef object decode_message(Node root, const Limits* limits, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
     """The datum in ``start[offset:size]``, which must be used up."""
     cdef Reader r
-    r.p = start + offset
-    r.end = start + size
-    r.empty_left = EMPTY_BUDGET
-    r.depth = 0
+    cdef Step stack[MAX_DEPTH]
+    open_reader(&r, start, size, offset, limits)
+    r.steps = steps_for(limits, stack)
     try:
         datum = read_value(root, &r)
-        if unlikely(r.p != r.end):
+        if unlikely(r.p != r.end and not limits.trailing):
             raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
                               hint="it was written with another schema")
         return datum
@@ -185,6 +195,7 @@ cdef object decode_message(Node root, const uint8_t* start, Py_ssize_t size, Py_
         raise decode_failure(error, &r, start) from None
     finally:
         leave_to(r.steps, &r.depth, 0)
+        give_back(r.steps, stack)
 
 
 cdef object decode_failure(object error, Reader* r, const uint8_t* start):

@@ -3,6 +3,11 @@
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
+cdef bint has_default(object field) except -1:
+    # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
+    return type(field.default).__name__ != "Missing"
+
+
 @cython.final
 cdef class DefaultWriter:
     """Avro bytes of the defaults of one schema, which may come from a registry: depth, steps and size are bounded."""
@@ -17,8 +22,7 @@ cdef class DefaultWriter:
     cdef tuple of(self, object field):
         """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
         cdef object default = field.default
-        # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
-        if type(default).__name__ == "Missing":
+        if not has_default(field):
             # An optional field that is left out is null, as everywhere in Python's Avro.
             if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
                 return None, "the field is missing and has no default"

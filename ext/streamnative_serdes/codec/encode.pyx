@@ -301,10 +301,11 @@ cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
 
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
-cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_t header_size):
+cdef bytes encode_message(Node root, const Limits* limits, object datum, const char* header, Py_ssize_t header_size):
     """``header`` (at most 16 bytes), then the datum."""
     global sns_encoding
     cdef uint8_t stack[STACK_BYTES]
+    cdef Step steps[MAX_DEPTH]
     cdef Writer w
     if unlikely(sns_encoding >= MAX_NESTED_CALLS):
         raise EncodeError("the value encodes other values while it is read, again and again")
@@ -315,6 +316,8 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
+    w.max_depth = limits.depth
+    w.steps = steps_for(limits, steps)
     sns_encoding += 1
     try:
         if header_size:
@@ -334,3 +337,4 @@ cdef bytes encode_message(Node root, object datum, const char* header, Py_ssize_
         sns_encoding -= 1
         Py_CLEAR(w.result)
         leave_to(w.steps, &w.depth, 0)
+        give_back(w.steps, steps)

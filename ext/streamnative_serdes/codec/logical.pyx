@@ -29,17 +29,17 @@ cdef int write_logical(Node node, Writer* w, object value) except -1:
 cdef object read_logical(Node node, Reader* r):
     cdef int kind = node.kind
     if kind == TIMESTAMP:
-        return read_datetime(node, r, UTC)
+        return datetime_of(node, get_long(r), UTC)
     elif kind == DATE:
-        return read_date(r)
+        return date_of(get_int(r))
     elif kind == DECIMAL:
         return read_decimal(node, r)
     elif kind == UUID_TEXT or kind == UUID_FIXED:
         return read_uuid(node, r)
     elif kind == LOCAL_TIMESTAMP:
-        return read_datetime(node, r, None)
+        return datetime_of(node, get_long(r), None)
     elif kind == TIME:
-        return read_time(node, r)
+        return time_of(node, get_int(r) if node.micros == 1000 else get_long(r))
     elif kind == NANOS:
         return get_long(r)
     elif kind == BIG_DECIMAL:

@@ -17,6 +17,11 @@ cdef enum Kind:
     UNION
     OPTIONAL                # a union of null and one other type, the most common one by far
     RECORD
+    NAMED                   # reading: a record in a union, as a tuple of its name and the dict
+    RESOLVED_RECORD         # these are read only, by another schema than they were written with
+    RESOLVED_ENUM
+    TICKS
+    MISMATCH
     DATE
     TIME
     TIMESTAMP
@@ -37,6 +42,9 @@ KINDS = {
     "local-timestamp-nanos": NANOS,
     "decimal": DECIMAL, "big-decimal": BIG_DECIMAL, "duration": DURATION,
 }
+cdef enum:
+    MAX_SCHEMA_DEPTH = 1_024    # levels of types in one another; above what max.schema.depth may be
+
 MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 
 
@@ -81,6 +89,12 @@ cdef class OptionalNode(Node):
 
 
 @cython.final
+cdef class NamedNode(Node):
+    cdef Node inner
+    cdef str name
+
+
+@cython.final
 cdef class UnionNode(Node):
     cdef tuple branches
     cdef dict by_type           # Python type -> indexes of the branches that may take it, best first
@@ -101,6 +115,7 @@ cdef class RecordNode(Node):
     cdef Py_ssize_t count
     cdef dict template          # the names, each with None; copied for each record, never given away
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
+    cdef bint closed                # writing: unknown fields are an error
 
     def __dealloc__(self):
         PyMem_Free(self.fields)
@@ -126,19 +141,39 @@ cdef class RecordNode(Node):
 
 @cython.final
 cdef class Build:
-    """What is shared while one schema is compiled."""
-    cdef dict named                     # full name -> its node
+    """What is shared while one schema is compiled for one direction."""
+    cdef dict named                     # id of a record or enum -> (it, kept alive; its node)
     cdef DefaultWriter defaults
+    cdef bint logical                   # logical types are seen
+    cdef bint record_names              # reading: records in unions come with their names
+    cdef bint strict, allow_default     # writing: unknown fields are errors, and missing ones, with a default or not
 
-    def __cinit__(self):
+    def __cinit__(self, options):
         self.named = {}
         self.defaults = DefaultWriter()
+        self.logical = options["avro.logical.types"]
+        self.strict = options["validate.strict"]
+        self.allow_default = options["validate.strict.allow.default"]
+
+    cdef Node find(self, object schema):
+        """The node of a named type that was met before. Not by name: a reader's aliases may give one name to two."""
+        cdef tuple known = <tuple>self.named.get(id(schema))
+        return None if known is None else <Node>known[1]
+
+    cdef int keep(self, object schema, Node node) except -1:
+        self.named[id(schema)] = schema, node
+        return 0
 
 
-cdef Node build(object root):
+cdef Node build(object root, object options, bint record_names):
     """The plan of a tree of streamnative_serdes.schema types."""
-    cdef Node plan = build_node(root, Build(), 0)
-    # Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, and few rounds do.
+    cdef Build shared = Build(options)
+    shared.record_names = record_names
+    return settled(build_node(root, shared, 0))
+
+
+cdef Node settled(Node plan):
+    """Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, and few rounds do."""
     for _round in range(8):
         if not settle(plan, set()):
             break
@@ -147,8 +182,8 @@ cdef Node build(object root):
 
 cdef Node build_node(object schema, Build shared, int depth):
     cdef str kind = schema.kind
-    if depth > MAX_DEPTH:
-        raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels")
+    if depth > MAX_SCHEMA_DEPTH:
+        raise SchemaError(f"the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     if kind == "record":
         return build_record(schema, shared, depth)
     if kind == "union":
@@ -163,11 +198,11 @@ cdef Node build_node(object schema, Build shared, int depth):
         return map_
     if kind == "enum":
         return build_enum(schema, shared)
-    return build_leaf(schema, kind)
+    return build_leaf(schema, kind, shared)
 
 
-cdef Node build_leaf(object schema, str kind):
-    cdef object logical = schema.logical
+cdef Node build_leaf(object schema, str kind, Build shared):
+    cdef object logical = schema.logical if shared.logical else None
     cdef str name = kind if logical is None else logical.name
     cdef Node node
     if name == "uuid":
@@ -188,10 +223,11 @@ cdef Node build_leaf(object schema, str kind):
 
 
 cdef Node build_enum(object schema, Build shared):
-    if schema.name in shared.named:
-        return shared.named[schema.name]
-    cdef EnumNode enum = EnumNode(ENUM, f"enum {schema.name}")
-    shared.named[schema.name] = enum
+    cdef EnumNode enum = <EnumNode>shared.find(schema)
+    if enum is not None:
+        return enum
+    enum = EnumNode(ENUM, f"enum {schema.name}")
+    shared.keep(schema, enum)
     enum.symbols = tuple([sys.intern(str(symbol)) for symbol in schema.symbols])
     enum.index = {symbol: i for i, symbol in enumerate(enum.symbols)}
     enum.min_size = 1
@@ -199,13 +235,15 @@ cdef Node build_enum(object schema, Build shared):
 
 
 cdef Node build_record(object schema, Build shared, int depth):
-    if schema.name in shared.named:
-        return shared.named[schema.name]
-    cdef RecordNode record = RecordNode(RECORD, f"record {schema.name}")
-    shared.named[schema.name] = record         # before its fields, so that they may point back at it
+    cdef RecordNode record = <RecordNode>shared.find(schema)
+    if record is not None:
+        return record
+    record = RecordNode(RECORD, f"record {schema.name}")
+    record.closed = shared.strict or shared.allow_default
+    shared.keep(schema, record)         # before its fields, so that they may point back at it
     names, nodes, missing, faults = [], [], [], []
     for field in schema.fields:
-        value, fault = shared.defaults.of(field)
+        value, fault = default_of(field, shared)
         names.append(sys.intern(str(field.name)))
         nodes.append(build_node(field.type, shared, depth + 1))
         missing.append(value)
@@ -214,8 +252,30 @@ cdef Node build_record(object schema, Build shared, int depth):
     return record
 
 
+cdef tuple default_of(object field, Build shared):
+    """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
+    if shared.strict:
+        return None, "the field is missing, and validate.strict asks for all"
+    if shared.allow_default and not has_default(field):
+        return None, "the field is missing and has no default"
+    return shared.defaults.of(field)
+
+
 cdef Node build_union(object schema, Build shared, int depth):
-    cdef list branches = [build_node(branch, shared, depth + 1) for branch in schema.branches]
+    return union_of([named(branch, build_node(branch, shared, depth + 1), shared) for branch in schema.branches])
+
+
+cdef Node named(object schema, Node node, Build shared):
+    """``node``, the branch ``schema`` of a union, so that it is read with its name if that was asked for."""
+    cdef NamedNode out
+    if not shared.record_names or schema.kind != "record":
+        return node
+    out = NamedNode(NAMED, node.label)
+    out.inner, out.name = node, schema.name
+    return out
+
+
+cdef Node union_of(list branches):
     cdef OptionalNode optional
     cdef UnionNode union
     cdef list kinds = [(<Node>branch).kind for branch in branches]
@@ -251,6 +311,14 @@ cdef bint settle(Node node, set seen) except -1:
         for part in (<UnionNode>node).branches:
             changed |= settle(part, seen)
         size = 1 + min([(<Node>part).min_size for part in (<UnionNode>node).branches], default=0)
+    elif node.kind == RESOLVED_RECORD:
+        for part in (<ResolvedRecord>node).nodes:
+            changed |= settle(part, seen)
+            size += (<Node>part).min_size
+        (<ResolvedRecord>node).empty_fields = sum([(<Node>part).min_size == 0 for part in (<ResolvedRecord>node).nodes])
+    elif node.kind == NAMED:
+        changed = settle((<NamedNode>node).inner, seen)
+        size = (<NamedNode>node).inner.min_size
     elif node.kind == ARRAY:
         changed = settle((<ArrayNode>node).item, seen)
         size = 1

@@ -62,15 +62,17 @@ cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
     return 0
 
 
-cdef Py_ssize_t skip_message(Node root, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset) except -1:
+cdef Py_ssize_t skip_message(Node root, const Limits* limits, const uint8_t* start, Py_ssize_t size,
+                             Py_ssize_t offset) except -1:
     """The offset behind the datum that begins at ``offset``."""
     cdef Reader r
-    r.p = start + offset
-    r.end = start + size
-    r.empty_left = EMPTY_BUDGET
-    r.depth = 0
+    cdef Step stack[MAX_DEPTH]
+    open_reader(&r, start, size, offset, limits)
+    r.steps = steps_for(limits, stack)
     try:
         skip_value(root, &r)
         return r.p - start
     except DecodeError as error:
         raise decode_failure(error, &r, start) from None
+    finally:
+        give_back(r.steps, stack)

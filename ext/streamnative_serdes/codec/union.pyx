@@ -32,7 +32,7 @@ cdef dict TAKES = {
 cdef dict branches_by_type(list branches):
     cdef dict ranked = {}
     for i, branch in enumerate(branches):
-        for type_, rank in TAKES[(<Node>branch).kind]:
+        for type_, rank in TAKES.get((<Node>branch).kind, ()):
             ranked.setdefault(type_, []).append((rank, i))
     return {type_: tuple([i for _rank, i in sorted(pairs)]) for type_, pairs in ranked.items()}
 

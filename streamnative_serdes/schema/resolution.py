@@ -1,0 +1,275 @@
+"""How data of a writer's schema is read as a reader's: the rules of schema resolution, as a tree of steps.
+
+Sources: Avro specification 1.12, "Schema Resolution" and "Aliases"; Java's ``Resolver`` and ``Schema.applyAliases``.
+Pulsar's clients and brokers live by Java's departures from the specification:
+
+- a record may be renamed: fields decide, not names;
+- a union of the reader is searched for the writer's very type first, then for a record of like structure, and only
+  then for a promotion;
+- two unions whose branches are pairwise alike are taken pair by pair;
+- a reader's alias renames the writer's type or field wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..errors import SchemaError
+from .aliases import Aliases, DuplicateFieldError
+from .parser import Schema
+from .rules import DefaultChecker
+from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union, last_name
+
+MAX_STEPS: Final = 200_000  # pairs of types that are looked at: unions of records multiply
+
+# Writer's type -> the reader's types that it is promoted to.
+PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "int": frozenset({"long", "float", "double"}),
+    "long": frozenset({"float", "double"}),
+    "float": frozenset({"double"}),
+    "string": frozenset({"bytes"}),
+    "bytes": frozenset({"string"}),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Resolution:
+    """How one pair of types resolves; ``fault`` says why it does not.
+
+    ``writer`` carries the reader's names already, where aliases say so. ``parts`` are the steps below:
+
+        array, map              one
+        record                  one for each of the writer's fields, None where the reader has no such field
+        the writer's union      one for each branch
+        the reader's union      one, for the branch that was chosen, when the writer's type is no union
+    """
+
+    writer: AvroType
+    reader: AvroType
+    fault: str | None = None
+    parts: list[Resolution | None] = field(default_factory=list)
+    added: list[Field] = field(default_factory=list)  # fields of the reader's record that come from their defaults
+    # Java goes on to use a record that turned out to lack a field where it met it in its own fields; we do not.
+    late_fault: str | None = None
+
+
+def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool = True) -> Resolution:
+    """How what ``writer`` wrote is read as ``reader``.
+
+    Args:
+        writer: the writer's schema.
+        reader: the reader's schema.
+        java: as Java does where the letter of the specification says otherwise.
+        logical: whether logical types are seen.
+
+    Raises:
+        SchemaError: nothing that ``writer`` writes can be read; ``path`` and both types are named. What only some
+            data cannot meet, such as one branch of a union, is no error here but a ``fault`` of that step.
+    """
+    resolver = Resolver(java=java, logical=logical, defaults=True)
+    try:
+        renamed = Aliases(reader.root).apply(writer.root)
+        root = resolver.resolve(renamed, reader.root)
+        found = certain_fault(root, "", set())
+    except DuplicateFieldError as error:
+        error.hint = "the reader's aliases rename one of them"
+        raise
+    except RecursionError:
+        raise SchemaError("the schemas are nested too deeply to be resolved") from None
+    if found is not None:
+        raise SchemaError(found[1], path=found[0], hint="no data of the writer's schema can be read by this reader's")
+    return root
+
+
+def certain_fault(step: Resolution, path: str, seen: set[int]) -> tuple[str, str] | None:
+    """(path, reason) of what every datum meets."""
+    if step.fault is not None:
+        return path, step.fault
+    if id(step) in seen or isinstance(step.writer, Array | Map):
+        return None  # an array may be empty
+    seen.add(id(step))
+    faults = [
+        certain_fault(part, f"{path}.{name}" if path and name else path or name, seen)
+        for part, name in zip(step.parts, _part_names(step), strict=True)
+        if part is not None
+    ]
+    if isinstance(step.writer, Union):
+        return faults[0] if faults and None not in faults else None
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def _part_names(step: Resolution) -> list[str]:
+    if isinstance(step.writer, Record) and isinstance(step.reader, Record):
+        return [part.name for part in step.writer.fields]
+    return [""] * len(step.parts)
+
+
+class Resolver:
+    """Resolves pairs of types; records are met again, so each pair of them is done once.
+
+    With ``logical`` and ``defaults``, decimals of another scale and bad defaults are faults; to a broker, not.
+    """
+
+    def __init__(self, *, java: bool, logical: bool, defaults: bool) -> None:
+        self.java = java
+        self.logical = logical
+        self.checker = DefaultChecker() if defaults else None
+        self.seen: dict[tuple[int, int], Resolution] = {}
+        self.steps = 0
+
+    def resolve(self, writer: AvroType, reader: AvroType) -> Resolution:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise SchemaError(f"the schemas take more than {MAX_STEPS} steps to resolve")
+        if isinstance(writer, Union):
+            return self._writer_union(writer, reader)
+        if isinstance(reader, Union):
+            return self._reader_union(writer, reader)
+        if isinstance(writer, Array) and isinstance(reader, Array):
+            return Resolution(writer, reader, parts=[self.resolve(writer.items, reader.items)])
+        if isinstance(writer, Map) and isinstance(reader, Map):
+            return Resolution(writer, reader, parts=[self.resolve(writer.values, reader.values)])
+        if isinstance(writer, Record) and isinstance(reader, Record):
+            return self._records(writer, reader)
+        if isinstance(writer, Fixed | Enum) and writer.kind == reader.kind:
+            return Resolution(writer, reader, self._named_fault(writer, reader))
+        if writer.kind != reader.kind and reader.kind not in PROMOTIONS.get(writer.kind, ()):
+            return Resolution(writer, reader, mismatch(writer, reader))
+        return Resolution(writer, reader, self._logical_fault(writer, reader))
+
+    def _records(self, writer: Record, reader: Record) -> Resolution:
+        key = (id(writer), id(reader))
+        if key in self.seen:
+            return self.seen[key]
+        step = self.seen[key] = Resolution(writer, reader)  # before its parts, for recursive schemas
+        if not self.java and last_name(writer) != last_name(reader):
+            step.fault = mismatch(writer, reader)
+            return step
+        wanted = {part.name: part for part in reader.fields}
+        for part in writer.fields:
+            expected = wanted.pop(part.name, None)
+            step.parts.append(None if expected is None else self.resolve(part.type, expected.type))
+        for part in wanted.values():
+            fault = self._default_fault(part)
+            if fault is not None:
+                step.late_fault = f"{mismatch(writer, reader)}: the writer has no field {part.name!r:.80}, {fault}"
+                self.seen[key] = Resolution(writer, reader, step.late_fault)
+                return self.seen[key]
+        step.added.extend(wanted.values())
+        return step
+
+    def _default_fault(self, part: Field) -> str | None:
+        if part.default is MISSING:
+            return "and the reader's has no default"
+        fault = self.checker.fault(part.type, part.default) if self.checker else None
+        return None if fault is None else f"and the reader's default is bad: {fault}"
+
+    def _writer_union(self, writer: Union, reader: AvroType) -> Resolution:
+        if self.java and isinstance(reader, Union) and _equivalent(writer, reader, {}):
+            pairs = zip(writer.branches, reader.branches, strict=True)
+            return Resolution(writer, reader, parts=[self.resolve(branch, other) for branch, other in pairs])
+        return Resolution(writer, reader, parts=[self.resolve(branch, reader) for branch in writer.branches])
+
+    def _reader_union(self, writer: AvroType, reader: Union) -> Resolution:
+        chosen = self._java_branch(writer, reader) if self.java else self._first_branch(writer, reader)
+        if chosen is None:
+            return Resolution(writer, reader, mismatch(writer, reader))
+        return Resolution(writer, reader, parts=[self.resolve(writer, chosen)])
+
+    def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
+        """``ReaderUnion.firstMatchingBranch``: by full name, then a record by its structure, then by promotion."""
+        by_structure: AvroType | None = None
+        for branch in reader.branches:
+            if branch.kind != writer.kind:
+                continue
+            if not isinstance(branch, Record | Enum | Fixed) or not isinstance(writer, Record | Enum | Fixed):
+                return branch
+            if branch.name == writer.name:
+                return branch
+            if isinstance(branch, Record) and isinstance(writer, Record):
+                step = self._records(writer, branch)
+                fits = step.fault is None and not any(part is not None and part.fault for part in step.parts)
+                if fits and (by_structure is None or last_name(branch) == last_name(writer)):
+                    by_structure = branch
+        if by_structure is not None:
+            return by_structure
+        promotions = PROMOTIONS.get(writer.kind, frozenset())
+        return next((branch for branch in reader.branches if branch.kind in promotions), None)
+
+    def _first_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
+        """The specification: the first that matches."""
+        for branch in reader.branches:
+            if certain_fault(self.resolve(writer, branch), "", set()) is None:
+                return branch
+        return None
+
+    def _named_fault(self, writer: Fixed | Enum, reader: AvroType) -> str | None:
+        if not isinstance(reader, Fixed | Enum) or last_name(writer) != last_name(reader):
+            return mismatch(writer, reader)
+        if isinstance(writer, Fixed) and isinstance(reader, Fixed):
+            return mismatch(writer, reader) if writer.size != reader.size else self._logical_fault(writer, reader)
+        return None
+
+    def _logical_fault(self, writer: AvroType, reader: AvroType) -> str | None:
+        """Decimals of another scale are no decimals of this one, though Java and the broker take them for such."""
+        if not self.logical or not isinstance(writer, Primitive | Fixed) or not isinstance(reader, Primitive | Fixed):
+            return None
+        one, other = writer.logical, reader.logical
+        if one is None or other is None or not {one.name, other.name} <= {"decimal", "big-decimal"}:
+            return None
+        exact = self.java or one.precision == other.precision
+        return None if one.name == other.name and one.scale == other.scale and exact else mismatch(writer, reader)
+
+
+def _equivalent(writer: AvroType, reader: AvroType, seen: dict[tuple[int, int], bool]) -> bool:
+    """``Resolver.unionEquiv``: two unions whose branches can be taken pair by pair."""
+    if isinstance(writer, Union) and isinstance(reader, Union):
+        return len(writer.branches) == len(reader.branches) and all(
+            _equivalent(*pair, seen) for pair in zip(writer.branches, reader.branches, strict=True)
+        )
+    if isinstance(writer, Array) and isinstance(reader, Array):
+        return _equivalent(writer.items, reader.items, seen)
+    if isinstance(writer, Map) and isinstance(reader, Map):
+        return _equivalent(writer.values, reader.values, seen)
+    if isinstance(writer, Fixed) and isinstance(reader, Fixed):
+        return last_name(writer) == last_name(reader) and writer.size == reader.size
+    if isinstance(writer, Enum) and isinstance(reader, Enum):
+        return last_name(writer) == last_name(reader) and writer.symbols == reader.symbols
+    if isinstance(writer, Record) and isinstance(reader, Record):
+        return last_name(writer) == last_name(reader) and _equivalent_fields(writer, reader, seen)
+    return writer.kind == reader.kind
+
+
+def _equivalent_fields(writer: Record, reader: Record, seen: dict[tuple[int, int], bool]) -> bool:
+    key = (id(writer), id(reader))
+    if key not in seen:
+        seen[key] = True  # optimistic, for recursive schemas
+        seen[key] = len(writer.fields) == len(reader.fields) and all(
+            ours.name == theirs.name and _equivalent(ours.type, theirs.type, seen)
+            for ours, theirs in zip(writer.fields, reader.fields, strict=True)
+        )
+    return seen[key]
+
+
+def mismatch(writer: AvroType, reader: AvroType) -> str:
+    return f"the writer's {_described(writer)} cannot be read as the reader's {_described(reader)}"
+
+
+def _described(node: AvroType) -> str:
+    if isinstance(node, Union):
+        text = "union of " + ", ".join(_described(branch) for branch in node.branches)
+        return text if len(text) <= 200 else f"{text[:200]}..."
+    if isinstance(node, Fixed):
+        return f"fixed {node.name[:100]} of {node.size} bytes" + _logical_words(node)
+    if isinstance(node, Record | Enum):
+        return f"{node.kind} {node.name[:100]}"
+    return node.kind + (_logical_words(node) if isinstance(node, Primitive) else "")
+
+
+def _logical_words(node: Primitive | Fixed) -> str:
+    if node.logical is None:
+        return ""
+    digits = f"({node.logical.precision}, {node.logical.scale})" if node.logical.name == "decimal" else ""
+    return f" {node.logical.name}{digits}"
