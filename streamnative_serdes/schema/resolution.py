@@ -120,9 +120,7 @@ class Resolver:
         self.steps = 0
 
     def resolve(self, writer: AvroType, reader: AvroType) -> Resolution:
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise SchemaError(f"the schemas take more than {MAX_STEPS} steps to resolve")
+        self._count_step()
         if isinstance(writer, Union):
             return self._writer_union(writer, reader)
         if isinstance(reader, Union):
@@ -139,7 +137,13 @@ class Resolver:
             return Resolution(writer, reader, mismatch(writer, reader))
         return Resolution(writer, reader, self._logical_fault(writer, reader))
 
+    def _count_step(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise SchemaError(f"the schemas take more than {MAX_STEPS} steps to resolve")
+
     def _records(self, writer: Record, reader: Record) -> Resolution:
+        self._count_step()
         key = (id(writer), id(reader))
         if key in self.seen:
             return self.seen[key]
@@ -180,23 +184,24 @@ class Resolver:
 
     def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """``ReaderUnion.firstMatchingBranch``: by full name, then a record by its structure, then by promotion."""
-        by_structure: AvroType | None = None
         for branch in reader.branches:
-            if branch.kind != writer.kind:
-                continue
-            if not isinstance(branch, Record | Enum | Fixed) or not isinstance(writer, Record | Enum | Fixed):
+            if branch.kind == writer.kind and _full_name(branch) == _full_name(writer):
                 return branch
-            if branch.name == writer.name:
-                return branch
-            if isinstance(branch, Record) and isinstance(writer, Record):
-                step = self._records(writer, branch)
-                fits = step.fault is None and not any(part is not None and part.fault for part in step.parts)
-                if fits and (by_structure is None or last_name(branch) == last_name(writer)):
-                    by_structure = branch
-        if by_structure is not None:
-            return by_structure
+        if isinstance(writer, Record):
+            return self._like_structure(writer, reader)
         promotions = PROMOTIONS.get(writer.kind, frozenset())
         return next((branch for branch in reader.branches if branch.kind in promotions), None)
+
+    def _like_structure(self, writer: Record, reader: Union) -> AvroType | None:
+        """The first record whose own fields resolve, or the last such of the same name in another namespace."""
+        found: AvroType | None = None
+        for branch in reader.branches:
+            if not isinstance(branch, Record) or (found is not None and last_name(branch) != last_name(writer)):
+                continue
+            step = self._records(writer, branch)
+            if step.fault is None and not any(part is not None and part.fault for part in step.parts):
+                found = branch
+        return found
 
     def _first_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """The specification: the first that matches."""
@@ -221,6 +226,10 @@ class Resolver:
             return None
         exact = self.java or one.precision == other.precision
         return None if one.name == other.name and one.scale == other.scale and exact else mismatch(writer, reader)
+
+
+def _full_name(node: AvroType) -> str | None:
+    return node.name if isinstance(node, Record | Enum | Fixed) else None
 
 
 def _equivalent(writer: AvroType, reader: AvroType, seen: dict[tuple[int, int], bool]) -> bool:

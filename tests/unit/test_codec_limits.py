@@ -1,0 +1,136 @@
+"""The limits of a codec and of a schema: each holds to the last value, and none is passed by nesting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
+from streamnative_serdes.schema import Limits, parse
+
+LIST: Any = {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L"], "default": None}]}
+LONGER = {**LIST, "fields": [*LIST["fields"], {"name": "x", "type": "int", "default": 1}]}
+EMPTY = {"type": "record", "name": "E", "fields": []}
+
+
+def array(items: Any) -> Any:
+    return {"type": "array", "items": items}
+
+
+def listed(levels: int) -> Any:
+    datum: Any = {"n": None}
+    for _ in range(levels - 1):
+        datum = {"n": datum}
+    return datum
+
+
+def levels_of(datum: Any) -> int:
+    levels = 0
+    while datum is not None:
+        datum, levels = datum["n"], levels + 1
+    return levels
+
+
+@pytest.mark.parametrize("levels", [1, 2, 255, 256, 257, 1000])
+def test_max_depth_holds_for_writing_reading_and_skipping(levels: int) -> None:
+    codec, other = Codec(LIST, max_depth=levels), Codec(LIST, LONGER, max_depth=levels)
+    data = codec.encode(listed(levels))
+
+    assert levels_of(codec.decode(data)) == levels_of(other.decode(data)) == levels
+    assert codec.skip(data) == len(data)
+    with pytest.raises(EncodeError, match=rf"nested deeper than {levels} levels .*max\.depth"):
+        codec.encode(listed(levels + 1))
+    for read in (codec.decode, codec.skip, other.decode):
+        with pytest.raises(DecodeError, match=rf"nested deeper than {levels} levels .*max\.depth"):
+            read(b"\2" + data)
+
+
+def test_what_is_skipped_in_resolution_counts_as_depth_too() -> None:
+    writer = {"type": "record", "name": "R", "fields": [{"name": "a", "type": LIST}, {"name": "b", "type": "int"}]}
+    reader = {"type": "record", "name": "R", "fields": [{"name": "b", "type": "int"}]}
+    codec = Codec(writer, reader, max_depth=5)
+
+    assert codec.decode(b"\2\2\2\0\6") == {"b": 3}
+    with pytest.raises(DecodeError, match="nested deeper than 5 levels") as caught:
+        codec.decode(b"\2\2\2\2\0\6")
+    assert caught.value.path == "a.n.n.n.n"
+
+
+@pytest.mark.parametrize("kind", ["null", EMPTY, {"type": "fixed", "name": "F", "size": 0}], ids=str)
+def test_max_empty_values_counts_over_the_whole_datum(kind: Any) -> None:
+    codec = Codec(array(array(kind)), max_empty_values=10)
+
+    assert len(codec.decode(codec.encode([[Codec(kind).decode(b"")] * 5] * 2))) == 2
+    for data in (b"\2\x16\0\0", b"\4\x0c\0\x0c\0\0", b"\2" + b"\2" * 11 + b"\0\0"):  # 11 at once, 6 and 6, one by one
+        for read in (codec.decode, codec.skip):
+            with pytest.raises(DecodeError, match=r"too many values without bytes .*max\.empty\.values"):
+                read(data)
+
+
+def test_max_empty_values_counts_fields_as_well() -> None:
+    schema = {"type": "record", "name": "N", "fields": [{"name": f"f{i}", "type": "null"} for i in range(4)]}
+    codec = Codec(array(schema), max_empty_values=10)
+
+    assert len(codec.decode(b"\4\0")) == 2  # 2 records without bytes with 4 fields each
+    with pytest.raises(DecodeError, match="too many values without bytes"):
+        codec.decode(b"\6\0")
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        (array("int"), [0] * 10, [0] * 11),
+        (array(array("int")), [[0] * 4] * 2, [[0] * 4, [0] * 5]),
+        ({"type": "map", "values": array("int")}, {"a": [0] * 8, "b": []}, {"a": [0] * 9, "b": []}),
+        (array({"type": "map", "values": "int"}), [{"a": 0}] * 5, [{"a": 0}] * 6),
+    ],
+    ids=str,
+)
+def test_max_items_counts_over_all_arrays_and_maps(schema: Any, good: Any, bad: Any) -> None:
+    codec = Codec(schema, max_items=10)
+
+    assert codec.decode(codec.encode(good)) == good
+    for read in (codec.decode, codec.skip):
+        with pytest.raises(DecodeError, match=r"too many items .*max\.items"):
+            read(codec.encode(bad))
+
+
+def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
+    with pytest.raises(DecodeError, match="expected the message to end, got 2 more bytes"):
+        Codec("int").decode(b"\2\0\0")
+    assert Codec("int", ignore_trailing_bytes=True).decode(b"\2\0\0") == 1
+    with pytest.raises(DecodeError, match="ends inside a number"):
+        Codec("int", ignore_trailing_bytes=True).decode(b"\x82")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_depth": 0}, "max.depth takes a whole number from 1 to 1000, got 0"),
+        ({"max_depth": 1001}, "max.depth takes a whole number from 1 to 1000, got 1001"),
+        ({"max_items": -1}, "max.items takes a whole number from 0"),
+        ({"max_empty_values": 1.5}, "max.empty.values takes a whole number from 0"),
+        ({"ignore_trailing_bytes": 1}, "ignore.trailing.bytes takes true or false, got 1"),
+    ],
+)
+def test_a_bad_value_of_a_limit_is_an_error(options: Any, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        Codec("int", **options)
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        (Limits(size=20), "the schema text has 31 characters, the limit is 20"),
+        (Limits(depth=1), "nested deeper than 1 levels"),
+        (Limits(names=0), "defines more than 0 names"),
+    ],
+)
+def test_the_limits_of_a_schema_hold(limits: Limits, text: str) -> None:
+    source = {"items": array(EMPTY), "type": "array"} if limits.size > 20 else '{"type":"array","items":"int"} '
+
+    with pytest.raises(SchemaError, match=text):
+        parse(source, strict=False, limits=limits)
+    assert parse(source, strict=False)
