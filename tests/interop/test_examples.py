@@ -27,3 +27,12 @@ def test_produce_and_consume_runs_without_arguments() -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("10 orders, the last one: Order(number=9")
+
+
+def test_schema_evolution_reads_every_version_as_each_schema() -> None:
+    script = ROOT / "examples" / "schema_evolution.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '{"id": "a", "cents": 1250, "state": "OPEN", "note": null}' in done.stdout
+    assert '{"amount": 3000000000.0, "currency": "EUR"}' in done.stdout
+    assert done.stdout.count("refused by the") == 2
