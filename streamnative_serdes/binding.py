@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakSet
@@ -39,7 +40,7 @@ class Known:
 
     version: int
     schema: Schema
-    _codecs: dict[Hashable, Codec] = field(default_factory=dict)
+    _codecs: dict[Hashable, Codec | SchemaError] = field(default_factory=dict)
 
     def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
         """What reads this version, as ``reader`` if one is given; made once for all who ask alike.
@@ -48,12 +49,18 @@ class Known:
             SchemaError: ``reader`` cannot read this version.
         """
         key = (None if reader is None else reader.text, *sorted(options.items()))
-        codec = self._codecs.get(key)
-        if codec is None:
+        found = self._codecs.get(key)
+        if found is None:
             if len(self._codecs) >= _MAX_CODECS:
                 self._codecs.clear()
-            codec = self._codecs[key] = Codec(self.schema, reader, **options)
-        return codec
+            try:
+                found = Codec(self.schema, reader, **options)
+            except SchemaError as error:
+                found = error.with_traceback(None)
+            self._codecs[key] = found
+        if isinstance(found, SchemaError):
+            raise copy(found)  # to find it out again for each message would take far longer
+        return found
 
 
 class Learnt(NamedTuple):

@@ -79,7 +79,7 @@ def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool 
     except RecursionError:
         raise SchemaError("the schemas are nested too deeply to be resolved") from None
     if found is not None:
-        raise SchemaError(found[1], path=found[0], hint="no data of the writer's schema can be read by this reader's")
+        raise SchemaError(found[1], path=found[0], hint="nothing that was written can be read by this schema")
     return root
 
 

@@ -222,6 +222,10 @@ def test_a_readers_schema_that_cannot_read_a_version_is_an_error_that_says_which
     with pytest.raises(SchemaError, match=r"topic users, schema version 0: .*writer has no field 'city'") as caught:
         deserializer.deserialize("users", framed(0, USER, BOB))
     assert (caught.value.topic, caught.value.version) == ("users", 0)
+    with pytest.raises(SchemaError) as again:
+        deserializer.deserialize("users", framed(0, USER, BOB))
+    assert str(again.value) == str(caught.value)
+    assert again.value is not caught.value
     with pytest.raises(DecodeError, match="topic users, schema version 1, field city, offset 16: the writer's null"):
         deserializer.deserialize("users", framed(1, WIDER, {**ANN, "city": None}))
     assert deserializer.deserialize("users", framed(1, WIDER, ANN)) == ANN
