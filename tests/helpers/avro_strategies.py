@@ -28,6 +28,8 @@ def zoned(value: dt.datetime) -> dt.datetime:
 
 
 DATETIMES = st.datetimes()
+# Not for tests that compare with ==: NaN is not equal to itself.
+ANY_FLOATS: dict[str, st.SearchStrategy[Any]] = {"float": st.floats(width=32), "double": st.floats()}
 PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
     "null": st.none(),
     "boolean": st.booleans(),
@@ -59,8 +61,10 @@ class Maker:
 
     draw: Any
     allowed: frozenset[str]
+    any_floats: bool = False
     data: dict[str, st.SearchStrategy[Any]] = field(default_factory=dict)  # by full name of a named type
     count: int = 0
+    mixed: bool = False  # unions of types whose data look alike: a datum may be written by another branch
 
     def name(self, prefix: str) -> str:
         self.count += 1
@@ -76,7 +80,8 @@ class Maker:
 
     def primitive(self, depth: int = 0) -> tuple[Any, st.SearchStrategy[Any]]:
         name = self.draw(st.sampled_from(sorted(PRIMITIVES)))
-        return (name if self.draw(st.booleans()) else {"type": name}), PRIMITIVES[name]
+        data = (ANY_FLOATS if self.any_floats else PRIMITIVES).get(name, PRIMITIVES[name])
+        return (name if self.draw(st.booleans()) else {"type": name}), data
 
     def logical(self, depth: int = 0) -> tuple[Any, st.SearchStrategy[Any]]:
         return self.logical_type(self.draw(st.sampled_from(sorted(self.allowed))))
@@ -149,14 +154,14 @@ class Maker:
         return {"type": "record", "name": name, "fields": fields}, data
 
     def union(self, depth: int) -> tuple[Any, st.SearchStrategy[Any]]:
-        """No two branches take values of one Python type, so that each datum has one branch in every library."""
+        """Unless mixed, no two branches take values of one Python type: each datum has one branch in every library."""
         branches: list[Any] = []
         data: list[st.SearchStrategy[Any]] = []
         seen: set[str] = set()
         for _ in range(self.draw(st.integers(1, 4))):
             known = dict(self.data)
             kind, strategy = self.type(depth - 1, union=False)
-            groups = groups_of(kind)
+            groups = {identity(kind)} if self.mixed else groups_of(kind)
             if groups & seen:
                 self.data = known  # what the branch defined goes with it
             else:
@@ -175,6 +180,11 @@ def grown(base: st.SearchStrategy[Any], name: str, around: Any) -> st.SearchStra
     return inner
 
 
+def identity(kind: Any) -> str:
+    """What a union may hold once: a kind of unnamed type, or a name."""
+    return kind if isinstance(kind, str) else str(kind.get("name", kind["type"]))
+
+
 def groups_of(kind: Any) -> set[str]:
     """What ``kind`` occupies of a union: a Python type, coarsely, and its Avro type, which a union may hold once."""
     name = kind if isinstance(kind, str) else kind["type"]
@@ -188,17 +198,42 @@ def groups_of(kind: Any) -> set[str]:
 
 @st.composite
 def schema_and_data(
-    draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3
+    draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False
 ) -> tuple[Any, st.SearchStrategy[Any]]:
     """A schema, and the strategy of its data. What is drawn comes back equal from a right codec."""
-    maker = Maker(draw, logical)
+    maker = Maker(draw, logical, any_floats)
     return maker.type(depth)
 
 
 @st.composite
-def schema_and_datum(draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3) -> tuple[Any, Any]:
-    schema, data = draw(schema_and_data(logical, depth))
+def schema_and_datum(
+    draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False
+) -> tuple[Any, Any]:
+    schema, data = draw(schema_and_data(logical, depth, any_floats=any_floats))
     return schema, draw(data)
+
+
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["set", "flip", "insert", "delete", "cut"]), st.integers(0, 10**6), st.integers(0, 255)),
+    min_size=1,
+    max_size=3,
+)
+
+
+def edited(data: bytes, edits: list[tuple[str, int, int]]) -> bytes:
+    """``data`` after some damage."""
+    out = bytearray(data)
+    for kind, place, byte in edits:
+        at = place % (len(out) + 1)
+        if kind == "cut":
+            del out[at:]
+        elif kind == "insert" or at == len(out):
+            out.insert(at, byte)
+        elif kind == "delete":
+            del out[at]
+        else:
+            out[at] = byte if kind == "set" else out[at] ^ 1 << byte % 8
+    return bytes(out)
 
 
 def unions(schema: Any) -> Iterator[list[Any]]:
@@ -221,3 +256,19 @@ def bare(datum: Any) -> Any:
     if isinstance(datum, dict):
         return {key: bare(value) for key, value in datum.items()}
     return [bare(value) for value in datum] if isinstance(datum, list) else datum
+
+
+LOGICAL_KEYS = ("logicalType", "precision", "scale")
+
+
+def without_logical_types(schema: Any) -> Any:
+    """``schema`` with the types below its logical types alone."""
+    if isinstance(schema, list):
+        return [without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bare_type = {key: value for key, value in schema.items() if key not in LOGICAL_KEYS}
+    inner = {key: without_logical_types(bare_type[key]) for key in ("items", "values") if key in bare_type}
+    if "fields" in schema:
+        inner["fields"] = [{**part, "type": without_logical_types(part["type"])} for part in schema["fields"]]
+    return {**bare_type, **inner}

@@ -1,0 +1,100 @@
+"""Our bytes against Java's Avro: it reads what we write, writes the same, and refuses what we refuse.
+
+Java's writer needs objects of its own, so it is given what it read from our bytes: that its values equal ours and that
+it writes our bytes again holds both directions.
+
+Known differences, all on purpose; docs/avro-conformance.md has the reasons:
+    bytes    what Java reads and we refuse stands in laxer()
+    decimals it refuses to write a decimal of more digits than the precision; so do we, when it is read already
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from avro_strategies import EDITS, edited, schema_and_datum, without_logical_types
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from java_oracle import JavaAvro, RefusedError
+from java_values import same
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.schema import parse
+
+
+@given(sample=schema_and_datum(any_floats=True))
+@settings(max_examples=500)
+def test_java_reads_what_we_write_and_writes_the_same_bytes(java: JavaAvro, sample: tuple[Any, Any]) -> None:
+    schema, datum = sample
+    codec = Codec(schema)
+    data = codec.encode(datum)
+    raw = Codec(without_logical_types(schema)).decode(data)
+
+    for flags in ([], ["fast"]):
+        theirs = java.read(schema, data, None, *flags)
+        assert theirs.left == 0
+        assert same(raw, theirs.value, ordered=not flags)
+        assert theirs.written == data or flags  # the fast reader's maps are in no order
+    assert same(codec.decode(data), java.read(schema, data, None, "logical").value)
+
+
+@given(sample=schema_and_datum())
+@settings(max_examples=300)
+def test_we_read_what_java_writes_in_blocks(java: JavaAvro, sample: tuple[Any, Any]) -> None:
+    schema, datum = sample
+    codec = Codec(schema)
+    data = codec.encode(datum)
+    blocks = java.read(schema, data, None, "blocks").written
+
+    assert codec.decode(blocks) == codec.decode(data)
+    assert codec.skip(blocks) == len(blocks)
+
+
+# Where we refuse and Java reads, by our words. Java reads a boolean of 2 as false; drops the bits of a number beyond
+# its width; keeps text that is not UTF-8 until somebody asks for it; ignores the size that a block says; leaves what
+# comes behind a datum to the caller; and has its own limits.
+STRICTER = re.compile(
+    "expected a boolean of 0 or 1|got a wider one|expected text in UTF-8|expected a block of at most"
+    "|does not end where it says|expected the message to end|values without bytes|nested deeper"
+)
+
+
+@given(sample=schema_and_datum(any_floats=True), damage=st.lists(EDITS, min_size=1, max_size=10))
+@settings(max_examples=300)
+def test_damaged_bytes_are_read_alike_or_refused_alike(java: JavaAvro, sample: tuple[Any, Any], damage: Any) -> None:
+    data = Codec(sample[0]).encode(sample[1])
+    schema = without_logical_types(sample[0])
+    codec = Codec(schema)
+    for edits in damage:
+        message = edited(data, edits)
+        try:
+            ours = codec.decode(message)
+        except DecodeError as error:
+            assert STRICTER.search(str(error)) or refused(java, schema, message), (schema, message, error)
+        else:
+            assert refused_for_width(java, schema, message) or same(ours, java.read(schema, message).value), message
+
+
+def refused(java: JavaAvro, schema: Any, message: bytes) -> bool:
+    try:
+        java.read(schema, message)
+    except RefusedError as error:
+        return error.stage == "read"
+    return False
+
+
+def refused_for_width(java: JavaAvro, schema: Any, message: bytes) -> bool:
+    """We take an int of up to 10 bytes, if its value fits 32 bits, Java one of up to 5."""
+    try:
+        java.read(schema, message)
+    except RefusedError as error:
+        return error.kind == "InvalidNumberEncodingException"
+    return False
+
+
+@given(sample=schema_and_datum())
+@settings(max_examples=200)
+def test_canonical_forms_are_javas(java: JavaAvro, sample: tuple[Any, Any]) -> None:
+    assert parse(sample[0]).canonical_form() == java.canonical(sample[0], strict=True)
