@@ -18,6 +18,10 @@ PROMOTIONS = {
     "bytes": ["string"],
 }
 NAMED = ("record", "enum", "fixed")
+# How Java finds the branch of a union that a default is of: the first whose kind fits that of the JSON.
+JSON_KINDS = {"int": "number", "long": "number", "float": "number", "double": "number"}
+JSON_KINDS |= {"string": "text", "bytes": "text", "fixed": "text", "enum": "text", "map": "object", "record": "object"}
+JAVA_TAKES_ANYTHING_FOR = ("enum", "array", "map", "record")
 NAMESPACES = ("n", "m.x")
 
 
@@ -242,7 +246,7 @@ class Evolver:
             return part
 
     def default(self, tree: Any, depth: int) -> Any:
-        """A default as JSON. Of a union's, one that its first branch of that kind of JSON takes (see json_kind)."""
+        """A default as JSON. Of a union's, one that Java takes for the branch that it was made for."""
         if depth > 5:
             raise NoDefaultError
         if isinstance(tree, list):
@@ -264,19 +268,18 @@ class Evolver:
     def union_default(self, branches: list[Any], depth: int) -> Any:
         first: dict[str, Any] = {}
         for branch in branches:
-            first.setdefault(self.json_kind(branch), branch)
+            kind = self.kind(branch)
+            first.setdefault(JSON_KINDS.get(kind, kind), branch)
+            if kind in JAVA_TAKES_ANYTHING_FOR:
+                break
         choice = first["null"] if "null" in first and depth > 2 else self.pick(list(first.values()))
         return self.default(choice, depth + 1)
 
-    def json_kind(self, tree: Any) -> str:
-        kind = tree if isinstance(tree, str) else tree["type"]
-        if kind not in (*PRIMITIVES, "array", "map", *NAMED):
-            kind = self.done[kind]["type"] if kind in self.done else "record"
-        if kind in ("int", "long", "float", "double"):
-            return "number"
-        if kind in ("string", "bytes", "fixed", "enum"):
-            return "text"
-        return "object" if kind in ("map", "record") else kind
+    def kind(self, tree: Any) -> str:
+        kind: str = tree if isinstance(tree, str) else tree["type"]
+        if kind in (*PRIMITIVES, "array", "map", *NAMED):
+            return kind
+        return str(self.done[kind]["type"]) if kind in self.done else "record"
 
     def plain_default(self, kind: str, tree: Any) -> Any:
         logical = tree.get("logicalType") if isinstance(tree, dict) else None
