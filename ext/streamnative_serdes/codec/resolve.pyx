@@ -95,10 +95,10 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
     if depth > MAX_SCHEMA_DEPTH:
         raise SchemaError(f"the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     if wrote == "union":
-        return union_of([resolved(part, shared, depth + 1) for part in step.parts])
+        return union_of([chosen(part, shared, depth) if reads == "union" and part.reader.kind != "union"
+                         else resolved(part, shared, depth + 1) for part in step.parts])
     if reads == "union":            # the branch was chosen when the schemas were resolved
-        node = resolved(step.parts[0], shared, depth + 1)
-        return node if (<Node>node).kind == MISMATCH else named(step.parts[0].reader, node, shared.reader)
+        return chosen(step.parts[0], shared, depth)
     if wrote == "array":
         array = ArrayNode(ARRAY, "array")
         (<ArrayNode>array).item = resolved(step.parts[0], shared, depth + 1)
@@ -112,6 +112,12 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
     if wrote == "enum":
         return resolved_enum(step.writer, step.reader)
     return resolved_leaf(step.writer, step.reader, shared)
+
+
+cdef Node chosen(object step, ResolvedBuild shared, int depth):
+    """What reads by ``step``, whose reader is a branch of a union."""
+    cdef Node node = resolved(step, shared, depth + 1)
+    return node if node.kind == MISMATCH else named(step.reader, node, shared.reader)
 
 
 cdef Mismatch mismatch(str reason):
