@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 import matplotlib as mpl
-from contenders import OPERATIONS
+from contenders import FRAMED
 from matplotlib.figure import Figure
 from measure import Results
 from shapes import TITLES
@@ -28,7 +28,7 @@ def svg(results: Results, where: dict[str, Any]) -> str:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.3), layout="constrained")
         axes = figure.add_subplot()
-        for number, operation in enumerate(OPERATIONS):
+        for number, operation in enumerate(FRAMED):
             draw(axes, results, operation, (number - 0.5) * THICKNESS)
         finish(axes, results, where)
         out = io.StringIO()

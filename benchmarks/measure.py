@@ -12,7 +12,7 @@ from statistics import median
 from timeit import Timer
 from typing import Any
 
-from contenders import CONTENDERS, OPERATIONS, Contender, Fastavro
+from contenders import CONTENDERS, Contender, Fastavro, function
 from shapes import SHAPES, Shape
 
 # Time on the processor, where it is counted finely: then it does not matter what else the machine is doing meanwhile.
@@ -34,10 +34,10 @@ class Cell:
     loops: int = 1
 
     def timer(self) -> Timer:
-        """Of one pass over all values. The loop's own 5 to 10 ns per message are in every cell alike."""
-        return Timer(
-            f"for value in values: {self.statement}", timer=CLOCK, globals={**self.names, "values": self.values}
-        )
+        """Of one pass over all values. The loop's own few nanoseconds per message are in every cell alike."""
+        names = {**self.names, "values": self.values}
+        local = "; ".join(f"{name} = names[{name!r}]" for name in names)  # so that no look-up of a global is timed
+        return Timer(f"for value in values: {self.statement}", local, timer=CLOCK, globals={"names": names})
 
     @property
     def ns(self) -> float:
@@ -46,10 +46,10 @@ class Cell:
 
 @dataclass
 class Results:
-    """``refused`` tells by (shape, contender) why it was not timed."""
+    """Cells and refusals by (shape, operation, contender); a refusal says why there is no cell."""
 
     cells: dict[tuple[str, str, str], Cell] = field(default_factory=dict)
-    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    refused: dict[tuple[str, str, str], str] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
 
     def find(self, shape: str, operation: str, contender: str) -> Cell | None:
@@ -73,42 +73,36 @@ class Results:
 
 
 def prepare(url: str, shapes: Sequence[Shape] = SHAPES, contenders: Sequence[type[Contender]] = CONTENDERS) -> Results:
-    """Cells for all that agrees with fastavro on every byte of the body, and reads back every record as it was."""
+    """Cells for all that agrees with fastavro each byte of the body and on each value, its type and order included."""
     results = Results()
     for shape in shapes:
-        write = function(Fastavro.statements["serialize"], vars(Fastavro(shape, url)))
+        reference = Fastavro(shape, url)
+        write, resolve = (function(reference.statements[name], vars(reference)) for name in ("serialize", "resolve"))
         bodies = [write(record) for record in shape.records]
+        expected = {"serialize": bodies, "deserialize": shape.records, "resolve": [resolve(body) for body in bodies]}
         results.sizes[shape.name] = sum(map(len, bodies)) / len(bodies)
         for kind in contenders:
-            try:
-                add(results, shape, kind, kind(shape, url), bodies)
-            except Exception as error:  # noqa: BLE001 whatever stops a library is shown in its place
-                results.refused[shape.name, kind.name] = f"{type(error).__name__}: {error}"
+            contender = kind(shape, url)
+            inputs = dict.fromkeys(kind.statements, contender.messages(shape, bodies)) | {"serialize": shape.records}
+            for operation, statement in kind.statements.items():
+                key = shape.name, operation, kind.name
+                cell = Cell(*key, statement, vars(contender), inputs[operation])
+                try:
+                    check(cell, kind.frame, expected[operation])
+                    results.cells[key] = cell
+                except Exception as error:  # noqa: BLE001 whatever stops a library is shown in its place
+                    results.refused[key] = f"{type(error).__name__}: {error}"
     return results
 
 
-def add(results: Results, shape: Shape, kind: type[Contender], contender: Contender, bodies: list[bytes]) -> None:
-    names = vars(contender)
-    messages = [function(kind.statements["serialize"], names)(record) for record in shape.records]
-    if [message[kind.frame :] for message in messages] != bodies:
-        raise ValueError("writes other bytes than fastavro")
-    read = [function(kind.statements["deserialize"], names)(message) for message in messages]
+def check(cell: Cell, frame: int, expected: Sequence[Any]) -> None:
+    """Nothing is timed before it is right."""
+    got = list(map(function(cell.statement, cell.names), cell.values))
+    if cell.operation == "serialize":
+        got = [message[frame:] for message in got]
     # repr as well: it tells True, 1 and 1.0 apart, and the order of fields.
-    if read != list(shape.records) or repr(read) != repr(list(shape.records)):
-        raise ValueError("reads other values than were written")
-    for operation in OPERATIONS:
-        values = shape.records if operation == "serialize" else messages
-        key = shape.name, operation, kind.name
-        results.cells[key] = Cell(*key, kind.statements[operation], names, values)
-
-
-def function(statement: str, names: dict[str, Any]) -> Callable[[Any], Any]:
-    """The statement as a function of ``value``: so what is checked is what is timed."""
-    *before, last = statement.split("; ")
-    space: dict[str, Any] = dict(names)
-    exec("def run(value):\n " + "\n ".join([*before, f"return {last}"]), space)
-    run: Callable[[Any], Any] = space["run"]
-    return run
+    if got != list(expected) or repr(got) != repr(list(expected)):
+        raise ValueError(f"other {'bytes' if cell.operation == 'serialize' else 'values'} than fastavro's")
 
 
 def pin() -> int | None:

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from contenders import CONTENDERS, OPERATIONS, Contender
+from contenders import CONTENDERS, FRAMED, OPERATIONS, Contender, Floor, OurCodec
 from measure import CLOCK, Results
 from shapes import TITLES
 
@@ -82,15 +82,27 @@ def speed(results: Results, operation: str, *, framed: bool) -> str:
     rows += [
         [kind.title, *(entry(results, shape, operation, kind) for shape in results.sizes)]
         for kind in CONTENDERS
-        if (kind.frame > 0) == framed
+        if (kind.frame > 0) == framed and operation in kind.statements and kind is not Floor
     ]
+    return table(rows)
+
+
+def limit(results: Results) -> str:
+    """How near decoding comes to what CPython charges for the objects that it makes."""
+    rows = [["deserialize, codec alone: the limit", *map(TITLES.__getitem__, results.sizes)]]
+    rows += [
+        [kind.title, *(entry(results, shape, "deserialize", kind) for shape in results.sizes)]
+        for kind in (OurCodec, Floor)
+    ]
+    shares = [results.ratio(shape, "deserialize", "floor", "codec") for shape in results.sizes]
+    rows.append(["share of it", *("-" if share is None else f"{share:.0%}" for share in shares)])
     return table(rows)
 
 
 def overhead(results: Results) -> str:
     """What header, caches and call cost above the codec."""
     rows = [["ns above the codec alone", *map(TITLES.__getitem__, results.sizes)]]
-    for operation in OPERATIONS:
+    for operation in FRAMED:
         for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
             costs = [results.difference(shape, operation, name, "codec") for shape in results.sizes]
             rows.append([call, *("-" if cost is None else f"{cost:,.0f}" for cost in costs)])
@@ -100,9 +112,13 @@ def overhead(results: Results) -> str:
 def tables(results: Results, where: dict[str, Any]) -> str:
     """All tables as Markdown."""
     blocks = [heading(where), "Nanoseconds per message; in brackets how many times ours that is."]
-    blocks += [speed(results, operation, framed=framed) for framed in (True, False) for operation in OPERATIONS]
-    blocks.append(overhead(results))
-    lines = [f"- {name} is not timed on {TITLES[shape]}: {reason}" for (shape, name), reason in results.refused.items()]
+    blocks += [speed(results, operation, framed=True) for operation in FRAMED]
+    blocks += [speed(results, operation, framed=False) for operation in OPERATIONS]
+    blocks += [limit(results), overhead(results)]
+    lines = [
+        f"- {name} is not timed on {TITLES[shape]}, {operation}: {reason}"
+        for (shape, operation, name), reason in results.refused.items()
+    ]
     return "\n\n".join([*blocks, *(["\n".join(lines)] if lines else [])]) + "\n"
 
 
@@ -114,10 +130,16 @@ def as_json(results: Results, where: dict[str, Any]) -> str:
     ratios = [
         {"shape": shape, "operation": operation, "peer": kind.name, "ours": kind.against,
          "ratio": results.ratio(shape, operation, kind.name, kind.against)}
-        for shape in results.sizes for operation in OPERATIONS for kind in CONTENDERS if kind.against
+        for shape in results.sizes for kind in CONTENDERS if kind.against for operation in kind.statements
     ]  # fmt: skip
-    refused = [{"shape": shape, "contender": name, "why": why} for (shape, name), why in results.refused.items()]
-    return json.dumps({**where, "cells": cells, "ratios": ratios, "refused": refused}, indent=1) + "\n"
+    refused = [
+        {"shape": shape, "operation": operation, "contender": name, "why": why}
+        for (shape, operation, name), why in results.refused.items()
+    ]
+    shares = {shape: results.ratio(shape, "deserialize", "floor", "codec") for shape in results.sizes}
+    return (
+        json.dumps({**where, "cells": cells, "ratios": ratios, "shares": shares, "refused": refused}, indent=1) + "\n"
+    )
 
 
 def write_docs(page: Path, text: str) -> None:

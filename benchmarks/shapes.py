@@ -18,11 +18,15 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Shape:
-    """``name`` is for the command line, ``title`` for tables; ``records`` are as they are read back."""
+    """``name`` is for the command line, ``title`` for tables; ``records`` are as they are read back.
+
+    ``reader`` is the schema of a reader who has moved on: a field promoted, a field dropped, a field added.
+    """
 
     name: str
     title: str
     schema: dict[str, Any]
+    reader: dict[str, Any]
     records: tuple[dict[str, Any], ...]
 
     @property
@@ -73,6 +77,14 @@ def record(name: str, /, **fields: Any) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": [{"name": key, "type": kind} for key, kind in fields.items()]}
 
 
+def evolved(schema: dict[str, Any], *, drop: str | None = None, **changed: Any) -> dict[str, Any]:
+    """``schema`` without a field, with others of another type, and with a new one at the end."""
+    fields = {field["name"]: field["type"] for field in schema["fields"] if field["name"] != drop}
+    reader = record(schema["name"], **{**fields, **changed})
+    reader["fields"].append({"name": "added", "type": "string", "default": "none"})
+    return reader
+
+
 def enum(name: str, *symbols: str) -> dict[str, Any]:
     return {"type": "enum", "name": name, "symbols": symbols}
 
@@ -85,27 +97,34 @@ TIMESTAMP = logical("long", "timestamp-millis")
 KINDS = ("CREATED", "CHANGED", "SHIPPED", "RETURNED")
 
 TINY = record("Tiny", id="long", name="string", active="boolean")
+TINY_READER = evolved(TINY, drop="active", id="double")
 
 FLAT = record(
     "Flat", id="long", user="string", url="string", kind=enum("Kind", *KINDS), price="double", ratio="float",
     count="int", active="boolean", at=TIMESTAMP, referrer=["null", "string"],
 )  # fmt: skip
+FLAT_READER = evolved(FLAT, drop="url", count="long")
 
 ADDRESS = record("Address", city="string", zip=["null", "string"], floor=["null", "int"])
 PRICE = logical("bytes", "decimal", precision=9, scale=2)
 ITEM = record("Item", sku="string", quantity="int", price=PRICE, note=["null", "string"])
+ITEM_READER = record("Item", sku="string", quantity="long", price=PRICE)  # note is dropped
 NESTED = record(
     "Order", id=logical("string", "uuid"), at=TIMESTAMP, due=logical("int", "date"), state=enum("State", *KINDS),
     address=ADDRESS, items={"type": "array", "items": ITEM}, attributes={"type": "map", "values": "string"},
     discount=["null", "double"], tags={"type": "array", "items": "string"},
 )  # fmt: skip
+NESTED_READER = evolved(NESTED, drop="due", items={"type": "array", "items": ITEM_READER})
 
 # 100 fields of six types in turn; of the last 30, each may be null.
 TYPES = ("long", "string", "double", "int", "boolean", "float")
 COLUMNS = {f"field_{number:02}": TYPES[number % len(TYPES)] for number in range(100)}
 WIDE = record("Wide", **{name: kind if name < "field_70" else ["null", kind] for name, kind in COLUMNS.items()})
 
+WIDE_READER = evolved(WIDE, drop="field_04", field_03="long")
+
 TEXT = record("Text", text="string")
+TEXT_READER = evolved(TEXT)  # there is nothing to promote or to drop
 
 
 def tiny(s: Source) -> dict[str, Any]:
@@ -139,16 +158,18 @@ def wide(s: Source) -> dict[str, Any]:
     return {name: make() if name < "field_70" else s.nullable(make) for name, make in values.items()}
 
 
-def shape(name: str, title: str, schema: dict[str, Any], make: Callable[[Source], dict[str, Any]]) -> Shape:
+def shape(
+    name: str, title: str, schema: dict[str, Any], reader: dict[str, Any], make: Callable[[Source], dict[str, Any]]
+) -> Shape:
     source = Source(42)
-    return Shape(name, title, schema, tuple(make(source) for _ in range(RECORDS)))
+    return Shape(name, title, schema, reader, tuple(make(source) for _ in range(RECORDS)))
 
 
 SHAPES = (
-    shape("tiny", "3 fields", TINY, tiny),
-    shape("flat", "10 fields", FLAT, flat),
-    shape("nested", "nested", NESTED, nested),
-    shape("wide", "100 fields", WIDE, wide),
-    shape("text", "10 KB string", TEXT, lambda s: {"text": s.a_string(10_240, 10_240)}),
+    shape("tiny", "3 fields", TINY, TINY_READER, tiny),
+    shape("flat", "10 fields", FLAT, FLAT_READER, flat),
+    shape("nested", "nested", NESTED, NESTED_READER, nested),
+    shape("wide", "100 fields", WIDE, WIDE_READER, wide),
+    shape("text", "10 KB string", TEXT, TEXT_READER, lambda s: {"text": s.a_string(10_240, 10_240)}),
 )
 TITLES = {each.name: each.title for each in SHAPES}

@@ -1,0 +1,123 @@
+/* The objects of a record from a list of steps, by the quickest calls of CPython's public API that are known. */
+#ifndef STREAMNATIVE_SERDES_FLOOR_H
+#define STREAMNATIVE_SERDES_FLOOR_H
+
+#include <Python.h>
+#include <datetime.h>
+#include <stdint.h>
+#include <string.h>
+
+/* GIVEN exists already: None, a boolean, a symbol of an enum. The parts of a container are the steps behind it; those of
+ * a map are key, value, key, value.
+ */
+enum FloorKind {
+    GIVEN, NUMBER, REAL, TEXT, DATETIME, DATE, DECIMAL, UUID_NUMBER,
+    RECORD, MAP, LIST
+};
+
+typedef union {
+    PyObject *object;           /* what is given, a Decimal's text, or a dict of a record's names */
+    int64_t number;
+    double real;
+    const char *text;           /* of a text; the 16 bytes of a UUID */
+    const int *parts;           /* of a date (3), or of a date and a time (7) */
+} FloorValue;
+
+typedef struct {
+    int kind;
+    int size;                   /* characters of a text; parts of a container */
+    PyObject *name;             /* of this field of a record */
+    FloorValue of;
+} FloorStep;
+
+static PyObject *floor_decimal_type, *floor_uuid_type, *floor_uuid_int, *floor_uuid_is_safe, *floor_uuid_safety;
+
+static inline PyObject *floor_text(const FloorStep *step) {
+    PyObject *text = PyUnicode_New(step->size, 127);
+    if (text != NULL) memcpy(PyUnicode_DATA(text), step->of.text, (size_t)step->size);
+    return text;
+}
+
+/* By the slots' own descriptors: the constructor would look at six kinds of arguments. */
+static PyObject *floor_uuid(const char *bytes) {
+    PyTypeObject *type = (PyTypeObject *)floor_uuid_type;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *number = PyLong_FromNativeBytes(bytes, 16, Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER);
+#else
+    PyObject *number = _PyLong_FromByteArray((const unsigned char *)bytes, 16, 0, 0);
+#endif
+    PyObject *uuid = number == NULL ? NULL : type->tp_alloc(type, 0);
+    if (uuid != NULL && (Py_TYPE(floor_uuid_int)->tp_descr_set(floor_uuid_int, uuid, number) < 0 ||
+                         Py_TYPE(floor_uuid_is_safe)->tp_descr_set(floor_uuid_is_safe, uuid, floor_uuid_safety) < 0))
+        Py_CLEAR(uuid);
+    Py_XDECREF(number);
+    return uuid;
+}
+
+static inline PyObject *floor_leaf(const FloorStep *step) {
+    const int *p = step->of.parts;
+    switch (step->kind) {
+    case GIVEN: Py_INCREF(step->of.object); return step->of.object;
+    case NUMBER: return PyLong_FromLongLong(step->of.number);
+    case REAL: return PyFloat_FromDouble(step->of.real);
+    case TEXT: return floor_text(step);
+    case DATETIME:
+        return PyDateTimeAPI->DateTime_FromDateAndTime(p[0], p[1], p[2], p[3], p[4], p[5], p[6],
+                                                       PyDateTime_TimeZone_UTC, PyDateTimeAPI->DateTimeType);
+    case DATE: return PyDateTimeAPI->Date_FromDate(p[0], p[1], p[2], PyDateTimeAPI->DateType);
+    case DECIMAL: return PyObject_CallOneArg(floor_decimal_type, step->of.object);
+    default: return floor_uuid(step->of.text);
+    }
+}
+
+static PyObject *floor_container(const FloorStep **next);
+
+static inline PyObject *floor_next(const FloorStep **next) {
+    return (*next)->kind < RECORD ? floor_leaf((*next)++) : floor_container(next);
+}
+
+static int floor_put(PyObject *dict, PyObject *key, PyObject *value) {
+    int result = key == NULL || value == NULL ? -1 : PyDict_SetItem(dict, key, value);
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *floor_record(const FloorStep *step, const FloorStep **next) {
+    PyObject *record = PyDict_Copy(step->of.object), *name;
+    int i;
+    for (i = 0; record != NULL && i < step->size; i++) {
+        name = (*next)->name;
+        if (floor_put(record, name, floor_next(next)) < 0) Py_CLEAR(record);
+    }
+    return record;
+}
+
+static PyObject *floor_map(const FloorStep *step, const FloorStep **next) {
+    PyObject *map = PyDict_New(), *key;
+    int i;
+    for (i = 0; map != NULL && i < step->size; i++) {
+        key = floor_text((*next)++);
+        if (floor_put(map, key, floor_next(next)) < 0) Py_CLEAR(map);
+        Py_XDECREF(key);
+    }
+    return map;
+}
+
+static PyObject *floor_list(const FloorStep *step, const FloorStep **next) {
+    PyObject *list = PyList_New(step->size), *item;
+    int i;
+    for (i = 0; list != NULL && i < step->size; i++) {
+        item = floor_next(next);
+        if (item == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+static PyObject *floor_container(const FloorStep **next) {
+    const FloorStep *step = (*next)++;
+    if (step->kind == RECORD) return floor_record(step, next);
+    return step->kind == MAP ? floor_map(step, next) : floor_list(step, next);
+}
+
+#endif
