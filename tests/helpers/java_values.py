@@ -88,7 +88,7 @@ def same(ours: Any, theirs: Any, *, ordered: bool = True) -> bool:
     if isinstance(ours, dict):
         keys = list(ours) == list(theirs) if ordered else ours.keys() == theirs.keys()
         return keys and all(same(ours[key], theirs[key], ordered=ordered) for key in ours)
-    if isinstance(ours, list):
+    if isinstance(ours, list | tuple):
         pairs = zip(ours, theirs, strict=False)
         return len(ours) == len(theirs) and all(same(one, other, ordered=ordered) for one, other in pairs)
     if isinstance(ours, float):
