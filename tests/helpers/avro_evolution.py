@@ -17,6 +17,20 @@ PROMOTIONS = {
     "string": ["bytes"],
     "bytes": ["string"],
 }
+EXACT = {"int": ["long", "double"], "float": ["double"]}
+PLAIN_DEFAULTS = [
+    ("null", None),
+    ("boolean", True),
+    ("long", -5),
+    ("double", 2.5),
+    ("string", "é𝄞"),
+    (["null", "int"], None),
+]
+PLAIN_DEFAULTS += [
+    (["int", "null"], 7),
+    ({"type": "array", "items": "int"}, [1]),
+    ({"type": "map", "values": "int"}, {}),
+]
 NAMED = ("record", "enum", "fixed")
 # How Java finds the branch of a union that a default is of: the first whose kind fits that of the JSON.
 JSON_KINDS = {"int": "number", "long": "number", "float": "number", "double": "number"}
@@ -306,20 +320,62 @@ class Evolver:
         return self.draw(PRIMITIVES[kind])
 
 
+class Gentle(Evolver):
+    """Changes that every library should be right about: fields come, go and move, numbers widen, null becomes allowed."""
+
+    def type(self, tree: Any) -> Any:
+        if isinstance(tree, list):
+            return [self.one(branch) for branch in tree]
+        changed = self.one(tree)
+        return ["null", changed] if changed != "null" and self.chance(10) else changed
+
+    def named(self, tree: Any, *, again: bool = False) -> Any:
+        return self.made.get(tree["name"]) or super().named(tree)
+
+    def one(self, tree: Any) -> Any:
+        tree = self.writer.get(tree, tree) if isinstance(tree, str) else tree
+        kind = tree if isinstance(tree, str) else tree["type"]
+        if kind in NAMED:
+            return self.named(tree)
+        if kind == "array":
+            return {"type": "array", "items": self.type(tree["items"])}
+        if kind == "map":
+            return {"type": "map", "values": self.type(tree["values"])}
+        return self.pick(EXACT[kind]) if kind in EXACT and self.chance(20) else kind
+
+    def called(self, old: str, key: str, *, other: bool) -> dict[str, Any]:
+        self.names[key] = self.writer_names[old]
+        return {}
+
+    def kept_field(self, part: Any) -> dict[str, Any]:
+        return {"name": part["name"], "type": self.type(part["type"])}
+
+    def new_field(self) -> dict[str, Any]:
+        self.count += 1
+        kind, default = self.pick(PLAIN_DEFAULTS)
+        return {"name": f"new_{self.count}", "type": kind, "default": default}
+
+    def enum(self, tree: Any) -> dict[str, Any]:
+        return {"symbols": [*tree["symbols"], f"{tree['name']}_new"]}
+
+    def fixed(self, tree: Any) -> dict[str, Any]:
+        return {"size": tree["size"]}
+
+
 @st.composite
 def writer_reader_datum(
-    draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False
+    draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False, gentle: bool = False
 ) -> tuple[Any, Any, Any]:
     """A writer's schema, a reader's schema of the same origin, and a datum that fits the writer's.
 
-    Most pairs can be read; some only where the datum takes the right branch, and some never.
+    Most pairs can be read; some only where the datum takes the right branch, and some never. All gentle ones can be.
     """
-    maker = Maker(draw, logical, any_floats, mixed=True)
+    maker = Maker(draw, logical, any_floats, mixed=not gentle)
     tree, data = maker.record(depth) if draw(st.integers(0, 3)) else maker.type(depth)
     keys = definitions(tree)
     namespaced = draw(st.booleans())
     names = {key: f"{draw(st.sampled_from(NAMESPACES))}.{key}" if namespaced else key for key in keys}
-    evolver = Evolver(draw, keys, names, Maker(draw, logical, mixed=True, count=maker.count))
+    evolver = (Gentle if gentle else Evolver)(draw, keys, names, Maker(draw, logical, mixed=True, count=maker.count))
     reader = evolver.type(tree)
     reader = renamed(reader, evolver.names)
     return renamed(tree, names), json.loads(json.dumps(reader)), draw(data)
