@@ -28,7 +28,7 @@ from cpython.datetime cimport (
     datetime_tzinfo, datetime_year, get_utc, import_datetime, time_hour, time_microsecond, time_minute, time_new,
     time_second, time_tzinfo,
 )
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_CLEAR, Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport isinf
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -96,6 +96,9 @@ cdef extern from "codec/wire.h":
     uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
     int64_t sns_get_i64be(const uint8_t*) noexcept nogil
     object sns_new_str(const uint8_t*, Py_ssize_t)
+    int sns_append(object, object) except -1
+    object sns_new_list(Py_ssize_t)
+    bint sns_is_text(PyObject*, const uint8_t*, Py_ssize_t) noexcept
     int sns_same_text(PyObject*, PyObject*) noexcept
     Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
     uint8_t* sns_put_utf8(uint8_t*, int, const void*, Py_ssize_t) noexcept nogil

@@ -449,6 +449,31 @@ def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, d
     assert caught.value.path == "bad"
 
 
+# --- what repeats inside one message ----------------------------------------------------------------------------------
+
+
+def test_keys_that_come_again_in_one_message_are_the_same_text() -> None:
+    schema = {"type": "array", "items": {"type": "map", "values": {"type": "map", "values": "int"}}}
+    # Of one slot and of many, empty, of one byte, not ASCII, at and beyond the length that is remembered.
+    keys = ["", "a", "b", "é", "éa", "\U0001f600", "x" * 32, "x" * 33, "ab", "ba", *(f"key{i}" for i in range(200))]
+    datum = [{key: {other: i for other in keys[:12]}} for i, key in enumerate(keys * 2)]
+
+    codec = Codec(schema)
+
+    got = codec.decode(codec.encode(datum))
+    assert got == datum
+    assert list(got[3]["é"]) == keys[:12]
+    twice = codec.decode(codec.encode([{"campaign": {}}] * 2))
+    assert next(iter(twice[0])) is next(iter(twice[1]))  # its hash is known already
+
+
+@pytest.mark.parametrize("count", [0, 1, 1023, 1024, 1025, 5000])
+def test_long_lists_are_read_whole(count: int) -> None:
+    for item, value in (("int", 7), ("null", None), ("string", "s")):
+        codec = Codec({"type": "array", "items": item})
+        assert codec.decode(codec.encode([value] * count)) == [value] * count
+
+
 # --- one codec, used by all -------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,9 @@ cdef enum:
     MAX_NESTED_CALLS = 8        # encodes that begin inside another one, each with a stack of its own
     MAX_DEPTH = 256             # open containers that need no allocation; the default of max.depth
     MANY_FIELDS = 64            # records of more are checked to be there before their dict is made
+    PRESIZED = 1024             # items that a list has room for before there is any
+    KEYS = 64                   # of maps that are remembered while one message is read; a power of two
+    MAX_KEY = 32                # bytes of such a key
     MAX_LABEL = 200             # characters of a type's name in an error
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
@@ -31,6 +34,7 @@ cdef struct Reader:
     const uint8_t* end
     int64_t empty_left          # what is left of Limits.empty and Limits.items
     int64_t items_left
+    PyObject** keys             # KEYS owned strs, or NULL before the first
     int depth
     int max_depth
     Step* steps
@@ -204,6 +208,7 @@ cdef inline void open_reader(Reader* r, const uint8_t* start, Py_ssize_t size, P
     r.end = start + size
     r.empty_left = limits.empty
     r.items_left = limits.items
+    r.keys = NULL
     r.depth = 0
     r.max_depth = limits.depth
 

@@ -143,11 +143,13 @@ cdef object read_array(ArrayNode node, Reader* r):
     cdef Py_ssize_t i = 0
     cdef Step* step = enter_read(r, node)
     cdef int64_t count = read_count(r, item.min_size, &block_end)
-    cdef list out = []
+    # A count is only a claim, and each level of nesting may claim all that is left.
+    cdef object out = sns_new_list(min(count, PRESIZED) if item.min_size else 0)
     while count:
         while count:
             step.index = i
-            out.append(read_value(item, r))
+            one = read_value(item, r)
+            sns_append(out, one)
             i += 1
             count -= 1
         check_block(r, block_end)
@@ -165,7 +167,7 @@ cdef object read_map(MapNode node, Reader* r):
     while count:
         while count:
             size = get_size(r)
-            key = sns_new_str(take(r, size), size)
+            key = read_key(r, size) if node.repeats and size <= MAX_KEY else sns_new_str(take(r, size), size)
             Py_INCREF(key)
             Py_XSETREF(step.key, <PyObject*>key)
             PyDict_SetItem(out, key, read_value(node.value, r))
@@ -175,6 +177,34 @@ cdef object read_map(MapNode node, Reader* r):
     Py_CLEAR(step.key)
     r.depth -= 1
     return out
+
+
+cdef object read_key(Reader* r, Py_ssize_t size):
+    """A key of ``size`` bytes, checked to be there: one that came before saves its making and its hash."""
+    cdef const uint8_t* p = take(r, size)
+    cdef PyObject** slot
+    if size == 0:
+        return ""
+    if r.keys is NULL:
+        r.keys = <PyObject**>PyMem_Calloc(KEYS, sizeof(PyObject*))
+        if r.keys is NULL:
+            raise MemoryError()
+    slot = &r.keys[(size * 31 + p[0] * 7 + p[size >> 1] * 5 + p[size - 1]) & (KEYS - 1)]
+    if slot[0] is not NULL and sns_is_text(slot[0], p, size):
+        return <object>slot[0]
+    key = sns_new_str(p, size)
+    if PyUnicode_IS_COMPACT_ASCII(key):
+        Py_INCREF(key)
+        Py_XSETREF(slot[0], <PyObject*>key)
+    return key
+
+
+cdef int forget_keys(Reader* r) except -1:
+    cdef int i
+    for i in range(KEYS):
+        Py_CLEAR(r.keys[i])
+    PyMem_Free(r.keys)
+    return 0
 
 
 # --- the whole datum --------------------------------------------------------------------------------------------------
@@ -196,6 +226,8 @@ cdef object decode_message(Node root, const Limits* limits, const uint8_t* start
     finally:
         leave_to(r.steps, &r.depth, 0)
         give_back(r.steps, stack)
+        if r.keys is not NULL:
+            forget_keys(&r)
 
 
 cdef object decode_failure(object error, Reader* r, const uint8_t* start):

@@ -77,6 +77,7 @@ cdef class ArrayNode(Node):
 @cython.final
 cdef class MapNode(Node):
     cdef Node value
+    cdef bint repeats           # a message may hold several such maps, whose keys may be the same ones
 
     cdef str segment(self, Step* step):
         return "" if step.key is NULL else f"[{dumps((<str>step.key)[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
@@ -143,6 +144,7 @@ cdef class RecordNode(Node):
 cdef class Build:
     """What is shared while one schema is compiled for one direction."""
     cdef dict named                     # id of a record or enum -> (it, kept alive; its node)
+    cdef int around                     # arrays and maps around what is being built
     cdef DefaultWriter defaults
     cdef bint logical                   # logical types are seen
     cdef bint record_names              # reading: records in unions come with their names
@@ -190,11 +192,16 @@ cdef Node build_node(object schema, Build shared, int depth):
         return build_union(schema, shared, depth)
     if kind == "array":
         array = ArrayNode(ARRAY, "array")
+        shared.around += 1
         (<ArrayNode>array).item = build_node(schema.items, shared, depth + 1)
+        shared.around -= 1
         return array
     if kind == "map":
         map_ = MapNode(MAP, "map")
+        (<MapNode>map_).repeats = shared.around > 0
+        shared.around += 1
         (<MapNode>map_).value = build_node(schema.values, shared, depth + 1)
+        shared.around -= 1
         return map_
     if kind == "enum":
         return build_enum(schema, shared)

@@ -101,11 +101,16 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
         return chosen(step.parts[0], shared, depth)
     if wrote == "array":
         array = ArrayNode(ARRAY, "array")
+        shared.writer.around += 1
         (<ArrayNode>array).item = resolved(step.parts[0], shared, depth + 1)
+        shared.writer.around -= 1
         return array
     if wrote == "map":
         map_ = MapNode(MAP, "map")
+        (<MapNode>map_).repeats = shared.writer.around > 0
+        shared.writer.around += 1
         (<MapNode>map_).value = resolved(step.parts[0], shared, depth + 1)
+        shared.writer.around -= 1
         return map_
     if wrote == "record":
         return resolved_record(step, shared, depth)

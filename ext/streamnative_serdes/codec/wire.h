@@ -107,6 +107,31 @@ static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
     return PyUnicode_DecodeUTF8((const char *)p, n, NULL);
 }
 
+/* One more item; without a call while the list has room. */
+static inline int sns_append(PyObject *list, PyObject *item) {
+    PyListObject *l = (PyListObject *)list;
+    Py_ssize_t n = Py_SIZE(l);
+    if (SNS_LIKELY(n < l->allocated)) {
+        Py_INCREF(item);
+        PyList_SET_ITEM(list, n, item);
+        Py_SET_SIZE(l, n + 1);
+        return 0;
+    }
+    return PyList_Append(list, item);
+}
+
+/* An empty list with room for n items. It is whole at every moment, whoever may find it through gc meanwhile. */
+static inline PyObject *sns_new_list(Py_ssize_t n) {
+    PyObject *list = PyList_New(n);
+    if (list != NULL) Py_SET_SIZE((PyListObject *)list, 0);
+    return list;
+}
+
+/* Is this str these n bytes of ASCII? */
+static inline int sns_is_text(PyObject *s, const uint8_t *p, Py_ssize_t n) {
+    return PyUnicode_GET_LENGTH(s) == n && memcmp(PyUnicode_DATA(s), p, (size_t)n) == 0;
+}
+
 /* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
 static inline int sns_same_text(PyObject *a, PyObject *b) {
     Py_ssize_t n;
