@@ -92,7 +92,7 @@ def certain_fault(step: Resolution, path: str, seen: set[int]) -> tuple[str, str
     seen.add(id(step))
     faults = [
         certain_fault(part, f"{path}.{name}" if path and name else path or name, seen)
-        for part, name in zip(step.parts, _part_names(step), strict=False)  # a record that is still open has fewer parts
+        for part, name in zip(step.parts, _part_names(step), strict=False)  # an open record has fewer parts
         if part is not None
     ]
     if isinstance(step.writer, Union):

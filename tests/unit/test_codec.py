@@ -456,7 +456,7 @@ def test_keys_that_come_again_in_one_message_are_the_same_text() -> None:
     schema = {"type": "array", "items": {"type": "map", "values": {"type": "map", "values": "int"}}}
     # Of one slot and of many, empty, of one byte, not ASCII, at and beyond the length that is remembered.
     keys = ["", "a", "b", "é", "éa", "\U0001f600", "x" * 32, "x" * 33, "ab", "ba", *(f"key{i}" for i in range(200))]
-    datum = [{key: {other: i for other in keys[:12]}} for i, key in enumerate(keys * 2)]
+    datum = [{key: dict.fromkeys(keys[:12], i)} for i, key in enumerate(keys * 2)]
 
     codec = Codec(schema)
 
