@@ -31,5 +31,7 @@ cdef class Codec:
     cdef Node writing           # the plan of the writer's schema
     cdef Node reading           # the same, or the one that resolves it to the reader's
     cdef Limits limits
-    cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size)
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset)
+    # A new reference, or NULL and the exception is set: so the caller can do without a try.
+    cdef PyObject* try_write(self, object datum, const char* header, Py_ssize_t header_size) noexcept
+    cdef PyObject* try_read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) noexcept

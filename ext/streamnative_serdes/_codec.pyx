@@ -152,6 +152,13 @@ cdef dict PLAIN = {
 } | {tuple: list, bytearray: bytes, memoryview: bytes}
 
 
+# The same functions without Cython's check for an exception after the call.
+cdef PyObject* (*try_encode)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept
+cdef PyObject* (*try_decode)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept
+try_encode = <PyObject* (*)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept><void*>encode_message
+try_decode = <PyObject* (*)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept><void*>decode_message
+
+
 cdef class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 
@@ -166,11 +173,14 @@ cdef class Codec:
         elif options["return.record.name"]:
             self.reading = build(root, options, True)
 
-    cdef bytes write(self, object datum, const char* header, Py_ssize_t header_size):
-        return encode_message(self.writing, &self.limits, datum, header, header_size)
-
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
         return decode_message(self.reading, &self.limits, data, size, offset)
+
+    cdef PyObject* try_write(self, object datum, const char* header, Py_ssize_t header_size) noexcept:
+        return try_encode(self.writing, &self.limits, datum, header, header_size)
+
+    cdef PyObject* try_read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) noexcept:
+        return try_decode(self.reading, &self.limits, data, size, offset)
 
     def encode(self, datum):
         """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""

@@ -6,9 +6,10 @@ A hit takes one look-up and no lock. On a miss the Python class on top is asked:
 write a topic with), ``_recover`` (what to do with a message that cannot be read) and ``_context``.
 """
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_DECREF, PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
@@ -21,9 +22,29 @@ from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
 cdef extern from "codec/wire.h":
     int sns_same_text(PyObject*, PyObject*) noexcept
+    bint likely "SNS_LIKELY" (bint) noexcept
+    bint unlikely "SNS_UNLIKELY" (bint) noexcept
+
+cdef extern from *:
+    """
+    /* An exception is set. */
+    static int sns_reraise(void) { return -1; }
+    """
+    int sns_reraise() except -1
 
 cdef extern from "clock.h":
     double sns_monotonic() noexcept nogil
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        void* tp_call
+    PyTypeObject* Py_TYPE(object) noexcept
+    Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
+
+cdef extern from "vectorcall.h":
+    void sns_set_vectorcall(PyTypeObject*, Py_ssize_t) noexcept
+    void sns_inherit_vectorcall(object, PyTypeObject*) noexcept
+    object sns_tuple_call(object, PyObject* const*, size_t, PyObject*)
 
 # What a message without a header is read with: the key of a topic's latest schema. No version is negative.
 LATEST = NO_VERSION
@@ -31,6 +52,7 @@ LATEST = NO_VERSION
 cdef object ONE = 1
 
 
+@cython.final
 cdef class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
 
@@ -50,17 +72,30 @@ cdef class Bound:
         self.header, self.codec = header, codec
         self.expires = sns_monotonic() + lifetime
 
-    cdef bint holds(self) noexcept:
-        return self.expires == INFINITY or sns_monotonic() < self.expires
+    cdef inline bint serves(self, object topic) noexcept:
+        """Whether it is for ``topic``, and still holds."""
+        return (sns_same_text(<PyObject*>topic, <PyObject*>self.topic)
+                and (likely(self.expires == INFINITY) or sns_monotonic() < self.expires))
 
 
-cdef object topic_of(object context, type error):
+cdef inline object topic_of(object context, type error):
+    topic = getattr(context, "topic", None)
+    if unlikely(not PyUnicode_Check(topic)):
+        no_topic(context, topic, error)
+    return topic
+
+
+cdef int no_topic(object context, object topic, type error) except -1:
     if context is None:
         raise error("expected a SerializationContext, got None", hint="pass one that names the topic")
-    topic = getattr(context, "topic", None)
-    if not PyUnicode_Check(topic):
-        raise error(f"expected a topic as str, got {type(topic).__name__}")
-    return topic
+    raise error(f"expected a topic as str, got {type(topic).__name__}")
+
+
+cdef inline object given(PyObject* made):
+    """The object of a reference that is ours to give up."""
+    out = <object>made
+    Py_DECREF(out)
+    return out
 
 
 cdef str plain(object topic, type error):
@@ -73,6 +108,7 @@ cdef str plain(object topic, type error):
 cdef class _Serdes:
     """What both directions share: the cache, the last hit, and counters."""
 
+    cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (vectorcall.h)
     cdef TopicCache cache
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
     cdef int64_t messages, misses
@@ -110,35 +146,21 @@ cdef class Serializer(_Serdes):
         self.to_dict = to_dict
         self.by_type = by_type
 
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <void*>call_serializer
+        sns_inherit_vectorcall(self, <PyTypeObject*>Serializer)
+
     def __call__(self, obj, ctx=None):
-        if obj is None:
-            return None
-        topic = topic_of(ctx, EncodeError)
-        if self.to_dict is not None:
-            obj = self.to_dict(obj, ctx)
-        return self.write(topic, obj, ctx)
+        return serialize(self, obj, ctx)
 
     def serialize(self, topic, obj, headers=None):
         """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
         if obj is None:
             return None
         if self.to_dict is None:
-            return self.write(topic, obj, None)
+            return write(self, topic, obj, None)
         context = self._context(topic, headers)
-        return self.write(topic, self.to_dict(obj, context), context)
-
-    cdef bytes write(self, object topic, object obj, object context):
-        cdef Bound bound = self.last
-        cdef object key = type(obj) if self.by_type else None
-        if bound is None or not (sns_same_text(<PyObject*>topic, <PyObject*>bound.topic) and bound.key is key
-                                 and bound.holds()):
-            bound = self.look_up(topic, key, context)
-        self.messages += 1
-        try:
-            return bound.codec.write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
-        except EncodeError as error:
-            error.at(topic=topic, version=bound.version)
-            raise
+        return write(self, topic, self.to_dict(obj, context), context)
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
@@ -146,7 +168,7 @@ cdef class Serializer(_Serdes):
         cdef str name = plain(topic, EncodeError)
         self.require_configured()
         bound = cache.find(name, key)
-        if bound is not None and bound.key is key and bound.holds():
+        if bound is not None and bound.key is key and bound.serves(name):
             if self.cache is cache:
                 self.last = bound
             return bound
@@ -159,6 +181,39 @@ cdef class Serializer(_Serdes):
         return {"messages": self.messages, "misses": self.misses}
 
 
+cdef inline object serialize(Serializer self, object obj, object context):
+    if obj is None:
+        return None
+    topic = topic_of(context, EncodeError)
+    if self.to_dict is not None:
+        obj = self.to_dict(obj, context)
+    return write(self, topic, obj, context)
+
+
+# The quick way is free of try: at each message it costs as much as the look-up. What fails is looked at afterwards.
+
+cdef inline object write(Serializer self, object topic, object obj, object context):
+    cdef Bound bound = self.last
+    cdef object key = type(obj) if self.by_type else None
+    cdef PyObject* message
+    if unlikely(bound is None or bound.key is not key or not bound.serves(topic)):
+        bound = self.look_up(topic, key, context)
+    self.messages += 1
+    message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
+    if unlikely(message is NULL):
+        explain(bound)
+    return given(message)
+
+
+cdef int explain(Bound bound) except -1:
+    """Say in the exception that is set which topic and version could not be written."""
+    try:
+        return sns_reraise()
+    except EncodeError as error:
+        error.at(topic=bound.topic, version=bound.version)
+        raise
+
+
 cdef class Deserializer(_Serdes):
     cdef object from_dict
     cdef int64_t headerless, fallbacks
@@ -167,11 +222,12 @@ cdef class Deserializer(_Serdes):
         self._reset(capacity)
         self.from_dict = from_dict
 
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <void*>call_deserializer
+        sns_inherit_vectorcall(self, <PyTypeObject*>Deserializer)
+
     def __call__(self, data, ctx=None):
-        if data is None:
-            return None
-        obj = self.read(topic_of(ctx, DecodeError), data, ctx, None)
-        return obj if self.from_dict is None else self.from_dict(obj, ctx)
+        return deserialize(self, data, ctx)
 
     def deserialize(self, topic, data, version=None):
         """What the message ``data`` of ``topic`` holds; None for None.
@@ -181,45 +237,8 @@ cdef class Deserializer(_Serdes):
         """
         if data is None:
             return None
-        obj = self.read(topic, data, None, None if version is None else number_of(version))
+        obj = read(self, topic, data, None, None if version is None else number_of(version))
         return obj if self.from_dict is None else self.from_dict(obj, self._context(topic, None))
-
-    cdef object read(self, object topic, object data, object context, object version):
-        cdef Py_buffer view
-        if PyBytes_CheckExact(data):
-            return self.read_bytes(topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context,
-                                   version)
-        if not PyObject_CheckBuffer(data):
-            raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
-        try:
-            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
-        except (BufferError, ValueError) as error:          # in pieces, or released
-            raise DecodeError(f"expected bytes that can be read: {error}", topic=topic) from None
-        try:
-            return self.read_bytes(topic, <uint8_t*>view.buf, view.len, data, context, version)
-        finally:
-            PyBuffer_Release(&view)
-
-    cdef object read_bytes(self, object topic, const uint8_t* start, Py_ssize_t size, object data, object context,
-                           object version):
-        """The datum in a message; ``version`` is what the caller knows of a message without a header."""
-        cdef int64_t number = version_of(start, size)
-        cdef Py_ssize_t offset = HEADER_SIZE if number != NO_VERSION else 0
-        cdef Bound bound = self.last
-        self.messages += 1
-        if offset == 0:
-            self.headerless += 1
-            if version is not None:
-                number = version
-        if bound is None or not (bound.number == number and sns_same_text(<PyObject*>topic, <PyObject*>bound.topic)
-                                 and bound.holds()):
-            bound = self.look_up(topic, number, context)
-        if bound.codec is None:
-            return self._recover(topic, data, bound, version, context, None)
-        try:
-            return bound.codec.read(start, size, offset)
-        except DecodeError as error:
-            return self._recover(topic, data, bound, version, context, error)
 
     cdef Bound look_up(self, object topic, int64_t number, object context):
         cdef Bound bound
@@ -227,7 +246,7 @@ cdef class Deserializer(_Serdes):
         cdef str name = plain(topic, DecodeError)
         self.require_configured()
         bound = cache.find(name, number)
-        if bound is not None and bound.holds():
+        if bound is not None and bound.serves(name):
             if self.cache is cache:
                 self.last = bound
             return bound
@@ -246,6 +265,65 @@ cdef class Deserializer(_Serdes):
             "headerless": self.headerless,
             "fallbacks": self.fallbacks,
         }
+
+
+cdef inline object deserialize(Deserializer self, object data, object context):
+    if data is None:
+        return None
+    obj = read(self, topic_of(context, DecodeError), data, context, None)
+    return obj if self.from_dict is None else self.from_dict(obj, context)
+
+
+cdef inline object read(Deserializer self, object topic, object data, object context, object version):
+    if likely(PyBytes_CheckExact(data)):
+        return read_bytes(self, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context,
+                          version)
+    return read_buffer(self, topic, data, context, version)
+
+
+cdef object read_buffer(Deserializer self, object topic, object data, object context, object version):
+    cdef Py_buffer view
+    if not PyObject_CheckBuffer(data):
+        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
+    try:
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
+    except (BufferError, ValueError) as error:          # in pieces, or released
+        raise DecodeError(f"expected bytes that can be read: {error}", topic=topic) from None
+    try:
+        return read_bytes(self, topic, <uint8_t*>view.buf, view.len, data, context, version)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                              object context, object version):
+    """The datum in a message; ``version`` is what the caller knows of a message without a header."""
+    cdef int64_t number = version_of(start, size)
+    cdef Py_ssize_t offset = HEADER_SIZE
+    cdef Bound bound = self.last
+    cdef PyObject* datum
+    self.messages += 1
+    if unlikely(number == NO_VERSION):
+        self.headerless += 1
+        offset = 0
+        if version is not None:
+            number = version
+    if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
+        bound = self.look_up(topic, number, context)
+    if unlikely(bound.codec is None):
+        return self._recover(topic, data, bound, version, context, None)
+    datum = bound.codec.try_read(start, size, offset)
+    if unlikely(datum is NULL):
+        return recover(self, topic, data, bound, version, context)
+    return given(datum)
+
+
+cdef object recover(Deserializer self, object topic, object data, Bound bound, object version, object context):
+    """What becomes of a message for which an exception is set."""
+    try:
+        sns_reraise()
+    except DecodeError as error:
+        return self._recover(topic, data, bound, version, context, error)
 
 
 cdef int64_t number_of(object version) except? -2:
@@ -267,3 +345,28 @@ def read_by(Bound bound not None, data, Py_ssize_t offset):
         return bound.codec.read(<uint8_t*>view.buf, view.len, offset)
     finally:
         PyBuffer_Release(&view)
+
+
+# --- calls without a tuple of arguments -------------------------------------------------------------------------------
+#
+# What comes with keywords, in another number, or to a class whose __call__ was replaced, goes the usual way.
+
+cdef object call_serializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):
+    if unlikely(names is not NULL or PyVectorcall_NARGS(nargsf) != 2 or Py_TYPE(self).tp_call is not SERIALIZER_CALL):
+        return sns_tuple_call(self, args, nargsf, names)
+    return serialize(<Serializer>self, <object>args[0], <object>args[1])
+
+
+cdef object call_deserializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):
+    if unlikely(names is not NULL or PyVectorcall_NARGS(nargsf) != 2 or Py_TYPE(self).tp_call is not DESERIALIZER_CALL):
+        return sns_tuple_call(self, args, nargsf, names)
+    return deserialize(<Deserializer>self, <object>args[0], <object>args[1])
+
+
+cdef void* SERIALIZER_CALL = (<PyTypeObject*>Serializer).tp_call
+cdef void* DESERIALIZER_CALL = (<PyTypeObject*>Deserializer).tp_call
+# An instance made before its type is set up tells where the field is.
+cdef _Serdes specimen = _Serdes.__new__(_Serdes)
+cdef Py_ssize_t OFFSET = <char*>&specimen.vectorcall - <char*><PyObject*>specimen
+sns_set_vectorcall(<PyTypeObject*>Serializer, OFFSET)
+sns_set_vectorcall(<PyTypeObject*>Deserializer, OFFSET)

@@ -1,0 +1,165 @@
+"""What calling a serializer or a deserializer means, whoever replaces its __call__: calls make no tuple of arguments
+(PEP 590), and Python 3.11 leaves it to the class to see when that no longer holds."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from child import run_limited
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.testing import LocalRegistry
+
+HAVE_VECTORCALL = 1 << 11  # in type.__flags__
+SCHEMA = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BOB = {"name": "bob"}
+MESSAGE = b"\x03\x04" + bytes(8) + b"\x06bob"
+CTX = SerializationContext("users", MessageField.VALUE)
+
+
+class Shouting(KafkaAvroSerializer):
+    """A user's subclass with a call of its own."""
+
+    def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
+        return super().__call__({"name": obj["name"].upper()}, ctx)
+
+
+class Plain(KafkaAvroSerializer):
+    """A user's subclass that leaves the call alone."""
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url}
+
+
+@pytest.fixture
+def serializer(conf: dict[str, Any]) -> KafkaAvroSerializer:
+    return KafkaAvroSerializer(conf, SCHEMA)
+
+
+@pytest.fixture
+def deserializer(conf: dict[str, Any], serializer: KafkaAvroSerializer) -> KafkaAvroDeserializer:
+    assert serializer(BOB, CTX) == MESSAGE
+    return KafkaAvroDeserializer(conf)
+
+
+def test_instances_are_called_without_a_tuple(serializer: Any, deserializer: Any, conf: dict[str, Any]) -> None:
+    plain = Plain(conf, SCHEMA)
+    assert plain(BOB, CTX) == MESSAGE
+    for serdes in (serializer, deserializer, plain, pickle.loads(pickle.dumps(serializer))):
+        assert type(serdes).__flags__ & HAVE_VECTORCALL
+
+
+def test_arguments_may_be_named(serializer: Any, deserializer: Any) -> None:
+    assert serializer(BOB, ctx=CTX) == serializer(obj=BOB, ctx=CTX) == serializer(ctx=CTX, obj=BOB) == MESSAGE
+    assert deserializer(MESSAGE, ctx=CTX) == deserializer(ctx=CTX, data=MESSAGE) == BOB
+    assert serializer(None) is None
+    assert deserializer(data=None) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [((), {}), ((BOB, CTX, 1), {}), ((BOB, CTX), {"ctx": CTX}), ((BOB,), {"context": CTX}), ((BOB,), {"obj": BOB})],
+)
+def test_wrong_arguments_are_a_type_error(
+    serializer: Any, deserializer: Any, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    with pytest.raises(TypeError):
+        serializer(*arguments, **named)
+    with pytest.raises(TypeError):
+        deserializer(*arguments, **{"data" if name == "obj" else name: one for name, one in named.items()})
+
+
+def test_a_subclass_may_have_a_call_of_its_own(conf: dict[str, Any]) -> None:
+    shouting = Shouting(conf, SCHEMA)
+    assert shouting(BOB, CTX) == MESSAGE[:-3] + b"BOB"
+    assert shouting(BOB, ctx=CTX) == MESSAGE[:-3] + b"BOB"
+    with mock.patch.object(Shouting, "__call__", return_value=b"patched"):
+        assert shouting(BOB, CTX) == b"patched"
+    assert shouting(BOB, CTX) == MESSAGE[:-3] + b"BOB"
+
+
+def patched(cls: type, serdes: Any) -> Iterator[Any]:
+    """What calls give while ``cls`` is patched, then afterwards."""
+    with mock.patch.object(cls, "__call__", return_value="patched") as double:
+        yield serdes(BOB, CTX)
+        yield double.call_args
+    yield serdes(BOB, CTX)
+
+
+def test_a_patched_call_is_what_is_called_for_as_long(serializer: Any, conf: dict[str, Any]) -> None:
+    plain = Plain(conf, SCHEMA)
+    for cls, serdes in ((KafkaAvroSerializer, serializer), (KafkaAvroSerializer, plain), (Plain, plain)):
+        assert serdes(BOB, CTX) == MESSAGE
+        assert list(patched(cls, serdes)) == ["patched", mock.call(BOB, CTX), MESSAGE]
+
+
+def test_a_patched_call_of_the_deserializer_too(deserializer: Any) -> None:
+    with mock.patch.object(KafkaAvroDeserializer, "__call__", lambda _self, data, ctx=None: (data, ctx)):
+        assert deserializer(1, 2) == (1, 2)
+        assert deserializer(1, ctx=2) == (1, 2)
+        assert deserializer(1) == (1, None)
+    assert deserializer(MESSAGE, CTX) == BOB
+
+
+def test_an_exception_of_a_patched_call_comes_through(serializer: Any) -> None:
+    with (
+        mock.patch.object(KafkaAvroSerializer, "__call__", side_effect=OSError("broken")),
+        pytest.raises(OSError, match="broken"),
+    ):
+        serializer(BOB, CTX)
+
+
+def test_a_class_that_gets_its_call_later_is_called_by_it(conf: dict[str, Any]) -> None:
+    class Later(KafkaAvroSerializer):
+        pass
+
+    serializer = Later(conf, SCHEMA)
+    assert serializer(BOB, CTX) == MESSAGE
+    Later.__call__ = lambda _self, _obj, _ctx: b"later"  # type: ignore[method-assign, assignment]
+    assert serializer(BOB, CTX) == b"later"
+    assert Later(conf, SCHEMA)(BOB, CTX) == b"later"
+    del Later.__call__
+    assert serializer(BOB, CTX) == MESSAGE
+
+
+def test_an_instance_may_change_its_class(conf: dict[str, Any]) -> None:
+    serializer = KafkaAvroSerializer(conf, SCHEMA)
+    serializer.__class__ = Shouting
+    assert serializer(BOB, CTX) == MESSAGE[:-3] + b"BOB"
+    serializer.__class__ = KafkaAvroSerializer
+    assert serializer(BOB, CTX) == MESSAGE
+
+
+def test_instances_go_away_with_what_they_hold(conf: dict[str, Any]) -> None:
+    for cls in (KafkaAvroSerializer, Plain, Shouting):
+        serializer = cls(conf, SCHEMA)
+        assert serializer(BOB, CTX)
+        serializer.itself = serializer  # type: ignore[attr-defined]
+        gone = weakref.ref(serializer)
+        del serializer
+        gc.collect()
+        assert gone() is None
+
+
+def test_a_class_whose_call_is_its_own_instance_recurses_to_an_error() -> None:
+    said = run_limited(
+        """
+        from streamnative_serdes import KafkaAvroSerializer
+        serializer = KafkaAvroSerializer()
+        KafkaAvroSerializer.__call__ = serializer
+        try:
+            serializer(1, 2)
+        except RecursionError:
+            print("RecursionError")
+        """
+    )
+    assert said == "RecursionError\n"
