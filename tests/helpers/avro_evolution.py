@@ -321,7 +321,7 @@ class Evolver:
 
 
 class Gentle(Evolver):
-    """Changes that every library should be right about: fields come, go and move, numbers widen, null becomes allowed."""
+    """Changes that every library should be right about: fields come, go, move, widen, and become nullable."""
 
     def type(self, tree: Any) -> Any:
         if isinstance(tree, list):
