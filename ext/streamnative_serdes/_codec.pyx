@@ -78,7 +78,10 @@ cdef extern from "Python.h":
     int PyDict_Next(object, Py_ssize_t*, PyObject**, PyObject**)
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     int PyDict_SetItem(object, object, object) except -1
+    int set_item "PyDict_SetItem"(object, PyObject*, PyObject*) except -1     # of pointers that are held elsewhere
     object PyDict_Copy(object)
+    Py_ssize_t PyTuple_GET_SIZE(object)
+    PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     int PyObject_GenericSetAttr(object, object, object) except -1
     void Py_XSETREF(PyObject*, PyObject*)
 
@@ -122,6 +125,21 @@ cdef extern from *:
     int sns_encoding
 
 import_datetime()
+
+cdef extern from *:
+    """
+    /* An exception is set. */
+    static int sns_reraise(void) { return -1; }
+    """
+    int sns_reraise() except -1
+
+
+cdef inline object given(PyObject* made):
+    """The object of a reference that is ours to give up."""
+    out = <object>made
+    Py_DECREF(out)
+    return out
+
 
 cdef object ABSENT = object()
 cdef object UUID_SAFETY = SafeUUID.unknown

@@ -2,16 +2,21 @@
 #
 # Nothing from the wire is trusted: every length is compared with the bytes that are left before anything is allocated,
 # counts with the least size of that many items, and items that take no bytes are paid from a budget per datum.
+#
+# Nodes go from hand to hand as borrowed pointers: the plan outlives the call, and to count references to a node for each
+# field costs a tenth of the time.
 
-cdef object read_value(Node node, Reader* r):
-    cdef int kind = node.kind
+ctypedef PyObject* Plan
+
+cdef object read_value(Plan node, Reader* r):
+    cdef int kind = (<Node>node).kind
     cdef Py_ssize_t size
     cdef const uint8_t* p
     if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
-        if read_is_null(<OptionalNode>node, r):
+        if read_is_null(node, r):
             return None
-        node = (<OptionalNode>node).inner
-        kind = node.kind
+        node = <Plan>(<OptionalNode>node).inner
+        kind = (<Node>node).kind
     if kind == STRING:
         size = get_size(r)
         p = r.p
@@ -23,29 +28,29 @@ cdef object read_value(Node node, Reader* r):
         return get_int(r)
     elif kind == DOUBLE:
         return sns_get_double(take(r, 8))
-    elif kind == RECORD:
-        return read_record(<RecordNode>node, r)
     elif kind == BOOLEAN:
         return read_boolean(r)
+    elif kind == RECORD:
+        return read_record(node, r)
     elif kind == ENUM:
-        return read_enum(<EnumNode>node, r)
+        return read_enum(node, r)
     elif kind == ARRAY:
-        return read_array(<ArrayNode>node, r)
+        return read_array(node, r)
     elif kind == MAP:
-        return read_map(<MapNode>node, r)
+        return read_map(node, r)
     elif kind == BYTES:
         size = get_size(r)
         return PyBytes_FromStringAndSize(<char*>take(r, size), size)
     elif kind == FLOAT:
         return <double>sns_get_float(take(r, 4))
     elif kind == FIXED:
-        return PyBytes_FromStringAndSize(<char*>take(r, node.size), node.size)
+        return PyBytes_FromStringAndSize(<char*>take(r, (<Node>node).size), (<Node>node).size)
     elif kind == NULL_KIND:
         return None
     elif kind == UNION:
-        return read_value(read_branch(<UnionNode>node, r), r)
+        return read_value(read_branch(node, r), r)
     elif kind == NAMED:
-        return (<NamedNode>node).name, read_value((<NamedNode>node).inner, r)
+        return (<NamedNode>node).name, read_value(<Plan>(<NamedNode>node).inner, r)
     elif kind == RESOLVED_RECORD:
         return read_resolved_record(<ResolvedRecord>node, r)
     elif kind == RESOLVED_ENUM:
@@ -54,7 +59,7 @@ cdef object read_value(Node node, Reader* r):
         return read_ticks(<Ticks>node, r)
     elif kind == MISMATCH:
         raise DecodeError((<Mismatch>node).reason)
-    return read_logical(node, r)
+    return read_logical(<Node>node, r)
 
 
 cdef inline bint read_boolean(Reader* r) except -1:
@@ -64,33 +69,36 @@ cdef inline bint read_boolean(Reader* r) except -1:
     return byte
 
 
-cdef inline bint read_is_null(OptionalNode node, Reader* r) except -1:
+cdef inline bint read_is_null(Plan node, Reader* r) except -1:
     cdef int64_t branch
     if likely(r.p < r.end and r.p[0] <= 2 and not r.p[0] & 1):
         branch = r.p[0] >> 1
         r.p += 1
-        return branch == node.null_index
+        return branch == (<OptionalNode>node).null_index
     branch = get_long(r)        # fails, or is overlong (80 00), or names no branch
     if branch != 0 and branch != 1:
         raise DecodeError(f"expected a branch of a union from 0 to 1, got {branch}")
-    return branch == node.null_index
+    return branch == (<OptionalNode>node).null_index
 
 
-cdef inline Node read_branch(UnionNode node, Reader* r):
+cdef inline Plan read_branch(Plan node, Reader* r) except NULL:
     cdef int64_t branch = get_long(r)
-    if unlikely(branch < 0 or branch >= len(node.branches)):
-        raise DecodeError(f"expected a branch of a union from 0 to {len(node.branches) - 1}, got {branch}")
-    return <Node>node.branches[branch]
+    cdef Py_ssize_t count = PyTuple_GET_SIZE((<UnionNode>node).branches)
+    if unlikely(branch < 0 or branch >= count):
+        raise DecodeError(f"expected a branch of a union from 0 to {count - 1}, got {branch}")
+    return PyTuple_GET_ITEM((<UnionNode>node).branches, branch)
 
 
-cdef inline object read_enum(EnumNode node, Reader* r):
+cdef inline object read_enum(Plan node, Reader* r):
     cdef int64_t index = get_int(r)
-    if unlikely(index < 0 or index >= len(node.symbols)):
-        raise DecodeError(f"expected a symbol of {node.label} from 0 to {len(node.symbols) - 1}, got {index}")
-    return node.symbols[index]
+    cdef Py_ssize_t count = PyTuple_GET_SIZE((<EnumNode>node).symbols)
+    if unlikely(index < 0 or index >= count):
+        raise DecodeError(f"expected a symbol of {(<Node>node).label} from 0 to {count - 1}, got {index}")
+    return <object>PyTuple_GET_ITEM((<EnumNode>node).symbols, index)
 
 
-cdef object read_record(RecordNode node, Reader* r):
+cdef object read_record(Plan plan, Reader* r):
+    cdef RecordNode node = <RecordNode>plan
     cdef Py_ssize_t i, count = node.count
     cdef FieldPlan* field = node.fields
     cdef Step* step = enter_read(r, node)
@@ -102,8 +110,8 @@ cdef object read_record(RecordNode node, Reader* r):
     record = PyDict_Copy(node.template)     # has room for all the names: no resizing while it fills
     for i in range(count):
         step.index = i
-        one = read_value(<Node>field.node, r)
-        PyDict_SetItem(record, <object>field.name, one)
+        one = read_value(field.node, r)
+        set_item(record, field.name, <PyObject*>one)
         field += 1
     r.depth -= 1
     return record
@@ -137,18 +145,18 @@ cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
     return 0
 
 
-cdef object read_array(ArrayNode node, Reader* r):
+cdef object read_array(Plan node, Reader* r):
     cdef const uint8_t* block_end = NULL
-    cdef Node item = node.item
+    cdef Node item = (<ArrayNode>node).item
     cdef Py_ssize_t i = 0
-    cdef Step* step = enter_read(r, node)
+    cdef Step* step = enter_read(r, <Node>node)
     cdef int64_t count = read_count(r, item.min_size, &block_end)
     # A count is only a claim, and each level of nesting may claim all that is left.
     cdef object out = sns_new_list(min(count, PRESIZED) if item.min_size else 0)
     while count:
         while count:
             step.index = i
-            one = read_value(item, r)
+            one = read_value(<Plan>item, r)
             sns_append(out, one)
             i += 1
             count -= 1
@@ -158,7 +166,8 @@ cdef object read_array(ArrayNode node, Reader* r):
     return out
 
 
-cdef object read_map(MapNode node, Reader* r):
+cdef object read_map(Plan plan, Reader* r):
+    cdef MapNode node = <MapNode>plan
     cdef const uint8_t* block_end = NULL
     cdef Py_ssize_t size
     cdef Step* step = enter_read(r, node)
@@ -170,7 +179,8 @@ cdef object read_map(MapNode node, Reader* r):
             key = read_key(r, size) if node.repeats and size <= MAX_KEY else sns_new_str(take(r, size), size)
             Py_INCREF(key)
             Py_XSETREF(step.key, <PyObject*>key)
-            PyDict_SetItem(out, key, read_value(node.value, r))
+            one = read_value(<Plan>node.value, r)
+            PyDict_SetItem(out, key, one)
             count -= 1
         check_block(r, block_end)
         count = read_count(r, 1 + node.value.min_size, &block_end)
@@ -207,27 +217,47 @@ cdef int forget_keys(Reader* r) except -1:
     return 0
 
 
+# The same function, for a caller that looks at NULL itself.
+cdef PyObject* (*try_read)(Plan, Reader*) noexcept
+try_read = <PyObject* (*)(Plan, Reader*) noexcept><void*>read_value
+
+
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
 cdef object decode_message(Node root, const Limits* limits, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
     """The datum in ``start[offset:size]``, which must be used up."""
     cdef Reader r
     cdef Step stack[MAX_DEPTH]
+    cdef PyObject* made
     open_reader(&r, start, size, offset, limits)
     r.steps = steps_for(limits, stack)
+    made = try_read(<Plan>root, &r)     # a try costs a small message a tenth of its time
+    if unlikely(made is NULL or (r.p != r.end and not limits.trailing)):
+        fail_to_decode(made, &r, stack, start)
+    close_reader(&r, stack)
+    return given(made)
+
+
+cdef int fail_to_decode(PyObject* made, Reader* r, Step* stack, const uint8_t* start) except -1:
+    """Raise what is set, or that bytes are left behind ``made``; with the path and the offset."""
     try:
-        datum = read_value(root, &r)
-        if unlikely(r.p != r.end and not limits.trailing):
-            raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
-                              hint="it was written with another schema")
-        return datum
+        if made is NULL:
+            sns_reraise()
+        given(made)
+        raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
+                          hint="it was written with another schema")
     except ValueError as error:     # DecodeError, text that is no UTF-8, a number that Decimal or int refuses
-        raise decode_failure(error, &r, start) from None
+        raise decode_failure(error, r, start) from None
     finally:
         leave_to(r.steps, &r.depth, 0)
-        give_back(r.steps, stack)
-        if r.keys is not NULL:
-            forget_keys(&r)
+        close_reader(r, stack)
+
+
+cdef inline int close_reader(Reader* r, Step* stack) except -1:
+    give_back(r.steps, stack)
+    if unlikely(r.keys is not NULL):
+        forget_keys(r)
+    return 0
 
 
 cdef object decode_failure(object error, Reader* r, const uint8_t* start):

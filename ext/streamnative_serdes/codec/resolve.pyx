@@ -203,8 +203,8 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
         if field.name is NULL:
             skip_value(<Node>field.node, r)
         else:
-            one = read_value(<Node>field.node, r)
-            PyDict_SetItem(record, <object>field.name, one)
+            one = read_value(field.node, r)
+            set_item(record, field.name, <PyObject*>one)
         field += 1
     if node.fresh:
         for name, default in node.fresh:

@@ -5,15 +5,15 @@ cdef int skip_value(Node node, Reader* r) except -1:
     if kind == RECORD:
         return skip_record(<RecordNode>node, r)
     elif kind == OPTIONAL:
-        return 0 if read_is_null(<OptionalNode>node, r) else skip_value((<OptionalNode>node).inner, r)
+        return 0 if read_is_null(<Plan>node, r) else skip_value((<OptionalNode>node).inner, r)
     elif kind == UNION:
-        return skip_value(read_branch(<UnionNode>node, r), r)
+        return skip_value(<Node>read_branch(<Plan>node, r), r)
     elif kind == ARRAY:
         return skip_blocks(node, (<ArrayNode>node).item, False, r)
     elif kind == MAP:
         return skip_blocks(node, (<MapNode>node).value, True, r)
     elif kind == ENUM:
-        read_enum(<EnumNode>node, r)
+        read_enum(<Plan>node, r)
     elif kind == BOOLEAN:
         read_boolean(r)
     elif kind == INT or kind == DATE or (kind == TIME and node.micros == 1000):
