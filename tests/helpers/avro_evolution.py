@@ -63,6 +63,11 @@ def parts(schema: Any) -> Iterator[Any]:
         yield from parts(part)
 
 
+def logical_names(schema: Any) -> set[str]:
+    """The logical types in ``schema``."""
+    return {part["logicalType"] for part in parts(schema) if isinstance(part, dict) and "logicalType" in part}
+
+
 def renamed(schema: Any, names: dict[str, str]) -> Any:
     """``schema`` with other names for its named types."""
     if isinstance(schema, str):
@@ -321,7 +326,7 @@ class Evolver:
 
 
 class Gentle(Evolver):
-    """Changes that every library should be right about: fields come, go, move, widen, and become nullable."""
+    """What every library should be right about: fields come, go and move, numbers widen, null becomes allowed."""
 
     def type(self, tree: Any) -> Any:
         if isinstance(tree, list):
@@ -379,3 +384,11 @@ def writer_reader_datum(
     reader = evolver.type(tree)
     reader = renamed(reader, evolver.names)
     return renamed(tree, names), json.loads(json.dumps(reader)), draw(data)
+
+
+@st.composite
+def defaulted_record(draw: Any) -> Any:
+    """A record whose fields all have defaults."""
+    evolver = Evolver(draw, {}, {}, Maker(draw, ALL_LOGICAL, mixed=True))
+    fields = [evolver.new_field() for _ in range(draw(st.integers(1, 4)))]
+    return {"type": "record", "name": "Whole", "fields": [part for part in fields if "default" in part]}

@@ -1,44 +1,121 @@
-"""Reading by another schema, against Java: equal values and equal refusals, whatever became of the schema."""
+"""Reading by another schema, against Java: equal values and equal refusals, whatever became of the schema.
+
+Known differences, each on purpose and by name below; docs/avro-conformance.md has the reasons:
+    not_utf8                bytes that are read as text must be text; Java looks when somebody asks for it
+    two_branches_one_name   aliases that give two branches of the writer's union one name; Java refuses the pair
+    other_units             a time is read in the reader's units, Java takes the number as it is
+    no_empty_default        Java's fast reader cannot fill in [] or {} for a union
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from avro_evolution import writer_reader_datum
+from avro_evolution import defaulted_record, logical_names, writer_reader_datum
 from hypothesis import given, settings
 from java_oracle import JavaAvro, Read, RefusedError
 from java_values import same
 
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
+from streamnative_serdes.schema import parse
+from streamnative_serdes.schema.aliases import DuplicateFieldError
+from streamnative_serdes.testing.compatibility import can_read
+
+Sample = tuple[Any, Any, Any]
 
 
-def read_by_java(java: JavaAvro, writer: Any, data: bytes, reader: Any, *flags: str) -> Read | None:
-    """None: Java refuses to read it. That it refuses a schema or to write again fails the test."""
+def outcome(work: Any, *arguments: Any) -> Any:
+    """What ``work`` returns, or the error by which it refuses."""
     try:
-        return java.read(writer, data, reader, *flags)
+        return work(*arguments)
     except RefusedError as error:
-        assert error.stage == "read", error
-        return None
+        # That Java takes no such schema, or cannot write what it read, is a mistake of the test.
+        assert error.stage in ("read", "can-read"), error
+        return error
+    except (SchemaError, DecodeError) as error:
+        return error
+
+
+def read_by_us(writer: Any, reader: Any, data: bytes, **options: Any) -> Any:
+    return Codec(writer, reader, **options).decode(data)
+
+
+def refused(result: Any) -> bool:
+    return isinstance(result, RefusedError | SchemaError | DecodeError)
+
+
+def not_utf8(ours: Any) -> bool:
+    return "expected text in UTF-8" in str(ours)
+
+
+def two_branches_one_name(theirs: Any) -> bool:
+    return "Duplicate in union" in str(theirs)
+
+
+def no_empty_default(theirs: Any) -> bool:
+    return "Not an array: [" in str(theirs) or "Not a map: [" in str(theirs)
+
+
+def other_units(writer: Any, reader: Any) -> bool:
+    times = {name for name in logical_names([writer, reader]) if "time" in name}
+    return len({name.rpartition("-")[2] for name in times}) > 1
 
 
 @given(sample=writer_reader_datum(any_floats=True))
-@settings(max_examples=1000)
-def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(
-    java: JavaAvro, sample: tuple[Any, Any, Any]
-) -> None:
+@settings(max_examples=800)
+def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(java: JavaAvro, sample: Sample) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
-    theirs = read_by_java(java, writer, data, reader)
-    try:
-        ours = Codec(writer, reader, avro_logical_types=False).decode(data)
-    except (SchemaError, DecodeError) as error:
-        assert theirs is None, error
+    raw = {"avro_logical_types": False}
+    theirs = outcome(java.read, writer, data, reader)
+    ours = outcome(lambda: read_by_us(writer, reader, data, **raw))
+    fast = outcome(java.read, writer, data, reader, "fast")
+
+    if refused(ours) or refused(theirs):
+        assert not_utf8(ours) or two_branches_one_name(theirs) or refused(ours) == refused(theirs), (ours, theirs)
+        return
+    assert same(ours, theirs.value)
+    assert no_empty_default(fast) or same(ours, fast.value, ordered=False)
+    # By the names of records it shows which branch of a union was taken.
+    named = read_by_us(writer, reader, data, return_record_name=True, **raw)
+    assert same(named, Codec(reader, return_record_name=True, **raw).decode(theirs.written))
+
+
+@given(sample=writer_reader_datum())
+@settings(max_examples=400)
+def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample) -> None:
+    writer, reader, datum = sample
+    data = Codec(writer).encode(datum)
+    theirs = outcome(java.read, writer, data, reader)
+    if not isinstance(theirs, Read):
+        assert refused(outcome(read_by_us, writer, reader, data)) or two_branches_one_name(theirs)
         return
 
-    assert theirs is not None, ours
-    assert same(ours, theirs.value)
-    # The branches of unions, too: with the names of records, and in what is written again.
-    names = {"avro_logical_types": False, "return_record_name": True}
-    named = Codec(writer, reader, **names)
-    assert same(named.decode(data), Codec(reader, **names).decode(theirs.written))
+    ours = outcome(read_by_us, writer, reader, data)
+    expected = outcome(Codec(reader).decode, theirs.written)
+    if refused(ours) or refused(expected):
+        assert not_utf8(ours) or other_units(writer, reader) or refused(ours) == refused(expected), ours
+    else:
+        assert same(ours, expected) or other_units(writer, reader)
+
+
+@given(record=defaulted_record())
+@settings(max_examples=300)
+def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) -> None:
+    nothing = {**record, "fields": []}
+
+    assert Codec(record).encode({}) == java.read(nothing, b"", record).written
+
+
+@given(sample=writer_reader_datum())
+@settings(max_examples=300)
+def test_the_stand_in_registry_finds_compatible_what_the_broker_does(java: JavaAvro, sample: Sample) -> None:
+    writer, reader, _ = sample
+    theirs = outcome(java.can_read, writer, reader)
+    try:
+        ours = can_read(parse(writer), parse(reader))
+    except DuplicateFieldError as error:
+        assert "Duplicate field" in str(theirs), error
+    else:
+        assert two_branches_one_name(theirs) or ours == theirs
