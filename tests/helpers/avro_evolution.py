@@ -346,6 +346,8 @@ class Gentle(Evolver):
             return {"type": "array", "items": self.type(tree["items"])}
         if kind == "map":
             return {"type": "map", "values": self.type(tree["values"])}
+        if isinstance(tree, dict) and "logicalType" in tree:
+            return tree
         return self.pick(EXACT[kind]) if kind in EXACT and self.chance(20) else kind
 
     def called(self, old: str, key: str, *, other: bool) -> dict[str, Any]:
