@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from avro_strategies import ALL_LOGICAL, LOGICAL, PRIMITIVES, Maker, identity
@@ -393,4 +394,5 @@ def defaulted_record(draw: Any) -> Any:
     """A record whose fields all have defaults."""
     evolver = Evolver(draw, {}, {}, Maker(draw, ALL_LOGICAL, mixed=True))
     fields = [evolver.new_field() for _ in range(draw(st.integers(1, 4)))]
-    return {"type": "record", "name": "Whole", "fields": [part for part in fields if "default" in part]}
+    # Up to the first without one: what comes later may use the types that it defines.
+    return {"type": "record", "name": "Whole", "fields": list(takewhile(lambda part: "default" in part, fields))}

@@ -2,7 +2,7 @@
 
 Not compared, each because Apache's avro 1.12 for Python has it otherwise:
     uuid                                     it refuses UUID objects
-    decimal                                  it refuses a number whose exponent is not that of the schema's scale
+    decimal                                  it writes 1.5 as 0.15 with a scale of 2, and refuses 1.555
     local-timestamp-*, *-nanos, big-decimal, duration    unknown to it
     unions as it writes them                 it takes False for a double, and b"x" for bytes where a fixed fits first:
                                              there only what it reads is compared
@@ -60,7 +60,7 @@ def test_apache_avro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any
 
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
-@settings(max_examples=400)
+@settings(max_examples=300)
 def test_apache_avro_reads_by_a_gently_changed_schema_what_we_read_as_java(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)

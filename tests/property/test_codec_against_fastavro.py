@@ -68,7 +68,7 @@ def test_a_duration_is_the_twelve_bytes_that_fastavro_sees() -> None:
 
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
-@settings(max_examples=400)
+@settings(max_examples=300)
 def test_fastavro_reads_by_a_gently_changed_schema_what_we_read_by_the_letter(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
