@@ -29,19 +29,21 @@ static inline uint8_t *sns_put_varint(uint8_t *p, uint64_t n) { /* needs 10 byte
 
 /* NULL when cut off, longer than 10 bytes, or wider than 64 bits. */
 static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
+    const uint8_t *ninth;
     uint64_t n, b;
-    int shift;
+    int shift = 7;
     if (SNS_UNLIKELY(p >= end)) return NULL;
     n = *p++;
     if (SNS_LIKELY(n < 0x80)) { *out = n; return p; }
     n &= 0x7f;
-    for (shift = 7; shift <= 63 && p < end; shift += 7) {
+    for (ninth = end - p < 8 ? end : p + 8; p < ninth; shift += 7) {
         b = *p++;
-        if (shift == 63 && b > 1) return NULL;
         n |= (b & 0x7f) << shift;
         if (b < 0x80) { *out = n; return p; }
     }
-    return NULL;
+    if (p == end || *p > 1) return NULL; /* the 10th byte holds the one bit that is left */
+    *out = n | (uint64_t)*p << 63;
+    return p + 1;
 }
 
 /* --- integers and floats ------------------------------------------------------------------------------------------ */
@@ -88,20 +90,48 @@ static inline int64_t sns_get_i64be(const uint8_t *p) {
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
+static inline uint64_t sns_word(const uint8_t *p) { uint64_t word; memcpy(&word, p, 8); return word; }
+static inline uint32_t sns_half(const uint8_t *p) { uint32_t half; memcpy(&half, p, 4); return half; }
+
+/* The bits that any of n >= 64 bytes has set, n a multiple of 64. Eight sums, so that compilers use vectors. */
+static inline uint64_t sns_any_bits(const uint8_t *p, Py_ssize_t n) {
+    uint64_t any[8] = {0};
+    Py_ssize_t i;
+    int k;
+    for (i = 0; i < n; i += 64)
+        for (k = 0; k < 8; k++) any[k] |= sns_word(p + i + 8 * k);
+    return any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7];
+}
+
+/* Most texts are short, so the rest of one is looked at together with bytes before it, not byte by byte. */
 static inline int sns_is_ascii(const uint8_t *p, Py_ssize_t n) {
-    uint64_t acc = 0, word;
+    uint64_t bits = 0;
     Py_ssize_t i = 0;
-    for (; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); acc |= word; }
-    for (; i < n; i++) acc |= p[i];
-    return (acc & 0x8080808080808080ULL) == 0;
+    if (n >= 8) {
+        if (n >= 64) bits = sns_any_bits(p, i = n & ~(Py_ssize_t)63);
+        for (; i + 8 <= n; i += 8) bits |= sns_word(p + i);
+        bits |= sns_word(p + n - 8);
+    }
+    else if (n >= 4) bits = sns_half(p) | sns_half(p + n - 4);
+    else if (n > 0) bits = p[0] | p[n >> 1] | p[n - 1];
+    return (bits & 0x8080808080808080ULL) == 0;
+}
+
+/* memcpy for what is mostly short: no call for up to 32 bytes. */
+static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
+    if (n > 32) memcpy(to, from, (size_t)n);
+    else if (n >= 16) { memcpy(to, from, 16); memcpy(to + n - 16, from + n - 16, 16); }
+    else if (n >= 8) { memcpy(to, from, 8); memcpy(to + n - 8, from + n - 8, 8); }
+    else if (n >= 4) { memcpy(to, from, 4); memcpy(to + n - 4, from + n - 4, 4); }
+    else if (n > 0) { to[0] = from[0]; to[n >> 1] = from[n >> 1]; to[n - 1] = from[n - 1]; }
 }
 
 /* A new str of n bytes of UTF-8, strictly decoded. */
 static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
     PyObject *s;
-    if (n > 1 && sns_is_ascii(p, n)) {
+    if (SNS_LIKELY(n > 1 && sns_is_ascii(p, n))) {
         s = PyUnicode_New(n, 127);
-        if (s != NULL) memcpy(PyUnicode_DATA(s), p, (size_t)n);
+        if (SNS_LIKELY(s != NULL)) sns_copy((uint8_t *)PyUnicode_1BYTE_DATA(s), p, n);
         return s;
     }
     return PyUnicode_DecodeUTF8((const char *)p, n, NULL);
