@@ -5,6 +5,7 @@ Known differences, each on purpose and by name below; docs/avro-conformance.md h
     two_branches_one_name   aliases that give two branches of the writer's union one name; Java refuses the pair
     other_units             a time is read in the reader's units, Java takes the number as it is
     no_empty_default        Java's fast reader cannot fill in [] or {} for a union
+    padded                  an int of more than five bytes, whose value fits, is read
     broken                  Java's check of compatibility fails for some recursive records that lack a field
 """
 
@@ -13,7 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from avro_evolution import defaulted_record, logical_names, writer_reader_datum
+from avro_strategies import EDITS, edited
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from java_oracle import JavaAvro, Read, RefusedError
 from java_values import same
 
@@ -56,6 +59,10 @@ def two_branches_one_name(theirs: Any) -> bool:
 
 def no_empty_default(theirs: Any) -> bool:
     return "Not an array: [" in str(theirs) or "Not a map: [" in str(theirs)
+
+
+def padded(theirs: Any) -> bool:
+    return "InvalidNumberEncodingException" in str(theirs)
 
 
 def broken(theirs: Any) -> bool:
@@ -103,6 +110,19 @@ def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample
         assert not_utf8(ours) or other_units(writer, reader) or refused(ours) == refused(expected), ours
     else:
         assert same(ours, expected) or other_units(writer, reader)
+
+
+@given(sample=writer_reader_datum(), damage=st.lists(EDITS, min_size=1, max_size=6))
+@settings(max_examples=200)
+def test_what_is_read_of_damaged_bytes_is_what_java_reads(java: JavaAvro, sample: Sample, damage: Any) -> None:
+    writer, reader, datum = sample
+    data = Codec(writer).encode(datum)
+    for edits in damage:
+        message = edited(data, edits)
+        ours = outcome(lambda message=message: read_by_us(writer, reader, message, avro_logical_types=False))
+        if not refused(ours):
+            theirs = outcome(java.read, writer, message, reader)
+            assert padded(theirs) or two_branches_one_name(theirs) or same(ours, theirs.value)
 
 
 @given(record=defaulted_record())
