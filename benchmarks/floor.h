@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "values.h" /* how the codec itself makes a UUID and a Decimal */
+
 /* GIVEN exists already: None, a boolean, a symbol of an enum. The parts of a container are the steps behind it; those of
  * a map are key, value, key, value.
  */
@@ -16,42 +18,27 @@ enum FloorKind {
 };
 
 typedef union {
-    PyObject *object;           /* what is given, a Decimal's text, or a dict of a record's names */
+    PyObject *object;           /* what is given, or a dict of a record's names */
     int64_t number;
     double real;
-    const char *text;           /* of a text; the 16 bytes of a UUID */
+    const uint8_t *bytes;       /* of a text; the 16 bytes of a UUID */
     const int *parts;           /* of a date (3), or of a date and a time (7) */
 } FloorValue;
 
 typedef struct {
     int kind;
-    int size;                   /* characters of a text; parts of a container */
+    int size;                   /* characters of a text, scale of a Decimal, parts of a container */
     PyObject *name;             /* of this field of a record */
     FloorValue of;
 } FloorStep;
 
-static PyObject *floor_decimal_type, *floor_uuid_type, *floor_uuid_int, *floor_uuid_is_safe, *floor_uuid_safety;
+static sns_uuid_class floor_uuid_class;
+static PyObject *floor_units[32];       /* Decimals: 10**-scale */
 
 static inline PyObject *floor_text(const FloorStep *step) {
     PyObject *text = PyUnicode_New(step->size, 127);
-    if (text != NULL) memcpy(PyUnicode_DATA(text), step->of.text, (size_t)step->size);
+    if (text != NULL) memcpy(PyUnicode_DATA(text), step->of.bytes, (size_t)step->size);
     return text;
-}
-
-/* By the slots' own descriptors: the constructor would look at six kinds of arguments. */
-static PyObject *floor_uuid(const char *bytes) {
-    PyTypeObject *type = (PyTypeObject *)floor_uuid_type;
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *number = PyLong_FromNativeBytes(bytes, 16, Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER);
-#else
-    PyObject *number = _PyLong_FromByteArray((const unsigned char *)bytes, 16, 0, 0);
-#endif
-    PyObject *uuid = number == NULL ? NULL : type->tp_alloc(type, 0);
-    if (uuid != NULL && (Py_TYPE(floor_uuid_int)->tp_descr_set(floor_uuid_int, uuid, number) < 0 ||
-                         Py_TYPE(floor_uuid_is_safe)->tp_descr_set(floor_uuid_is_safe, uuid, floor_uuid_safety) < 0))
-        Py_CLEAR(uuid);
-    Py_XDECREF(number);
-    return uuid;
 }
 
 static inline PyObject *floor_leaf(const FloorStep *step) {
@@ -65,8 +52,8 @@ static inline PyObject *floor_leaf(const FloorStep *step) {
         return PyDateTimeAPI->DateTime_FromDateAndTime(p[0], p[1], p[2], p[3], p[4], p[5], p[6],
                                                        PyDateTime_TimeZone_UTC, PyDateTimeAPI->DateTimeType);
     case DATE: return PyDateTimeAPI->Date_FromDate(p[0], p[1], p[2], PyDateTimeAPI->DateType);
-    case DECIMAL: return PyObject_CallOneArg(floor_decimal_type, step->of.object);
-    default: return floor_uuid(step->of.text);
+    case DECIMAL: return sns_product(floor_units[step->size], step->of.number);
+    default: return sns_new_uuid(&floor_uuid_class, step->of.bytes);
     }
 }
 

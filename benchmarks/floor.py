@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 HERE = Path(__file__).parent
+CODEC = HERE.parent / "ext" / "streamnative_serdes" / "codec"
 BUILD = HERE.parent / "build" / "benchmarks"
 
 
@@ -21,8 +22,8 @@ def load() -> ModuleType:
     extension = Extension(
         "floor",
         [str(HERE / "floor.pyx")],
-        include_dirs=[str(HERE)],
-        depends=[str(HERE / "floor.h")],
+        include_dirs=[str(HERE), str(CODEC)],
+        depends=[str(HERE / "floor.h"), str(CODEC / "values.h")],
         extra_compile_args=["-O3"],
     )
     modules = cythonize([extension], build_dir=str(BUILD), quiet=True)  # type: ignore[no-untyped-call]

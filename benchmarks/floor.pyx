@@ -8,8 +8,9 @@ the objects from it: no parsing, no checks, no types to look up.
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.datetime cimport import_datetime
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from array import array
 from decimal import Decimal
@@ -17,6 +18,13 @@ from uuid import UUID, SafeUUID
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
+
+cdef extern from "values.h":
+    ctypedef struct sns_uuid_class:
+        PyTypeObject* type
+        PyObject* number
+        PyObject* safety
+        PyObject* unknown
 
 cdef extern from "floor.h":
     enum FloorKind:
@@ -26,7 +34,7 @@ cdef extern from "floor.h":
         PyObject* object
         int64_t number
         double real
-        const char* text
+        const uint8_t* bytes
         const int* parts
 
     ctypedef struct FloorStep:
@@ -35,19 +43,19 @@ cdef extern from "floor.h":
         PyObject* name
         FloorValue of
 
-    PyObject* floor_decimal_type
-    PyObject* floor_uuid_type
-    PyObject* floor_uuid_int
-    PyObject* floor_uuid_is_safe
-    PyObject* floor_uuid_safety
+    sns_uuid_class floor_uuid_class
+    PyObject* floor_units[32]
     object floor_next(const FloorStep**)
 
 import_datetime()
 
-cdef tuple USED = (Decimal, UUID, UUID.int, UUID.is_safe, SafeUUID.unknown)
-floor_decimal_type, floor_uuid_type, floor_uuid_int, floor_uuid_is_safe, floor_uuid_safety = (
-    <PyObject*>USED[0], <PyObject*>USED[1], <PyObject*>USED[2], <PyObject*>USED[3], <PyObject*>USED[4]
-)
+cdef tuple USED = (UUID, UUID.int, UUID.is_safe, SafeUUID.unknown)
+floor_uuid_class.type, floor_uuid_class.number = <PyTypeObject*>USED[0], <PyObject*>USED[1]
+floor_uuid_class.safety, floor_uuid_class.unknown = <PyObject*>USED[2], <PyObject*>USED[3]
+
+cdef list UNITS = [Decimal(1).scaleb(-scale) for scale in range(32)]
+for scale in range(32):
+    floor_units[scale] = <PyObject*>UNITS[scale]
 
 cdef dict KINDS = {
     "null": GIVEN, "boolean": GIVEN, "enum": GIVEN, "int": NUMBER, "long": NUMBER, "float": REAL, "double": REAL,
@@ -106,15 +114,18 @@ cdef class Program:
             step.of.real = value
         elif step.kind == TEXT:
             assert value.isascii() and len(value) > 1, "CPython has other kinds of text ready, or decodes them"
-            step.of.text = PyUnicode_AsUTF8AndSize(<object>self.hold(value), &size)
+            step.of.bytes = <const uint8_t*>PyUnicode_AsUTF8AndSize(<object>self.hold(value), &size)
             step.size = <int>size
         elif step.kind == UUID_NUMBER:
-            step.of.text = PyBytes_AS_STRING(<object>self.hold(value.bytes))
+            step.of.bytes = <const uint8_t*>PyBytes_AS_STRING(<object>self.hold(value.bytes))
+        elif step.kind == DECIMAL:
+            step.size = -value.as_tuple().exponent
+            step.of.number = int(value.scaleb(step.size))
         elif step.kind == DATE or step.kind == DATETIME:
             parts = array("i", [*value.timetuple()[:6], getattr(value, "microsecond", 0)])
             step.of.parts = <const int*><size_t>(<object>self.hold(parts)).buffer_info()[0]
         else:
-            step.of.object = self.hold(str(value) if step.kind == DECIMAL else value)
+            step.of.object = self.hold(value)
         return 0
 
     cdef int append_parts(self, FloorStep* step, object schema, object value) except -1:

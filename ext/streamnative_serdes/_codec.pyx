@@ -16,7 +16,9 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/logical.pyx   logical types, both ways: UUID, duration, and
     codec/datetime.pyx      dates, times of day, timestamps
     codec/decimal.pyx       decimals
-    codec/wire.h        the leaf functions in C
+    codec/wire.h        the leaf functions in C: numbers and text,
+    codec/calendar.h        days and times,
+    codec/values.h          UUIDs and Decimals
 """
 
 cimport cython
@@ -29,6 +31,7 @@ from cpython.datetime cimport (
     time_second, time_tzinfo,
 )
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_CLEAR, Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport isinf
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -39,7 +42,7 @@ import struct
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Context, Decimal, getcontext
 from enum import Enum as PyEnum
 from functools import partial
 from json import dumps
@@ -82,7 +85,6 @@ cdef extern from "Python.h":
     object PyDict_Copy(object)
     Py_ssize_t PyTuple_GET_SIZE(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
-    int PyObject_GenericSetAttr(object, object, object) except -1
     void Py_XSETREF(PyObject*, PyObject*)
 
 cdef extern from "codec/wire.h":
@@ -97,7 +99,6 @@ cdef extern from "codec/wire.h":
     double sns_get_double(const uint8_t*) noexcept nogil
     float sns_get_float(const uint8_t*) noexcept nogil
     uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
-    int64_t sns_get_i64be(const uint8_t*) noexcept nogil
     object sns_new_str(const uint8_t*, Py_ssize_t)
     int sns_append(object, object) except -1
     object sns_new_list(Py_ssize_t)
@@ -105,13 +106,29 @@ cdef extern from "codec/wire.h":
     int sns_same_text(PyObject*, PyObject*) noexcept
     Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
     uint8_t* sns_put_utf8(uint8_t*, int, const void*, Py_ssize_t) noexcept nogil
-    int64_t sns_days_from_civil(int64_t, int, int) noexcept nogil
-    void sns_civil_from_days(int64_t, int*, int*, int*) noexcept nogil
-    int sns_decimal_text(char*, int64_t, int) noexcept nogil
-    bint sns_parse_uuid(const uint8_t*, uint64_t*, uint64_t*) noexcept nogil
-    void sns_uuid_text(char*, uint64_t, uint64_t) noexcept nogil
     bint likely "SNS_LIKELY" (bint) noexcept nogil
     bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
+
+cdef extern from "codec/calendar.h":
+    ctypedef struct sns_moment:
+        int year, month, day, hour, minute, second, micro
+    int64_t sns_days_of_date(int, int, int) noexcept nogil
+    bint sns_date_of_days(sns_moment*, int64_t) noexcept nogil
+    bint sns_moment_of_millis(sns_moment*, int64_t) noexcept nogil
+    bint sns_moment_of_micros(sns_moment*, int64_t) noexcept nogil
+
+cdef extern from "codec/values.h":
+    ctypedef struct sns_uuid_class:
+        PyTypeObject* type
+        PyObject* number
+        PyObject* safety
+        PyObject* unknown
+    object sns_new_uuid(const sns_uuid_class*, const uint8_t*)
+    bint sns_uuid_bytes(uint8_t*, object) noexcept
+    bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
+    void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
+    object sns_product(object, int64_t)
+    Py_ssize_t sns_number_at(object, object) except? -1
 
 cdef extern from *:
     """
@@ -142,7 +159,6 @@ cdef inline object given(PyObject* made):
 
 
 cdef object ABSENT = object()
-cdef object UUID_SAFETY = SafeUUID.unknown
 
 include "codec/buffer.pyx"
 include "codec/plan.pyx"

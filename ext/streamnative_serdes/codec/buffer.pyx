@@ -35,6 +35,7 @@ cdef struct Reader:
     int64_t empty_left          # what is left of Limits.empty and Limits.items
     int64_t items_left
     PyObject** keys             # KEYS owned strs, or NULL before the first
+    int exact                   # whether products of Decimals are (decimal.pyx); -1: not looked yet
     int depth
     int max_depth
     Step* steps
@@ -209,6 +210,7 @@ cdef inline void open_reader(Reader* r, const uint8_t* start, Py_ssize_t size, P
     r.empty_left = limits.empty
     r.items_left = limits.items
     r.keys = NULL
+    r.exact = -1
     r.depth = 0
     r.max_depth = limits.depth
 

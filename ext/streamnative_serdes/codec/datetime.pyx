@@ -16,7 +16,7 @@ cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
 cdef inline int64_t micros_of(object value) noexcept:
     """Microseconds of a datetime's own fields, its zone left aside."""
     cdef int64_t seconds = datetime_hour(value) * 3600 + datetime_minute(value) * 60 + datetime_second(value)
-    return (sns_days_from_civil(datetime_year(value), datetime_month(value), datetime_day(value)) * DAY
+    return (sns_days_of_date(datetime_year(value), datetime_month(value), datetime_day(value)) * DAY
             + seconds * 1_000_000 + datetime_microsecond(value))
 
 
@@ -34,9 +34,11 @@ cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) exc
 
 
 cdef int write_timestamp(Node node, Writer* w, object value) except -1:
-    if PyDateTime_Check(value):
-        return put_long(w, floor_div(datetime_micros(node, w, value, node.kind == LOCAL_TIMESTAMP), node.micros))
-    return put_long(w, raw_ticks(node, value))
+    cdef int64_t micros
+    if not PyDateTime_Check(value):
+        return put_long(w, raw_ticks(node, value))
+    micros = datetime_micros(node, w, value, node.kind == LOCAL_TIMESTAMP)
+    return put_long(w, floor_div(micros, 1000) if node.micros == 1000 else micros)      # a constant divides quicker
 
 
 cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
@@ -72,16 +74,10 @@ cdef int64_t raw_ticks(Node node, object value) except? -1:
 
 
 cdef object datetime_of(Node node, int64_t number, object zone):
-    cdef int64_t days, rest, per_day = DAY / node.micros
-    cdef int year = 0, month = 0, day = 0, seconds
-    if unlikely(not FIRST_DAY * per_day <= number < (LAST_DAY + 1) * per_day):
+    cdef sns_moment m
+    if unlikely(not (sns_moment_of_millis(&m, number) if node.micros == 1000 else sns_moment_of_micros(&m, number))):
         raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
-    days = floor_div(number, per_day)
-    rest = (number - days * per_day) * node.micros
-    sns_civil_from_days(days, &year, &month, &day)
-    seconds = <int>(rest / 1_000_000)
-    return datetime_new(year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(rest % 1_000_000),
-                        zone)
+    return datetime_new(m.year, m.month, m.day, m.hour, m.minute, m.second, m.micro, zone)
 
 
 cdef int write_nanos(Node node, Writer* w, object value) except -1:
@@ -106,7 +102,7 @@ cdef int write_date(Writer* w, object value) except -1:
     if PyDate_Check(value):
         if PyDateTime_Check(value):
             expected("date", value, "a datetime has a time of day as well: value.date()")
-        return put_long(w, sns_days_from_civil(date_year(value), date_month(value), date_day(value)))
+        return put_long(w, sns_days_of_date(date_year(value), date_month(value), date_day(value)))
     if not PyIndex_Check(value):
         expected("date", value)
     days = as_long(value, "date")
@@ -116,11 +112,10 @@ cdef int write_date(Writer* w, object value) except -1:
 
 
 cdef object date_of(int64_t days):
-    cdef int year = 0, month = 0, day = 0
-    if unlikely(days < FIRST_DAY or days > LAST_DAY):
+    cdef sns_moment m
+    if unlikely(not sns_date_of_days(&m, days)):
         raise DecodeError(f"date {days} is outside of the years 1 to 9999 that date can hold")
-    sns_civil_from_days(days, &year, &month, &day)
-    return date_new(year, month, day)
+    return date_new(m.year, m.month, m.day)
 
 
 # --- time of day: int32 milliseconds or int64 microseconds since midnight --------------------------------------------

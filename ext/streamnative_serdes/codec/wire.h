@@ -1,5 +1,5 @@
-/* Leaf functions of the codec in C: varints, text, integers and calendar days. No function here can run Python code
- * except the two that make a str; every read is bounded by an end pointer.
+/* Leaf functions of the codec in C: varints, numbers and text. No function here can run Python code; every read is
+ * bounded by an end pointer.
  */
 #ifndef STREAMNATIVE_SERDES_WIRE_H
 #define STREAMNATIVE_SERDES_WIRE_H
@@ -80,13 +80,6 @@ static inline double sns_get_double(const uint8_t *p) { double d; sns_put_le((ui
 static inline float sns_get_float(const uint8_t *p) { float f; sns_put_le((uint8_t *)&f, p, 4); return f; }
 static inline uint32_t sns_get_u32le(const uint8_t *p) { uint32_t u; sns_put_le((uint8_t *)&u, p, 4); return u; }
 static inline void sns_put_u32le(uint8_t *p, uint32_t u) { sns_put_le(p, &u, 4); }
-
-static inline int64_t sns_get_i64be(const uint8_t *p) {
-    uint64_t u = 0;
-    int i;
-    for (i = 0; i < 8; i++) u = u << 8 | p[i];
-    return (int64_t)u;
-}
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
@@ -202,84 +195,6 @@ static inline uint8_t *sns_put_utf8(uint8_t *p, int kind, const void *data, Py_s
         *p++ = (uint8_t)(0x80 | (c & 0x3F));
     }
     return p;
-}
-
-/* --- calendar: proleptic Gregorian days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date") ------ */
-
-static inline int64_t sns_days_from_civil(int64_t y, int m, int d) {
-    int64_t era;
-    int yoe, doy, doe;
-    y -= m <= 2;
-    era = (y >= 0 ? y : y - 399) / 400;
-    yoe = (int)(y - era * 400);
-    doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return era * 146097 + doe - 719468;
-}
-
-static inline void sns_civil_from_days(int64_t z, int *y, int *m, int *d) {
-    int64_t era;
-    int doe, yoe, doy, mp;
-    z += 719468;
-    era = (z >= 0 ? z : z - 146096) / 146097;
-    doe = (int)(z - era * 146097);
-    yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    mp = (5 * doy + 2) / 153;
-    *d = doy - (153 * mp + 2) / 5 + 1;
-    *m = mp < 10 ? mp + 3 : mp - 9;
-    *y = (int)(yoe + era * 400) + (*m <= 2);
-}
-
-/* --- decimal and UUID text ---------------------------------------------------------------------------------------- */
-
-/* "-1234E-2" for unscaled -1234 and scale 2; at most 32 characters. */
-static inline int sns_decimal_text(char *out, int64_t unscaled, int scale) {
-    char digits[24];
-    int n = 0, k = 0;
-    uint64_t a = unscaled < 0 ? 0 - (uint64_t)unscaled : (uint64_t)unscaled;
-    do { digits[k++] = (char)('0' + a % 10); a /= 10; } while (a);
-    if (unscaled < 0) out[n++] = '-';
-    while (k) out[n++] = digits[--k];
-    out[n++] = 'E';
-    out[n++] = '-';
-    do { digits[k++] = (char)('0' + scale % 10); scale /= 10; } while (scale);
-    while (k) out[n++] = digits[--k];
-    return n;
-}
-
-static inline int sns_hex_digit(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The 36 characters of a UUID as two halves; 0 if they are none. */
-static inline int sns_parse_uuid(const uint8_t *p, uint64_t *high, uint64_t *low) {
-    uint64_t half[2] = {0, 0};
-    int i, digit, k = 0;
-    for (i = 0; i < 36; i++) {
-        if (i == 8 || i == 13 || i == 18 || i == 23) {
-            if (p[i] != '-') return 0;
-            continue;
-        }
-        digit = sns_hex_digit(p[i]);
-        if (digit < 0) return 0;
-        half[k >> 4] = half[k >> 4] << 4 | (uint64_t)digit;
-        k++;
-    }
-    *high = half[0];
-    *low = half[1];
-    return 1;
-}
-
-static inline void sns_uuid_text(char *out, uint64_t high, uint64_t low) {
-    static const char hex[] = "0123456789abcdef";
-    int i;
-    for (i = 0; i < 32; i++) {
-        if (i == 8 || i == 12 || i == 16 || i == 20) *out++ = '-';
-        *out++ = hex[(i < 16 ? high >> (60 - 4 * i) : low >> (124 - 4 * i)) & 15];
-    }
 }
 
 #endif

@@ -1,0 +1,96 @@
+/* UUIDs and Decimals by quicker public ways than their constructors: the slots of a UUID are set by their own
+ * descriptors, and a Decimal is the product of an int and a power of ten.
+ */
+#ifndef STREAMNATIVE_SERDES_VALUES_H
+#define STREAMNATIVE_SERDES_VALUES_H
+
+#include <Python.h>
+#include <stdint.h>
+
+/* --- UUID: an int of 128 bits, 16 bytes big-endian, or text: 8-4-4-4-12 hexadecimal digits -------------------------- */
+
+typedef struct {
+    PyTypeObject *type;
+    PyObject *number, *safety;          /* descriptors of the slots `int` and `is_safe` */
+    PyObject *unknown;                  /* what is_safe is for a UUID from elsewhere */
+} sns_uuid_class;
+
+static PyObject *sns_new_uuid(const sns_uuid_class *class, const uint8_t *bytes) {
+    PyObject *uuid = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *number = PyLong_FromUnsignedNativeBytes(bytes, 16, Py_ASNATIVEBYTES_BIG_ENDIAN);
+#else
+    PyObject *number = _PyLong_FromByteArray(bytes, 16, 0, 0);
+#endif
+    if (number == NULL) return NULL;
+    uuid = class->type->tp_alloc(class->type, 0);
+    if (uuid != NULL && (Py_TYPE(class->number)->tp_descr_set(class->number, uuid, number) < 0 ||
+                         Py_TYPE(class->safety)->tp_descr_set(class->safety, uuid, class->unknown) < 0))
+        Py_CLEAR(uuid);
+    Py_DECREF(number);
+    return uuid;
+}
+
+/* The 16 bytes of an exact int. 0 if it does not fit; no exception is set. */
+static int sns_uuid_bytes(uint8_t *bytes, PyObject *number) {
+#if PY_VERSION_HEX >= 0x030D0000
+    int flags = Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER | Py_ASNATIVEBYTES_REJECT_NEGATIVE;
+    Py_ssize_t size = PyLong_AsNativeBytes(number, bytes, 16, flags);
+    int fits = 0 <= size && size <= 16;
+#else
+    int fits = _PyLong_AsByteArray((PyLongObject *)number, bytes, 16, 0, 0) == 0;
+#endif
+    if (!fits) PyErr_Clear();
+    return fits;
+}
+
+static inline int sns_hex_digit(uint8_t c) { /* more than 15 for what is none */
+    uint8_t letter = (uint8_t)((c | 0x20) - 'a'), digit = (uint8_t)(c - '0');
+    return digit < 10 ? digit : letter < 6 ? letter + 10 : 0xFF;
+}
+
+/* Where the 16 pairs of digits begin in the text. */
+static const uint8_t sns_uuid_pairs[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
+/* The bytes of 36 characters; 0 if they are not of that form. */
+static int sns_parse_uuid(uint8_t *bytes, const uint8_t *text) {
+    int i, high, low, bad = text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-';
+    for (i = 0; i < 16; i++) {
+        high = sns_hex_digit(text[sns_uuid_pairs[i]]);
+        low = sns_hex_digit(text[sns_uuid_pairs[i] + 1]);
+        bad |= (high | low) > 15;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return !bad;
+}
+
+static void sns_put_uuid(uint8_t *text, const uint8_t *bytes) {
+    static const char digits[] = "0123456789abcdef";
+    int i;
+    text[8] = text[13] = text[18] = text[23] = '-';
+    for (i = 0; i < 16; i++) {
+        text[sns_uuid_pairs[i]] = (uint8_t)digits[bytes[i] >> 4];
+        text[sns_uuid_pairs[i] + 1] = (uint8_t)digits[bytes[i] & 15];
+    }
+}
+
+/* --- Decimal: unscaled * 10**-scale --------------------------------------------------------------------------------- */
+
+/* `unit` is the Decimal 10**-scale. Rounds by the thread's decimal context, so look at that first. */
+static PyObject *sns_product(PyObject *unit, int64_t unscaled) {
+    PyObject *number = PyLong_FromLongLong(unscaled), *product;
+    if (number == NULL) return NULL;
+    product = Py_TYPE(unit)->tp_as_number->nb_multiply(unit, number);
+    Py_DECREF(number);
+    return product;
+}
+
+/* The number in an attribute of a C type, by its descriptor; -1 with an exception set when there is none. */
+static Py_ssize_t sns_number_at(PyObject *descriptor, PyObject *object) {
+    PyObject *number = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject *)Py_TYPE(object));
+    Py_ssize_t value = number == NULL ? -1 : PyLong_AsSsize_t(number);
+    Py_XDECREF(number);
+    return value;
+}
+
+#endif
