@@ -11,13 +11,15 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 
 BIN := $(VENV)/bin
+comma := ,
 SOURCES := setup.py $(shell find ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
 # Stamps: when the environment was installed, and when the modules were compiled.
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help install build demo test check lint types imports test-kolkata bench wheel asan format clean distclean
+.PHONY: help install build demo test check lint types imports test-kolkata bench wheel asan fuzz fuzz-guided format \
+	clean distclean sanitized
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,16 +68,44 @@ bench: $(BUILT) ## throughput against confluent-kafka, fastavro and cavro; BENCH
 wheel: $(BUILT) ## sdist and wheel in dist/, checked, installed elsewhere and tested there
 	$(BIN)/python tools/check_wheel.py
 
-# A copy of the sources, so that the regular build stays as it is. Linux with gcc.
+# With AddressSanitizer and UndefinedBehaviorSanitizer, in a copy of the sources, so that the regular build stays as it
+# is. Linux with gcc. Python's own -fwrapv would hide integers that overflow. What asks for gigabytes fails.
 ASAN := build/asan
-asan: $(BUILT) ## unit and property tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	mkdir -p $(ASAN)
-	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(ASAN)
-	cd $(ASAN) && STREAMNATIVE_SERDES_ASAN=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	@grep -q __asan_init $(ASAN)/streamnative_serdes/_codec.*.so || { echo "not built with AddressSanitizer" >&2; exit 1; }
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)" \
-		PYTHONPATH=$(abspath $(ASAN)) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
+SANITIZERS := $$(gcc -print-file-name=libasan.so) \
+	$$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)
+WITH_SANITIZERS := LD_PRELOAD="$(SANITIZERS)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+# $(call sanitized,FOLDER,FLAGS,LINKED)
+define sanitized
+	mkdir -p $(1)
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(1)
+	cd $(1) && CFLAGS="-fno-wrapv $(2)" LDFLAGS="$(3)" STREAMNATIVE_SERDES_ASAN=1 \
+		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	@grep -q __asan_init $(1)/streamnative_serdes/_codec.*.so || { echo "not built with AddressSanitizer" >&2; exit 1; }
+endef
+
+sanitized: $(BUILT)
+	$(call sanitized,$(ASAN))
+
+asan: sanitized ## tests of the codec and 200,000 mutants under AddressSanitizer and UndefinedBehaviorSanitizer
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
+		$(wildcard tests/unit tests/property tests/adversity/test_codec_hostile_*.py) $(PYTEST_ARGS)
+
+fuzz: sanitized ## mutation fuzz alone: FUZZ_ARGS="--mutants 5000000 --seed 1" before a release
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
+
+# libFuzzer is inside of atheris, which has no use but this one.
+GUIDED := build/guided
+GUIDED_ARGS ?= -max_total_time=600
+fuzz-guided: $(BUILT) ## coverage-guided fuzz by libFuzzer, for ten minutes; GUIDED_ARGS for options
+	mkdir -p $(GUIDED)/corpus
+	test -d $(GUIDED)/atheris || $(BIN)/python -m pip install --quiet --target $(GUIDED)/atheris 'atheris>=3,<4'
+	gcc -O2 -fPIC -c tests/fuzz/coverage.c -o $(GUIDED)/coverage.o
+	$(call sanitized,$(GUIDED),-fsanitize-coverage=trace-pc$(comma)trace-cmp,$(abspath $(GUIDED))/coverage.o)
+	ATHERIS_CORE=$$(ls $(abspath $(GUIDED))/atheris/atheris/core_with_libfuzzer*.so) \
+		PYTHONPATH=$(abspath $(GUIDED)):$(abspath $(GUIDED))/atheris $(WITH_SANITIZERS) \
+		$(BIN)/python tests/fuzz/guided.py $(GUIDED)/corpus -artifact_prefix=$(GUIDED)/ $(GUIDED_ARGS)
 
 format: $(BUILT) ## rewrite the Python files as `make check` wants them
 	$(BIN)/ruff format .

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from textwrap import dedent
 
 MEMORY = 1 << 30  # bytes of address space
+# AddressSanitizer takes terabytes of address space for itself, so it has limits of its own; and frames are far larger.
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+_ASAN_LIMITS = f"hard_rss_limit_mb={MEMORY >> 19}:max_allocation_size_mb={MEMORY >> 20}:allocator_may_return_null=1"
 
 _PREAMBLE = f"""\
 import sys
 try:
     import resource
-    resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+    {"" if SANITIZED else f"resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))"}
 except (ImportError, ValueError):
     pass  # Windows has no such limit; macOS knows it and does not hold it
 sys.path[:0] = {{path!r}}
@@ -32,7 +36,12 @@ def outcome(work, *args):
 def run_limited(code: str, *, seconds: float = 60.0) -> str:
     """What ``code`` prints. Fails when it raises, crashes, or runs for longer than ``seconds``."""
     program = _PREAMBLE.format(path=[p for p in sys.path if p]) + dedent(code)
-    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, timeout=seconds)
+    command = [sys.executable, "-X", "faulthandler", "-c", program]
+    environment = dict(os.environ)
+    if SANITIZED:
+        seconds *= 4
+        environment["ASAN_OPTIONS"] = f"{environment.get('ASAN_OPTIONS', '')}:{_ASAN_LIMITS}"
+    done = subprocess.run(command, capture_output=True, timeout=seconds, env=environment)
     text = done.stderr.decode(errors="replace")
     said = done.stdout[-300:].decode(errors="replace")
     assert done.returncode == 0, f"the process ended with {done.returncode} after {said!r}:\n{text[-3000:]}"

@@ -1,0 +1,190 @@
+"""Eight threads on one codec, and on one serializer and deserializer, switched as often as can be: nothing is mixed up.
+
+The compiled code keeps the interpreter's lock, so threads switch where Python code runs in the middle of a message: in
+properties, ``__index__`` and ``get`` of what is written, for UUIDs in unusual forms, and wherever an error is made.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+from collections import UserDict
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import DecodeError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.testing import LocalRegistry
+
+THREADS = 8
+SHORTEST = 1e-6  # seconds between switches; CPython takes less for its default of 5 ms
+TREE: dict[str, Any] = {
+    "type": "record",
+    "name": "Tree",
+    "fields": [
+        {"name": "number", "type": "long"},
+        {"name": "words", "type": {"type": "map", "values": "string"}},
+        {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
+        {"name": "kids", "type": {"type": "array", "items": "Tree"}},
+        {"name": "either", "type": ["null", "double", "string", {"type": "array", "items": "int"}]},
+    ],
+}
+READER: dict[str, Any] = {
+    **TREE,
+    "fields": [
+        {"name": "added", "type": {"type": "array", "items": "int"}, "default": [1, 2]},
+        *TREE["fields"][2:],
+        {"name": "number", "type": "double"},
+    ],
+}
+
+
+class Number:
+    """A long whose value takes Python code to get."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return sum([self.value])
+
+
+@pytest.fixture(autouse=True)
+def busy_switching() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SHORTEST)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(work: Callable[[Random], None], times: int) -> None:
+    """``work`` again and again in all threads at once; fails with the first of their errors."""
+    errors: list[BaseException] = []
+    begin = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        rng = Random(number)
+        begin.wait()
+        try:
+            for _ in range(times):
+                work(rng)
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def tree(rng: Random, depth: int = 2) -> dict[str, Any]:
+    """What a decoder gives back equal."""
+    return {
+        "number": rng.getrandbits(40),
+        "words": {f"k{rng.randrange(99)}": f"word{rng.randrange(999)}" for _ in range(rng.randrange(4))},
+        "id": uuid.UUID(int=rng.getrandbits(128)),
+        "kids": [tree(rng, depth - 1) for _ in range(rng.randrange(3))] if depth else [],
+        "either": rng.choice((None, 1.5, "x", [1, 2, 3])),
+    }
+
+
+def with_code(datum: dict[str, Any]) -> UserDict[str, Any]:
+    """``datum`` in objects that run code when they are looked at."""
+    kids = [with_code(kid) for kid in datum["kids"]]
+    return UserDict({**datum, "number": Number(datum["number"]), "words": UserDict(datum["words"]), "kids": kids})
+
+
+def spoilt(datum: dict[str, Any], rng: Random) -> tuple[Any, str]:
+    """``datum`` with a value that does not fit, and the path to it."""
+    path, here = "", datum
+    while here["kids"] and rng.random() < 0.7:
+        at = rng.randrange(len(here["kids"]))
+        path, here = f"{path}kids[{at}].", here["kids"][at]
+    here["number"] = "no number"
+    return with_code(datum), f"{path}number"
+
+
+def refused(kind: type[Exception], work: Callable[[], object]) -> Any:
+    with pytest.raises(kind) as caught:
+        work()
+    return caught.value
+
+
+def read_by_reader(datum: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: datum[name] for name in ("id", "either")}
+    kids = [read_by_reader(kid) for kid in datum["kids"]]
+    return {"added": [1, 2], **kept, "kids": kids, "number": float(datum["number"])}
+
+
+def test_threads_on_one_codec_get_their_own_values_and_errors() -> None:
+    codec, resolving = Codec(TREE), Codec(TREE, READER)
+
+    def work(rng: Random) -> None:
+        datum = tree(rng)
+        data = codec.encode(with_code(datum))
+        assert data == codec.encode(datum)
+        assert codec.decode(data) == datum
+        unusual = data.replace(str(datum["id"]).encode(), b"----" + datum["id"].hex.encode())
+        assert codec.decode(unusual) == datum
+        assert codec.skip(data) == len(data)
+        fresh = resolving.decode(data)
+        assert fresh == read_by_reader(datum)
+        fresh["added"].append(rng.random())
+        bad, path = spoilt(datum, rng)
+        assert refused(EncodeError, lambda: codec.encode(bad)).path == path
+        assert refused(DecodeError, lambda: codec.decode(data[:-1])).offset <= len(data)
+
+    in_threads(work, 300)
+
+
+@pytest.mark.parametrize("capacity", [1000, 2])
+def test_threads_on_one_serializer_and_deserializer_get_their_own_messages(
+    registry: LocalRegistry, capacity: int
+) -> None:
+    """Topics with versions of their own; with a small cache, what one thread has bound another one drops."""
+    conf = {"schema.registry.url": registry.url, "cache.capacity": capacity}
+    topics = {f"topic-{i}": versions(registry, f"topic-{i}", i) for i in range(4)}
+    serializer, deserializer = KafkaAvroSerializer(conf), KafkaAvroDeserializer(conf)
+
+    def work(rng: Random) -> None:
+        topic = rng.choice(list(topics))
+        schemas = topics[topic]
+        version = rng.randrange(len(schemas))
+        message, datum = framed(version, schemas[version], rng)
+        assert deserializer.deserialize(topic, message) == datum
+        latest = framed(len(schemas) - 1, schemas[-1], rng)
+        assert serializer.serialize(topic, latest[1]) == latest[0]
+        error = refused(EncodeError, lambda: serializer.serialize(topic, {"wrong": 1}))
+        assert (error.topic, error.version) == (topic, len(schemas) - 1)
+        error = refused(DecodeError, lambda: deserializer.deserialize(topic, message + b"\0"))
+        assert (error.topic, error.version) == (topic, version)
+
+    in_threads(work, 300 if capacity > 2 else 30)
+
+
+def versions(registry: LocalRegistry, topic: str, first: int) -> list[dict[str, Any]]:
+    """Three schemas, registered in their order; their names tell topic and version apart."""
+    fields = [{"name": f"f{first}{i}", "type": ["null", "long"], "default": None} for i in range(3)]
+    fields.insert(0, {"name": "name", "type": "string"})
+    schemas = [{"type": "record", "name": f"T{first}", "fields": fields[: n + 1]} for n in range(3)]
+    for number, schema in enumerate(schemas):
+        serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, schema)
+        assert serializer.serialize(topic, {"name": "x"})[:10] == header(number)
+    return schemas
+
+
+def header(version: int) -> bytes:
+    return b"\3\4" + version.to_bytes(8, "big")
+
+
+def framed(version: int, schema: dict[str, Any], rng: Random) -> tuple[bytes, dict[str, Any]]:
+    datum = {field["name"]: rng.getrandbits(30) for field in schema["fields"]}
+    datum["name"] = f"name{rng.random()}"
+    return header(version) + Codec(schema).encode(datum), datum

@@ -1,0 +1,102 @@
+"""What must hold for any bytes and any object, whatever was done to them; what does not is a Finding.
+
+bytes   -> a value or a DecodeError
+a value -> skip ends at the last byte; it can be written, and what was written reads and writes the same again
+objects -> bytes or an EncodeError; the bytes can be read, and what was read can be written
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError
+
+MAX_ERROR = 5000  # characters of an error, however large the message that it is about
+MAX_PREFIXES = 400  # of one message
+NOTHING = object()  # stands for "no value": None is one
+
+
+class Finding(Exception):
+    """A promise that was not kept."""
+
+
+def read(work: Any, data: bytes) -> Any:
+    """What ``work`` makes of ``data``, or NOTHING if it refuses."""
+    try:
+        return work(data)
+    except DecodeError as error:
+        check_error(error)
+        if error.offset is not None and not 0 <= error.offset <= len(data):
+            raise Finding(f"offset {error.offset} is outside of {len(data)} bytes") from error
+        return NOTHING
+
+
+def write(codec: Codec, value: Any, what: str) -> bytes:
+    try:
+        return codec.encode(value)
+    except EncodeError as error:
+        raise Finding(f"{what} cannot be written: {error}") from error
+
+
+def same(codec: Codec, one: Any, other: Any, what: str) -> None:
+    """Both are written alike, which unlike == also holds for nan."""
+    if write(codec, one, what) != write(codec, other, what):
+        raise Finding(f"{what}: {one!r:.200} and {other!r:.200}")
+
+
+def check_error(error: DecodeError | EncodeError) -> None:
+    text = str(error)
+    if len(text) > MAX_ERROR:
+        raise Finding(f"an error of {len(text)} characters: {text[:200]}...") from error
+    if error.path is None and isinstance(error, EncodeError):
+        raise Finding(f"an error that does not say where: {text[:200]}") from error
+
+
+def check_bytes(codec: Codec, data: bytes) -> Any:
+    """The datum in ``data``, or NOTHING."""
+    value = read(codec.decode, data)
+    end = read(codec.skip, data)
+    if value is not NOTHING:
+        if end != len(data):
+            raise Finding(f"decode took all {len(data)} bytes, skip {'refused' if end is NOTHING else f'took {end}'}")
+        check_written(codec, write(codec, value, "what was read"))
+    return value
+
+
+def check_object(codec: Codec, datum: Any) -> bool:
+    """Whether ``datum`` fits the schema."""
+    try:
+        data = codec.encode(datum)
+    except EncodeError as error:
+        check_error(error)
+        return False
+    check_written(codec, data)
+    return True
+
+
+def check_written(codec: Codec, data: bytes) -> None:
+    """What the codec wrote reads, and from then on reads and writes the same."""
+    if codec.skip(data) != len(data):
+        raise Finding(f"skip does not end where what was written ends: {data.hex()}")
+    value = read(codec.decode, data)
+    if value is NOTHING:
+        raise Finding(f"what was written cannot be read: {data.hex()}")
+    # Once more, since a value may fit several branches of a union: written as the best one, it stays that.
+    again = write(codec, value, "what was written and read")
+    if again != data:
+        settled = write(codec, codec.decode(again), "what was written and read twice")
+        if settled != again:
+            raise Finding(f"writing and reading do not settle: {data.hex()}, {again.hex()}, {settled.hex()}")
+
+
+def check_truncations(codec: Codec, data: bytes) -> int:
+    """No strict prefix of a message is a message. Returns how many there were."""
+    ends = range(min(len(data), MAX_PREFIXES))
+    for end in ends:
+        for work in (codec.decode, codec.skip):
+            if read(work, data[:end]) is not NOTHING:
+                raise Finding(
+                    f"{work.__name__} took the first {end} of {len(data)} bytes for a whole message: {data.hex()}"
+                )
+    return len(ends)

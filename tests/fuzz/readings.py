@@ -1,0 +1,156 @@
+"""The other ways to read a schema's messages, each held against the plain one: options, framing, a reader's schema.
+
+Each check takes bytes and what the plain codec made of them (NOTHING if it refused), and says whether they were read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from oracle import NOTHING, Finding, check_written, read, same, write
+from schema_changes import reader_of, same_in_other_words
+
+from streamnative_serdes import _serdes, header
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.schema import Schema, parse
+
+VERSION = 1
+READER_TRIES = 4
+MAX_EMPTY = 5_000  # values without bytes in a message: by default a million, which is slow, and allowed
+
+# Each fallback to the latest version is warned about, and mutated headers name versions without end.
+logging.getLogger("streamnative_serdes").setLevel(logging.ERROR)
+
+
+class Offline(KafkaAvroDeserializer):
+    """The deserializer with its registry taken out: it knows VERSION, of any topic, and all others are missing."""
+
+    def __init__(self, codec: Codec) -> None:
+        super().__init__({"schema.registry.url": "http://127.0.0.1:9", "cache.capacity": 8})
+        self.only = codec
+
+    def _bind(self, topic: str, number: int, ctx: Any) -> _serdes.Bound:
+        known = self.only if number in (VERSION, _serdes.LATEST) else None
+        return _serdes.Bound(topic, number, number, None, known)
+
+
+def codec_of(schema: Schema, reader: Schema | None = None, **options: Any) -> Codec:
+    return Codec(schema, reader, **{"max_empty_values": MAX_EMPTY, **options})
+
+
+class Readings:
+    """All of them for one schema; ``rng`` makes the reader's schema."""
+
+    def __init__(self, schema: Schema, rng: Random) -> None:
+        self.codec = codec_of(schema)
+        self.topic = Offline(self.codec)
+        self.raw = codec_of(schema, avro_logical_types=False)
+        self.named = codec_of(schema, return_record_name=True)
+        self.tight = codec_of(schema, max_depth=4, max_items=5, max_empty_values=3)
+        self.loose = codec_of(schema, ignore_trailing_bytes=True)
+        strict = codec_of(schema, validate_strict=True), codec_of(schema, validate_strict_allow_default=True)
+        self.writers = [self.codec, self.codec, self.codec, self.raw, *strict]
+        tree = json.loads(schema.text)
+        self.again = codec_of(schema, parse(same_in_other_words(tree), strict=False))
+        self.reader, self.resolving = self._reader(schema, tree, rng)
+        self.checks: list[Callable[[bytes, Any], bool]] = [
+            *(self.check_raw, self.check_named, self.check_tight, self.check_loose, self.check_again),
+            *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
+        ]
+
+    def _reader(self, schema: Schema, tree: Any, rng: Random) -> tuple[Codec | None, Codec | None]:
+        """A codec of some reader's schema, and the one that resolves to it."""
+        for _ in range(READER_TRIES):
+            try:
+                reader = parse(reader_of(tree, rng), strict=False)
+                return codec_of(reader), codec_of(schema, reader, schema_resolution=rng.choice(("java", "spec")))
+            except SchemaError:
+                continue  # a name that is gone, or a pair that can never be read
+        return None, None
+
+    def check_framed(self, message: bytes) -> bool:
+        """As KafkaAvroDeserializer reads it, with a header or without."""
+        got = read(lambda data: self.topic.deserialize("topic", data), message)
+        if header.read(message) == VERSION:
+            self._agree(got, read(self.codec.decode, message[header.SIZE :]), "with a header and without")
+        elif header.read(message) is None:
+            self._agree(got, read(self.codec.decode, message), "by the deserializer and by the codec")
+        return got is not NOTHING
+
+    def check_raw(self, data: bytes, value: Any) -> bool:
+        """Without logical types: they only ever refuse more."""
+        got = read(self.raw.decode, data)
+        if got is NOTHING and value is not NOTHING:
+            raise Finding("read with logical types and refused without")
+        if got is not NOTHING:
+            check_written(self.raw, write(self.raw, got, "what was read without logical types"))
+        return got is not NOTHING
+
+    def check_named(self, data: bytes, value: Any) -> bool:
+        got = read(self.named.decode, data)
+        self._agree(without_names(got), value, "with names of records and without")
+        return got is not NOTHING
+
+    def check_tight(self, data: bytes, value: Any) -> bool:
+        """Under small limits: they only ever refuse more."""
+        got = read(self.tight.decode, data)
+        if got is not NOTHING:
+            self._agree(got, value, "with small limits and with large ones")
+            if self.tight.skip(data) != len(data):
+                raise Finding("decode and skip disagree under small limits")
+        return got is not NOTHING
+
+    def check_loose(self, data: bytes, value: Any) -> bool:
+        """With bytes behind the datum: it ends where skip says."""
+        got = read(self.loose.decode, data)
+        if got is not NOTHING:
+            end = self.codec.skip(data)
+            self._agree(got, read(self.codec.decode, data[:end]), f"before byte {end} and with what follows")
+        elif value is not NOTHING:
+            raise Finding("read whole, and refused where more may follow")
+        return got is not NOTHING
+
+    def check_again(self, data: bytes, value: Any) -> bool:
+        """Through a resolution that changes nothing."""
+        got = read(self.again.decode, data)
+        self._agree(got, value, "through a resolution to the same schema and without")
+        return got is not NOTHING
+
+    def check_resolved(self, data: bytes, _: Any) -> bool:
+        """By a reader's schema: what comes out is data of the reader, and it used up the writer's."""
+        assert self.resolving is not None
+        assert self.reader is not None
+        got = read(self.resolving.decode, data)
+        if got is not NOTHING:
+            if self.codec.skip(data) != len(data):
+                raise Finding(f"a reader's schema reads what skip ends at {self.codec.skip(data)}")
+            try:
+                check_written(self.reader, write(self.reader, got, "what a reader's schema gave"))
+            except Finding as finding:
+                raise Finding(f"{finding}\nreader: {self.reader.schema.text}") from finding
+        return got is not NOTHING
+
+    def _agree(self, one: Any, other: Any, what: str) -> None:
+        if NOTHING not in (one, other) if one is not other else False:
+            same(self.codec, one, other, what)
+        elif one is not other:
+            raise Finding(f"{what}: {shown(one)} and {shown(other)}")
+
+
+def shown(value: Any) -> str:
+    return "refused" if value is NOTHING else f"{value!r:.200}"
+
+
+def without_names(value: Any) -> Any:
+    """What return_record_name gave, without the names."""
+    if type(value) is tuple:
+        return without_names(value[1])
+    if isinstance(value, dict):
+        return {key: without_names(item) for key, item in value.items()}
+    return [without_names(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,71 @@
+# ruff: noqa: E501 - a mistake a line
+"""The fuzz itself: a short run of it finds nothing, and it finds what it is there to find."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MUTATE = Path(__file__).with_name("mutate.py")
+
+# A codec with a mistake, put in place of the right one; and what the fuzz has to say of it.
+MISTAKES = {
+    "decode takes what is cut off": ("decode=lambda self, data: right.decode(self, data or b'\\0')", "for a whole message"),
+    "skip ends early": ("skip=lambda self, data: max(right.skip(self, data) - 1, 0)", "skip"),
+    "decode raises another error": ("decode=lambda self, data: right.decode(self, data) if data else [][0]", "IndexError"),
+    "encode raises another error": (
+        "encode=lambda self, datum: right.encode(self, datum) if type(datum) is not object else [][0]", "IndexError",
+    ),
+    "encode writes what cannot be read": ("encode=lambda self, datum: right.encode(self, datum)[:-1]", "cannot be read"),
+    "a crash": ("decode=lambda self, data: os.abort() if len(data) > 40 else right.decode(self, data)", "check_"),
+    "a hang": ("skip=lambda self, data: time.sleep(600) if len(data) > 40 else right.skip(self, data)", "check_"),
+}  # fmt: skip
+
+SABOTAGED = """
+import os, sys, time
+sys.path.insert(0, {folder!r})
+import streamnative_serdes.codec as module
+right = module.Codec
+module.Codec = type("Codec", (right,), dict({mistake}))
+import mutate
+mutate.PATIENCE = 5
+mutate.__file__ = __file__
+sys.exit(mutate.main())
+"""
+
+
+def fuzz(*arguments: object, program: Path = MUTATE) -> subprocess.CompletedProcess[str]:
+    # A script finds the modules beside it, which the tests' other programs must not.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
+    command = [sys.executable, program, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def test_a_short_run_finds_nothing() -> None:
+    done = fuzz("--mutants", 5000, "--jobs", 2)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fuzz: 5000 mutants" in done.stdout
+
+
+def test_the_same_seed_makes_the_same_mutants_in_any_number_of_processes() -> None:
+    one, two = (fuzz("--mutants", 1000, "--seed", 3, "--jobs", jobs).stdout for jobs in (1, 3))
+
+    assert one.partition("second;")[2] == two.partition("second;")[2] != ""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
+    mistake, said = MISTAKES[name]
+    program = tmp_path / "sabotaged.py"
+    program.write_text(SABOTAGED.format(mistake=mistake, folder=str(MUTATE.parent)))
+
+    done = fuzz("--mutants", 2500, "--jobs", 1, program=program)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FOUND, seed 0" in done.stdout
+    assert said in done.stdout
