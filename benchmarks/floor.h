@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "values.h" /* how the codec itself makes a UUID and a Decimal */
+#include "values.h" /* how the codec itself makes a UUID and a Decimal, */
+#include "wire.h"   /* and puts a field into a record */
+
+#define FLOOR_FEW 5 /* fields that the smallest dict holds: a new one is quicker to fill then than a copy that has the names */
 
 /* GIVEN exists already: None, a boolean, a symbol of an enum. The parts of a container are the steps behind it; those of
  * a map are key, value, key, value.
@@ -63,29 +66,27 @@ static inline PyObject *floor_next(const FloorStep **next) {
     return (*next)->kind < RECORD ? floor_leaf((*next)++) : floor_container(next);
 }
 
-static int floor_put(PyObject *dict, PyObject *key, PyObject *value) {
-    int result = key == NULL || value == NULL ? -1 : PyDict_SetItem(dict, key, value);
-    Py_XDECREF(value);
-    return result;
-}
-
 static PyObject *floor_record(const FloorStep *step, const FloorStep **next) {
-    PyObject *record = PyDict_Copy(step->of.object), *name;
+    PyObject *record = step->size <= FLOOR_FEW ? PyDict_New() : PyDict_Copy(step->of.object), *name, *value;
     int i;
     for (i = 0; record != NULL && i < step->size; i++) {
         name = (*next)->name;
-        if (floor_put(record, name, floor_next(next)) < 0) Py_CLEAR(record);
+        value = floor_next(next);
+        if (value == NULL || sns_set_item(record, name, value) < 0) Py_CLEAR(record);
+        Py_XDECREF(value);
     }
     return record;
 }
 
 static PyObject *floor_map(const FloorStep *step, const FloorStep **next) {
-    PyObject *map = PyDict_New(), *key;
+    PyObject *map = PyDict_New(), *key, *value;
     int i;
     for (i = 0; map != NULL && i < step->size; i++) {
         key = floor_text((*next)++);
-        if (floor_put(map, key, floor_next(next)) < 0) Py_CLEAR(map);
+        value = key == NULL ? NULL : floor_next(next);
+        if (value == NULL || PyDict_SetItem(map, key, value) < 0) Py_CLEAR(map);
         Py_XDECREF(key);
+        Py_XDECREF(value);
     }
     return map;
 }

@@ -23,7 +23,7 @@ def load() -> ModuleType:
         "floor",
         [str(HERE / "floor.pyx")],
         include_dirs=[str(HERE), str(CODEC)],
-        depends=[str(HERE / "floor.h"), str(CODEC / "values.h")],
+        depends=[str(HERE / "floor.h"), *map(str, CODEC.glob("*.h"))],
         extra_compile_args=["-O3"],
     )
     modules = cythonize([extension], build_dir=str(BUILD), quiet=True)  # type: ignore[no-untyped-call]

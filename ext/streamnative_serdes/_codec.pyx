@@ -81,7 +81,6 @@ cdef extern from "Python.h":
     int PyDict_Next(object, Py_ssize_t*, PyObject**, PyObject**)
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     int PyDict_SetItem(object, object, object) except -1
-    int set_item "PyDict_SetItem"(object, PyObject*, PyObject*) except -1     # of pointers that are held elsewhere
     object PyDict_Copy(object)
     Py_ssize_t PyTuple_GET_SIZE(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
@@ -102,6 +101,7 @@ cdef extern from "codec/wire.h":
     object sns_new_str(const uint8_t*, Py_ssize_t)
     int sns_append(object, object) except -1
     object sns_new_list(Py_ssize_t)
+    int sns_set_item(object, PyObject*, PyObject*) except -1
     bint sns_is_text(PyObject*, const uint8_t*, Py_ssize_t) noexcept
     int sns_same_text(PyObject*, PyObject*) noexcept
     Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil

@@ -8,6 +8,7 @@ cdef enum:
     STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
     MAX_NESTED_CALLS = 8        # encodes that begin inside another one, each with a stack of its own
     MAX_DEPTH = 256             # open containers that need no allocation; the default of max.depth
+    FEW_FIELDS = 5              # as many as CPython's smallest dict holds
     MANY_FIELDS = 64            # records of more are checked to be there before their dict is made
     PRESIZED = 1024             # items that a list has room for before there is any
     KEYS = 64                   # of maps that are remembered while one message is read; a power of two

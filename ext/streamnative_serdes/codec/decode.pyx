@@ -107,11 +107,12 @@ cdef object read_record(Plan plan, Reader* r):
     # Room for many fields is only made when they can be there; few may fail where the first one is missing.
     if unlikely(count > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
-    record = PyDict_Copy(node.template)     # has room for all the names: no resizing while it fills
+    # A copy has room for all the names; but where they fit into the smallest dict, filling a new one is quicker.
+    record = {} if count <= FEW_FIELDS else PyDict_Copy(node.template)
     for i in range(count):
         step.index = i
         one = read_value(field.node, r)
-        set_item(record, field.name, <PyObject*>one)
+        sns_set_item(record, field.name, <PyObject*>one)
         field += 1
     r.depth -= 1
     return record

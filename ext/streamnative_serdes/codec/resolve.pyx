@@ -204,7 +204,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
             skip_value(<Node>field.node, r)
         else:
             one = read_value(field.node, r)
-            set_item(record, field.name, <PyObject*>one)
+            sns_set_item(record, field.name, <PyObject*>one)
         field += 1
     if node.fresh:
         for name, default in node.fresh:

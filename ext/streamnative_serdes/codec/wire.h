@@ -155,6 +155,15 @@ static inline int sns_is_text(PyObject *s, const uint8_t *p, Py_ssize_t n) {
     return PyUnicode_GET_LENGTH(s) == n && memcmp(PyUnicode_DATA(s), p, (size_t)n) == 0;
 }
 
+/* dict[key] = value for a key whose hash is known, as it is once a str has been a key. */
+static inline int sns_set_item(PyObject *dict, PyObject *key, PyObject *value) {
+#if PY_VERSION_HEX < 0x030C0000
+    return _PyDict_SetItem_KnownHash(dict, key, value, ((PyASCIIObject *)key)->hash);
+#else
+    return PyDict_SetItem(dict, key, value); /* later versions find it as quickly */
+#endif
+}
+
 /* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
 static inline int sns_same_text(PyObject *a, PyObject *b) {
     Py_ssize_t n;
