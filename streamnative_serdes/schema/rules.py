@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,9 @@ class Limits:
     names: int = MAX_NAMES
     depth: int = MAX_DEPTH
 
+
+# How JSON, which has no such numbers, has them as defaults; Java reads and writes this text too.
+NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 # Logical type -> the types that it may stand on.
 LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -132,6 +136,18 @@ class DefaultChecker:
         return None
 
 
+def _floating_default(kind: str, value: Any) -> bool:
+    if isinstance(value, str):
+        return value in NOT_FINITE
+    if type(value) not in (int, float):
+        return False
+    try:
+        struct.pack("<f" if kind == "float" else "<d", value)
+    except (OverflowError, struct.error):
+        return False
+    return True
+
+
 _INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 
@@ -144,7 +160,7 @@ def _primitive_default(kind: str, value: Any) -> bool:
         low, high = _INTEGER_RANGES[kind]
         return type(value) is int and low <= value <= high
     if kind in ("float", "double"):
-        return type(value) in (int, float)
+        return _floating_default(kind, value)
     if kind == "bytes":
         return isinstance(value, str) and all(ord(c) < 256 for c in value)
     return kind == "string" and isinstance(value, str)

@@ -183,6 +183,7 @@ DEFAULTS: dict[str, tuple[Json, Json, Any]] = {
     "long": ("long", 2**62, 2**62),
     "float": ("float", 1, 1.0),
     "double": ("double", 0.1, 0.1),
+    "infinity": ("float", "-Infinity", float("-inf")),
     "string": ("string", "é", "é"),
     "bytes": ("bytes", "\u00ff\u0000a", b"\xff\x00a"),
     "fixed": (fixed("F", 2), "\u00ff\u0001", b"\xff\x01"),

@@ -200,6 +200,7 @@ STRICT: list[tuple[Any, str, str]] = [
     (record(f("long", default=None)), "f", "bad default: None is no long"),
     (record(f("string", default=None)), "f", "bad default: None is no string"),
     (record(f("double", default="1")), "f", "bad default: '1' is no double"),
+    (record(f("float", default=1e39)), "f", "bad default: 1e+39 is no float"),
     (record(f("boolean", default=0)), "f", "bad default: 0 is no boolean"),
     (record(f("null", default="null")), "f", "bad default: 'null' is no null"),
     (record(f("bytes", default="\u0100")), "f", "is no bytes"),

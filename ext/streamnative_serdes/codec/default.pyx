@@ -1,5 +1,6 @@
 # Defaults of fields: JSON in the schema, encoded once when the plan is built.
 
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # as streamnative_serdes.schema has it
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
@@ -92,8 +93,8 @@ cdef class DefaultWriter:
         elif (kind == "int" or kind == "long") and type(value) is int and \
                 (value if value >= 0 else ~value).bit_length() < bits:
             self.put_long(value)
-        elif (kind == "float" or kind == "double") and type(value) in (int, float):
-            self.out += struct.pack("<f" if kind == "float" else "<d", value)
+        elif (kind == "float" or kind == "double") and (type(value) in (int, float) or value in NOT_FINITE):
+            self.out += struct.pack("<f" if kind == "float" else "<d", float(value))
         elif (kind == "string" or kind == "bytes") and type(value) is str:
             raw = value.encode("utf-8" if kind == "string" else "latin-1")
             self.put_long(len(raw))
