@@ -125,18 +125,32 @@ cdef inline int64_t get_int(Reader* r) except? -1:
 
 cdef inline Py_ssize_t get_size(Reader* r) except -1:
     """The length of bytes or a string, checked against what is left."""
-    cdef int64_t size = get_long(r)
-    if unlikely(size < 0 or size > r.end - r.p):
-        raise DecodeError(f"expected a length from 0 to the {r.end - r.p} bytes left, got {size}")
-    return <Py_ssize_t>size
+    cdef uint64_t value = 0
+    cdef const uint8_t* p = sns_get_varint(r.p, r.end, &value)
+    # A length of 0 or more is even before it is unfolded.
+    if unlikely(p is NULL or value & 1 or value >> 1 > <uint64_t>(r.end - p)):
+        return bad_size(r)
+    r.p = p
+    return <Py_ssize_t>(value >> 1)
 
 
 cdef inline const uint8_t* take(Reader* r, Py_ssize_t size) except NULL:
     cdef const uint8_t* p = r.p
     if unlikely(r.end - p < size):
-        raise DecodeError(f"expected {size} bytes, got {r.end - p}: the message is cut off or not of this schema")
+        too_few_bytes(r, size)
     r.p = p + size
     return p
+
+
+# Errors are made in functions of their own, so that what looks for them is small enough to be inlined.
+
+cdef Py_ssize_t bad_size(Reader* r) except -1:
+    cdef int64_t size = get_long(r)
+    raise DecodeError(f"expected a length from 0 to the {r.end - r.p} bytes left, got {size}")
+
+
+cdef int too_few_bytes(Reader* r, Py_ssize_t size) except -1:
+    raise DecodeError(f"expected {size} bytes, got {r.end - r.p}: the message is cut off or not of this schema")
 
 
 cdef int64_t bad_varint(Reader* r, int width) except? -1:
@@ -169,14 +183,18 @@ cdef inline Step* enter_write(Writer* w, Node node) except NULL:
 
 cdef inline Step* enter_read(Reader* r, Node node) except NULL:
     if unlikely(r.depth >= r.max_depth):
-        raise DecodeError(f"the message is nested deeper than {r.max_depth} levels", hint="max.depth is the limit")
+        too_deep(r)
     return push(r.steps, &r.depth, node)
+
+
+cdef int too_deep(Reader* r) except -1:
+    raise DecodeError(f"the message is nested deeper than {r.max_depth} levels", hint="max.depth is the limit")
 
 
 cdef inline int pay_empty(Reader* r, int64_t count) except -1:
     """Values without bytes cost a sender nothing, so their number is bounded."""
     if unlikely(count > r.empty_left):
-        raise DecodeError("the message holds too many values without bytes", hint="max.empty.values is the limit")
+        too_many("values without bytes", "max.empty.values")
     r.empty_left -= count
     return 0
 
@@ -184,9 +202,13 @@ cdef inline int pay_empty(Reader* r, int64_t count) except -1:
 cdef inline int pay_items(Reader* r, int64_t count) except -1:
     """What is read may take far more memory than its bytes, so the number of items is bounded too."""
     if unlikely(count > r.items_left):
-        raise DecodeError("the message holds too many items", hint="max.items is the limit")
+        too_many("items", "max.items")
     r.items_left -= count
     return 0
+
+
+cdef int too_many(str what, str option) except -1:
+    raise DecodeError(f"the message holds too many {what}", hint=f"{option} is the limit")
 
 
 cdef inline Step* steps_for(const Limits* limits, Step* stack) except NULL:

@@ -65,7 +65,7 @@ cdef object read_value(Plan node, Reader* r):
 cdef inline bint read_boolean(Reader* r) except -1:
     cdef uint8_t byte = take(r, 1)[0]
     if unlikely(byte > 1):
-        raise DecodeError(f"expected a boolean of 0 or 1, got {byte}")
+        bad_boolean(byte)
     return byte
 
 
@@ -77,7 +77,7 @@ cdef inline bint read_is_null(Plan node, Reader* r) except -1:
         return branch == (<OptionalNode>node).null_index
     branch = get_long(r)        # fails, or is overlong (80 00), or names no branch
     if branch != 0 and branch != 1:
-        raise DecodeError(f"expected a branch of a union from 0 to 1, got {branch}")
+        bad_index("a branch of a union", 2, branch)
     return branch == (<OptionalNode>node).null_index
 
 
@@ -85,7 +85,7 @@ cdef inline Plan read_branch(Plan node, Reader* r) except NULL:
     cdef int64_t branch = get_long(r)
     cdef Py_ssize_t count = PyTuple_GET_SIZE((<UnionNode>node).branches)
     if unlikely(branch < 0 or branch >= count):
-        raise DecodeError(f"expected a branch of a union from 0 to {count - 1}, got {branch}")
+        bad_index("a branch of a union", count, branch)
     return PyTuple_GET_ITEM((<UnionNode>node).branches, branch)
 
 
@@ -93,8 +93,16 @@ cdef inline object read_enum(Plan node, Reader* r):
     cdef int64_t index = get_int(r)
     cdef Py_ssize_t count = PyTuple_GET_SIZE((<EnumNode>node).symbols)
     if unlikely(index < 0 or index >= count):
-        raise DecodeError(f"expected a symbol of {(<Node>node).label} from 0 to {count - 1}, got {index}")
+        bad_index(f"a symbol of {(<Node>node).label}", count, index)
     return <object>PyTuple_GET_ITEM((<EnumNode>node).symbols, index)
+
+
+cdef int bad_boolean(int got) except -1:
+    raise DecodeError(f"expected a boolean of 0 or 1, got {got}")
+
+
+cdef int bad_index(str what, Py_ssize_t count, int64_t got) except -1:
+    raise DecodeError(f"expected {what} from 0 to {count - 1}, got {got}")
 
 
 cdef object read_record(Plan plan, Reader* r):
