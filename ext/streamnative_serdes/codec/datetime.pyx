@@ -53,8 +53,8 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
         if not PyDateTime_Check(value):
             expected("a datetime from astimezone()", value)
         return micros_of(value)
-    if type(offset) is not datetime.timedelta:
-        expected("a timedelta from utcoffset()", offset)
+    if type(offset) is not datetime.timedelta or not -1 <= offset.days <= 0:
+        expected("a timedelta of less than a day from utcoffset()", offset)
     micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
                                  + <int64_t>offset.microseconds)
     if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
