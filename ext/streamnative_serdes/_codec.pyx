@@ -11,6 +11,7 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/objects.pyx   records that are no dicts
     codec/union.pyx     which branch of a union a value goes to
     codec/decode.pyx    bytes -> datum
+    codec/quick.pyx     its common leaves, as long as all is regular
     codec/skip.pyx      bytes -> where the datum ends
     codec/resolve.pyx   reading by another schema than the writer's
     codec/logical.pyx   logical types, both ways: UUID, duration, and
@@ -63,6 +64,11 @@ cdef extern from "Python.h":
     int PyLong_CheckExact(object)
     double PyLong_AsDouble(object) except? -1
     uint64_t PyLong_AsUnsignedLongLongMask(object) except? 0xFFFFFFFFFFFFFFFF
+    PyObject* PyLong_FromLongLong(long long) noexcept
+    PyObject* PyFloat_FromDouble(double) noexcept
+    PyObject* Py_None
+    PyObject* Py_True
+    PyObject* Py_False
     int PyFloat_Check(object)
     int PyFloat_CheckExact(object)
     double PyFloat_AsDouble(object) except? -1
@@ -99,9 +105,13 @@ cdef extern from "codec/wire.h":
     float sns_get_float(const uint8_t*) noexcept nogil
     uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
     object sns_new_str(const uint8_t*, Py_ssize_t)
+    PyObject* sns_new_ascii(const uint8_t*, Py_ssize_t) noexcept
+    PyObject* sns_new_ref(PyObject*) noexcept
     int sns_append(object, object) except -1
+    int sns_give(object, PyObject*) except -1
     object sns_new_list(Py_ssize_t)
     int sns_set_item(object, PyObject*, PyObject*) except -1
+    int sns_give_item(object, PyObject*, PyObject*) except -1
     bint sns_is_text(PyObject*, const uint8_t*, Py_ssize_t) noexcept
     int sns_same_text(PyObject*, PyObject*) noexcept
     Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
@@ -166,6 +176,7 @@ include "codec/default.pyx"
 include "codec/encode.pyx"
 include "codec/objects.pyx"
 include "codec/union.pyx"
+include "codec/quick.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
 include "codec/resolve.pyx"
@@ -224,7 +235,8 @@ cdef class Codec:
         """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
-            return self.read(<uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
+            return decode_message(self.reading, &self.limits, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data),
+                                  PyBytes_GET_SIZE(data), 0)
         get_view(data, &view)
         try:
             return self.read(<uint8_t*>view.buf, view.len, 0)

@@ -6,8 +6,6 @@
 # Nodes go from hand to hand as borrowed pointers: the plan outlives the call, and counting references to a node for each
 # field costs a tenth of the time.
 
-ctypedef PyObject* Plan
-
 cdef object read_value(Plan node, Reader* r):
     cdef int kind = (<Node>node).kind
     cdef Py_ssize_t size
@@ -119,11 +117,18 @@ cdef object read_record(Plan plan, Reader* r):
     record = {} if count <= FEW_FIELDS else PyDict_Copy(node.template)
     for i in range(count):
         step.index = i
-        one = read_value(field.node, r)
-        sns_set_item(record, field.name, <PyObject*>one)
+        read_field(record, field, r)
         field += 1
     r.depth -= 1
     return record
+
+
+cdef inline int read_field(object record, FieldPlan* field, Reader* r) except -1:
+    cdef PyObject* made = read_quickly(field.node, r)
+    if likely(made is not NULL):
+        return sns_give_item(record, field.name, made)
+    one = read_value(field.node, r)
+    return sns_set_item(record, field.name, <PyObject*>one)
 
 
 cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) except -1:
@@ -156,6 +161,7 @@ cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
 
 cdef object read_array(Plan node, Reader* r):
     cdef const uint8_t* block_end = NULL
+    cdef PyObject* made
     cdef Node item = (<ArrayNode>node).item
     cdef Py_ssize_t i = 0
     cdef Step* step = enter_read(r, <Node>node)
@@ -165,8 +171,12 @@ cdef object read_array(Plan node, Reader* r):
     while count:
         while count:
             step.index = i
-            one = read_value(<Plan>item, r)
-            sns_append(out, one)
+            made = read_quickly(<Plan>item, r)
+            if likely(made is not NULL):
+                sns_give(out, made)
+            else:
+                one = read_value(<Plan>item, r)
+                sns_append(out, one)
             i += 1
             count -= 1
         check_block(r, block_end)

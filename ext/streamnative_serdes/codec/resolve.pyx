@@ -203,8 +203,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
         if field.name is NULL:
             skip_value(<Node>field.node, r)
         else:
-            one = read_value(field.node, r)
-            sns_set_item(record, field.name, <PyObject*>one)
+            read_field(record, field, r)
         field += 1
     if node.fresh:
         for name, default in node.fresh:

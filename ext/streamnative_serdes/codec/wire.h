@@ -119,16 +119,23 @@ static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
     else if (n > 0) { to[0] = from[0]; to[n >> 1] = from[n >> 1]; to[n - 1] = from[n - 1]; }
 }
 
+/* A new str of n bytes of ASCII. NULL with no exception for other text, and where CPython has the str already. */
+static inline PyObject *sns_new_ascii(const uint8_t *p, Py_ssize_t n) {
+    PyObject *s;
+    if (SNS_UNLIKELY(n <= 1 || !sns_is_ascii(p, n))) return NULL;
+    s = PyUnicode_New(n, 127);
+    if (SNS_LIKELY(s != NULL)) sns_copy((uint8_t *)PyUnicode_1BYTE_DATA(s), p, n);
+    else PyErr_Clear();
+    return s;
+}
+
 /* A new str of n bytes of UTF-8, strictly decoded. */
 static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
-    PyObject *s;
-    if (SNS_LIKELY(n > 1 && sns_is_ascii(p, n))) {
-        s = PyUnicode_New(n, 127);
-        if (SNS_LIKELY(s != NULL)) sns_copy((uint8_t *)PyUnicode_1BYTE_DATA(s), p, n);
-        return s;
-    }
-    return PyUnicode_DecodeUTF8((const char *)p, n, NULL);
+    PyObject *s = sns_new_ascii(p, n);
+    return s != NULL ? s : PyUnicode_DecodeUTF8((const char *)p, n, NULL);
 }
+
+static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }
 
 /* One more item; without a call while the list has room. */
 static inline int sns_append(PyObject *list, PyObject *item) {
@@ -141,6 +148,13 @@ static inline int sns_append(PyObject *list, PyObject *item) {
         return 0;
     }
     return PyList_Append(list, item);
+}
+
+/* The same, and the reference to the item goes along. */
+static inline int sns_give(PyObject *list, PyObject *item) {
+    int result = sns_append(list, item);
+    Py_DECREF(item);
+    return result;
 }
 
 /* An empty list with room for n items. It is whole at every moment, whoever may find it through gc meanwhile. */
@@ -162,6 +176,13 @@ static inline int sns_set_item(PyObject *dict, PyObject *key, PyObject *value) {
 #else
     return PyDict_SetItem(dict, key, value); /* later versions find it as quickly */
 #endif
+}
+
+/* The same, and the reference to the value goes along. */
+static inline int sns_give_item(PyObject *dict, PyObject *key, PyObject *value) {
+    int result = sns_set_item(dict, key, value);
+    Py_DECREF(value);
+    return result;
 }
 
 /* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
