@@ -95,7 +95,7 @@ def cut_out(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
 
 def double(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
     start, end = span(data, rng)
-    times = rng.choice((1, 1, 2, 50)) if end - start < 20 else 1
+    times = rng.choice((1, 1, 2, 50, 300)) if end - start < 20 else 1  # 300: deeper than may be
     return data[:end] + data[start:end] * times + data[end:]
 
 
