@@ -27,7 +27,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer
 from cpython.bytes cimport PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.datetime cimport (
     PyDate_Check, PyDateTime_Check, PyDateTime_CheckExact, PyTime_Check, date_day, date_month, date_new, date_year,
-    datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_new, datetime_second,
+    datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second,
     datetime_tzinfo, datetime_year, get_utc, import_datetime, time_hour, time_microsecond, time_minute, time_new,
     time_second, time_tzinfo,
 )
@@ -107,6 +107,7 @@ cdef extern from "codec/wire.h":
     object sns_new_str(const uint8_t*, Py_ssize_t)
     PyObject* sns_new_ascii(const uint8_t*, Py_ssize_t) noexcept
     PyObject* sns_new_ref(PyObject*) noexcept
+    PyObject* sns_if_made(PyObject*) noexcept
     int sns_append(object, object) except -1
     int sns_give(object, PyObject*) except -1
     object sns_new_list(Py_ssize_t)
@@ -126,6 +127,8 @@ cdef extern from "codec/calendar.h":
     bint sns_date_of_days(sns_moment*, int64_t) noexcept nogil
     bint sns_moment_of_millis(sns_moment*, int64_t) noexcept nogil
     bint sns_moment_of_micros(sns_moment*, int64_t) noexcept nogil
+    object sns_new_datetime(const sns_moment*, object)
+    PyObject* try_new_datetime "sns_new_datetime"(const sns_moment*, PyObject*) noexcept
 
 cdef extern from "codec/values.h":
     ctypedef struct sns_uuid_class:

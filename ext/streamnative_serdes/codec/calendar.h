@@ -7,6 +7,8 @@
 #ifndef STREAMNATIVE_SERDES_CALENDAR_H
 #define STREAMNATIVE_SERDES_CALENDAR_H
 
+#include <Python.h>
+#include <datetime.h>
 #include <stdint.h>
 
 #define SNS_MARCH_TO_1970 719468 /* days from 0000-03-01 to 1970-01-01 */
@@ -63,6 +65,11 @@ static inline int sns_moment_of_micros(sns_moment *m, int64_t micros) {
     sns_set_date(m, (uint32_t)(n / 86400000000) + SNS_MARCH_TO_YEAR_1);
     sns_set_time(m, (uint32_t)(n % 86400000000 / 1000000), (uint32_t)(n % 1000000));
     return 1;
+}
+
+static inline PyObject *sns_new_datetime(const sns_moment *m, PyObject *zone) {
+    return PyDateTimeAPI->DateTime_FromDateAndTime(m->year, m->month, m->day, m->hour, m->minute, m->second, m->micro,
+                                                   zone, PyDateTimeAPI->DateTimeType);
 }
 
 #endif

@@ -75,9 +75,14 @@ cdef int64_t raw_ticks(Node node, object value) except? -1:
 
 cdef object datetime_of(Node node, int64_t number, object zone):
     cdef sns_moment m
-    if unlikely(not (sns_moment_of_millis(&m, number) if node.micros == 1000 else sns_moment_of_micros(&m, number))):
+    if unlikely(not moment_of(&m, number, node.micros)):
         raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
-    return datetime_new(m.year, m.month, m.day, m.hour, m.minute, m.second, m.micro, zone)
+    return sns_new_datetime(&m, zone)
+
+
+cdef inline bint moment_of(sns_moment* m, int64_t number, int64_t micros) noexcept:
+    """What so many ticks since 1970 are; False if outside of the years 1 to 9999."""
+    return sns_moment_of_millis(m, number) if micros == 1000 else sns_moment_of_micros(m, number)
 
 
 cdef int write_nanos(Node node, Writer* w, object value) except -1:

@@ -132,20 +132,23 @@ cdef object read_decimal(Node node, Reader* r):
     return Decimal(f"{unscaled}E-{node.scale}")
 
 
-cdef bint products_are_exact(Reader* r) except -1:
+cdef inline bint products_are_exact(Reader* r) except -1:
     """Whether the thread's decimal context leaves products of a unit and an int of 64 bits as they are.
 
     It is looked at once a message: nobody can change it meanwhile but a finalizer that a garbage collection runs.
     """
-    cdef Py_ssize_t prec
-    if r.exact < 0:
-        r.exact = False
-        if CONTEXT:
-            context = getcontext()
-            prec = sns_number_at(CONTEXT[0], context)
-            r.exact = (prec >= 19 and sns_number_at(CONTEXT[1], context) >= prec
-                       and sns_number_at(CONTEXT[2], context) <= -SCALES)
+    if unlikely(r.exact < 0):
+        r.exact = is_exact_context()
     return r.exact
+
+
+cdef bint is_exact_context() except -1:
+    cdef Py_ssize_t prec
+    if not CONTEXT:
+        return False
+    context = getcontext()
+    prec = sns_number_at(CONTEXT[0], context)
+    return prec >= 19 and sns_number_at(CONTEXT[1], context) >= prec and sns_number_at(CONTEXT[2], context) <= -SCALES
 
 
 cdef object big_decimal_of(Node node, const uint8_t* p, Py_ssize_t size):

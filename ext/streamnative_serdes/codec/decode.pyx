@@ -137,20 +137,32 @@ cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) 
     ``least`` is the least number of bytes of one item. ``block_end`` is where the block says that it ends, or NULL: a
     negative count comes with the block's size in bytes.
     """
-    cdef int64_t count = get_long(r), size
+    cdef int64_t count
     block_end[0] = NULL
-    if count < 0:
-        size = get_long(r)
-        if count == INT64_MIN or size < 0 or size > r.end - r.p:
-            raise DecodeError(f"expected a block of at most the {r.end - r.p} bytes left, got {count}, {size} bytes")
-        count = -count
-        block_end[0] = r.p + size
+    if likely(r.p < r.end and r.p[0] == 0):
+        r.p += 1
+        return 0
+    count = get_long(r)
+    if unlikely(count < 0):
+        count = read_sized_count(r, count, block_end)
     if least == 0:
         pay_empty(r, count)
-    elif count > (r.end - r.p) / least:
-        raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
+    elif unlikely(count > r.end - r.p or (least > 1 and count > (r.end - r.p) / least)):
+        too_many_items(r, count, least)
     pay_items(r, count)
     return count
+
+
+cdef int64_t read_sized_count(Reader* r, int64_t count, const uint8_t** block_end) except -1:
+    cdef int64_t size = get_long(r)
+    if count == INT64_MIN or size < 0 or size > r.end - r.p:
+        raise DecodeError(f"expected a block of at most the {r.end - r.p} bytes left, got {count}, {size} bytes")
+    block_end[0] = r.p + size
+    return -count
+
+
+cdef int too_many_items(Reader* r, int64_t count, Py_ssize_t least) except -1:
+    raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
 
 
 cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
@@ -188,6 +200,7 @@ cdef object read_array(Plan node, Reader* r):
 cdef object read_map(Plan plan, Reader* r):
     cdef MapNode node = <MapNode>plan
     cdef const uint8_t* block_end = NULL
+    cdef PyObject* made
     cdef Py_ssize_t size
     cdef Step* step = enter_read(r, node)
     cdef int64_t count = read_count(r, 1 + node.value.min_size, &block_end)
@@ -198,7 +211,8 @@ cdef object read_map(Plan plan, Reader* r):
             key = read_key(r, size) if node.repeats and size <= MAX_KEY else sns_new_str(take(r, size), size)
             Py_INCREF(key)
             Py_XSETREF(step.key, <PyObject*>key)
-            one = read_value(<Plan>node.value, r)
+            made = read_quickly(<Plan>node.value, r)
+            one = given(made) if likely(made is not NULL) else read_value(<Plan>node.value, r)
             PyDict_SetItem(out, key, one)
             count -= 1
         check_block(r, block_end)

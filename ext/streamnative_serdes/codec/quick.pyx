@@ -14,6 +14,7 @@ cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
     cdef int kind = (<Node>node).kind
     cdef uint64_t number = 0
     cdef PyObject* made = NULL
+    cdef sns_moment moment
     if kind == OPTIONAL:
         if p == end or p[0] & ~2:
             return NULL
@@ -31,14 +32,14 @@ cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
     elif kind == LONG:
         p = sns_get_varint(p, end, &number)
         if p is not NULL:
-            made = PyLong_FromLongLong(sns_unzigzag(number))
+            made = sns_if_made(PyLong_FromLongLong(sns_unzigzag(number)))
     elif kind == INT:
         p = sns_get_varint(p, end, &number)
         if p is not NULL and number <= 0xFFFFFFFFUL:
-            made = PyLong_FromLongLong(sns_unzigzag(number))
+            made = sns_if_made(PyLong_FromLongLong(sns_unzigzag(number)))
     elif kind == DOUBLE:
         if end - p >= 8:
-            made = PyFloat_FromDouble(sns_get_double(p))
+            made = sns_if_made(PyFloat_FromDouble(sns_get_double(p)))
             p += 8
     elif kind == BOOLEAN:
         if p < end and p[0] <= 1:
@@ -46,8 +47,12 @@ cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
             p += 1
     elif kind == FLOAT:
         if end - p >= 4:
-            made = PyFloat_FromDouble(sns_get_float(p))
+            made = sns_if_made(PyFloat_FromDouble(sns_get_float(p)))
             p += 4
+    elif kind == TIMESTAMP:
+        p = sns_get_varint(p, end, &number)
+        if p is not NULL and moment_of(&moment, sns_unzigzag(number), (<Node>node).micros):
+            made = sns_if_made(try_new_datetime(&moment, <PyObject*>UTC))
     elif kind == ENUM:
         p = sns_get_varint(p, end, &number)
         if p is not NULL and not number & 1 and number >> 1 < <uint64_t>PyTuple_GET_SIZE((<EnumNode>node).symbols):

@@ -44,24 +44,28 @@ static int sns_uuid_bytes(uint8_t *bytes, PyObject *number) {
     return fits;
 }
 
-static inline int sns_hex_digit(uint8_t c) { /* more than 15 for what is none */
-    uint8_t letter = (uint8_t)((c | 0x20) - 'a'), digit = (uint8_t)(c - '0');
-    return digit < 10 ? digit : letter < 6 ? letter + 10 : 0xFF;
-}
-
 /* Where the 16 pairs of digits begin in the text. */
 static const uint8_t sns_uuid_pairs[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 
+/* What a character from '0' to 'f' is worth; 16 and more: nothing. */
+static const uint8_t sns_hex_digits['f' - '0' + 1] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15};
+
 /* The bytes of 36 characters; 0 if they are not of that form. */
 static int sns_parse_uuid(uint8_t *bytes, const uint8_t *text) {
-    int i, high, low, bad = text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-';
+    unsigned int i, high, low, bad = 0;
+    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return 0;
     for (i = 0; i < 16; i++) {
-        high = sns_hex_digit(text[sns_uuid_pairs[i]]);
-        low = sns_hex_digit(text[sns_uuid_pairs[i] + 1]);
-        bad |= (high | low) > 15;
+        high = text[sns_uuid_pairs[i]] - (unsigned int)'0';
+        low = text[sns_uuid_pairs[i] + 1] - (unsigned int)'0';
+        if (high >= sizeof sns_hex_digits || low >= sizeof sns_hex_digits) return 0;
+        high = sns_hex_digits[high];
+        low = sns_hex_digits[low];
+        bad |= high | low;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    return !bad;
+    return bad < 16;
 }
 
 static void sns_put_uuid(uint8_t *text, const uint8_t *bytes) {

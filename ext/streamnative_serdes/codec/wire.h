@@ -119,14 +119,21 @@ static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
     else if (n > 0) { to[0] = from[0]; to[n >> 1] = from[n >> 1]; to[n - 1] = from[n - 1]; }
 }
 
+static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }
+
+/* What could be made, or NULL with no exception. */
+static inline PyObject *sns_if_made(PyObject *made) {
+    if (SNS_UNLIKELY(made == NULL)) PyErr_Clear();
+    return made;
+}
+
 /* A new str of n bytes of ASCII. NULL with no exception for other text, and where CPython has the str already. */
 static inline PyObject *sns_new_ascii(const uint8_t *p, Py_ssize_t n) {
     PyObject *s;
     if (SNS_UNLIKELY(n <= 1 || !sns_is_ascii(p, n))) return NULL;
     s = PyUnicode_New(n, 127);
     if (SNS_LIKELY(s != NULL)) sns_copy((uint8_t *)PyUnicode_1BYTE_DATA(s), p, n);
-    else PyErr_Clear();
-    return s;
+    return sns_if_made(s);
 }
 
 /* A new str of n bytes of UTF-8, strictly decoded. */
@@ -134,8 +141,6 @@ static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
     PyObject *s = sns_new_ascii(p, n);
     return s != NULL ? s : PyUnicode_DecodeUTF8((const char *)p, n, NULL);
 }
-
-static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }
 
 /* One more item; without a call while the list has room. */
 static inline int sns_append(PyObject *list, PyObject *item) {
