@@ -8,8 +8,10 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/plan.pyx      schema -> tree of nodes
     codec/default.pyx   what is written for a field that the datum lacks
     codec/encode.pyx    datum -> bytes
-    codec/objects.pyx   records that are no dicts
-    codec/union.pyx     which branch of a union a value goes to
+    codec/objects.pyx   records that are no dicts, and what strict records refuse
+    codec/inputs.pyx    arrays, maps, bytes and numbers from other objects than Python's own
+    codec/union.pyx     unions: the branch that the caller names, or that is chosen
+    codec/fit.pyx       which branches of a union fit a value
     codec/decode.pyx    bytes -> datum
     codec/quick.pyx     its common leaves, as long as all is regular
     codec/skip.pyx      bytes -> where the datum ends
@@ -23,7 +25,9 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,
+)
 from cpython.bytes cimport PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.datetime cimport (
     PyDate_Check, PyDateTime_Check, PyDateTime_CheckExact, PyTime_Check, date_day, date_month, date_new, date_year,
@@ -43,9 +47,10 @@ import struct
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
+from dataclasses import fields as dataclass_fields
 from decimal import Context, Decimal, getcontext
 from enum import Enum as PyEnum
-from functools import partial
+from itertools import islice
 from json import dumps
 from uuid import UUID, SafeUUID
 
@@ -53,11 +58,21 @@ from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
+    const unsigned long Py_TPFLAGS_TUPLE_SUBCLASS
+    const unsigned long Py_TPFLAGS_DICT_SUBCLASS
+    PyTypeObject* Py_TYPE(object)
+    bint PyType_HasFeature(PyTypeObject*, unsigned long)
     PyObject* new_bytes "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)   # a reference to be given up by hand
     object PyBytes_FromStringAndSize(const char*, Py_ssize_t)
     char* PyBytes_AS_STRING(PyObject*)
     int _PyBytes_Resize(PyObject**, Py_ssize_t)
     int PyBool_Check(object)
+    int PyBytes_Check(object)
+    int PyDict_Check(object)
+    Py_ssize_t PyDict_GET_SIZE(object)
+    int PySet_Contains(object, object) except -1
+    object PyUnicode_FromObject(object)
+    Py_ssize_t PyTuple_GET_SIZE(object)
     int PyIndex_Check(object)
     object PyNumber_Index(object)
     int PyLong_Check(object)
@@ -74,6 +89,7 @@ cdef extern from "Python.h":
     double PyFloat_AsDouble(object) except? -1
     double PyFloat_AS_DOUBLE(object)
     int PyUnicode_Check(object)
+    int PyUnicode_CheckExact(object)
     int PyUnicode_IS_COMPACT_ASCII(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     int PyUnicode_KIND(object)
@@ -178,6 +194,7 @@ include "codec/plan.pyx"
 include "codec/default.pyx"
 include "codec/encode.pyx"
 include "codec/objects.pyx"
+include "codec/inputs.pyx"
 include "codec/union.pyx"
 include "codec/quick.pyx"
 include "codec/decode.pyx"
@@ -186,18 +203,12 @@ include "codec/resolve.pyx"
 include "codec/logical.pyx"
 include "codec/datetime.pyx"
 include "codec/decimal.pyx"
+include "codec/fit.pyx"
 
 cdef int64_t[19] POWERS
 POWERS[0] = 1
 for power in range(1, 19):
     POWERS[power] = POWERS[power - 1] * 10
-
-# The plain types by which a union looks for a branch, and those that stand for another one.
-cdef dict PLAIN = {
-    type_: type_
-    for type_ in (type(None), bool, int, float, str, bytes, list, dict, datetime.datetime, datetime.date,
-                  datetime.time, Decimal, UUID)
-} | {tuple: list, bytearray: bytes, memoryview: bytes}
 
 
 # The same functions without Cython's check for an exception after the call.

@@ -15,6 +15,7 @@ cdef enum:
     MAX_KEY = 32                # bytes of such a key
     MAX_LABEL = 200             # characters of a type's name in an error
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
+    MAX_NAMES_IN_ERROR = 20     # symbols, fields, branches
 
 cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written in vain, for a branch that fails
 
@@ -24,6 +25,7 @@ cdef struct Writer:
     uint8_t* base
     PyObject* result            # owned bytes object that base points into; NULL while on the stack
     bint local_time             # inside a pyspark Row, where a naive datetime means local time
+    bint too_deep               # max_depth was met, and no other branch of a union is tried
     int64_t opened              # containers so far
     int64_t waste_left          # what is left of WASTE_BUDGET
     int depth
@@ -175,6 +177,7 @@ cdef inline Step* push(Step* steps, int* depth, Node node) noexcept:
 
 cdef inline Step* enter_write(Writer* w, Node node) except NULL:
     if unlikely(w.depth >= w.max_depth):
+        w.too_deep = True
         raise EncodeError(f"the datum is nested deeper than {w.max_depth} levels",
                           hint="does it contain itself? max.depth is the limit")
     w.opened += 1

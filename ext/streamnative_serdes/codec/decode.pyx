@@ -3,7 +3,7 @@
 # Nothing from the wire is trusted: every length is compared with the bytes that are left before anything is allocated,
 # counts with the least size of that many items, and items that take no bytes are paid from a budget per datum.
 #
-# Nodes go from hand to hand as borrowed pointers: the plan outlives the call, and counting references to a node for each
+# Nodes go from hand to hand as borrowed pointers: the plan outlives the call, and to count references to them for each
 # field costs a tenth of the time.
 
 cdef object read_value(Plan node, Reader* r):

@@ -4,13 +4,19 @@
 # is being walked, so every value is held by a reference of our own while it is written, sizes are compared again
 # afterwards, and PyDict_Next is called on the dict as it then is (which is safe: it checks its position each time).
 
-cdef int write_value(Node node, Writer* w, object value) except -1:
-    cdef int kind = node.kind
+cdef int write_value(PyObject* node, Writer* w, object value) except -1:
+    """``node`` is a Node of the plan, which outlives the call: to count references to it would cost 5 %."""
+    cdef int kind = (<Node>node).kind
     if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
-        if put_is_null(<OptionalNode>node, w, value):
+        if put_is_null((<OptionalNode>node).null_index, w, value):
             return 0
-        node = (<OptionalNode>node).inner
-        kind = node.kind
+        if unlikely(may_name_branch(value)):
+            if PyTuple_CheckExact(value):
+                return write_optional_tuple(<OptionalNode>node, w, value)
+            if has_more_keys(<PyObject*>(<OptionalNode>node).inner, value):
+                check_hint(<OptionalNode>node, value)
+        node = <PyObject*>(<OptionalNode>node).inner
+        kind = (<Node>node).kind
     if kind == STRING:
         return put_text(w, value)
     elif kind == LONG:
@@ -23,7 +29,9 @@ cdef int write_value(Node node, Writer* w, object value) except -1:
         w.p += 8
         return 0
     elif kind == RECORD:
-        return write_record(<RecordNode>node, w, value)
+        if likely(PyDict_CheckExact(value)):
+            return write_record(<RecordNode>node, w, value)
+        return write_other_record(<RecordNode>node, w, value)
     elif kind == BOOLEAN:
         return write_boolean(w, value)
     elif kind == ENUM:
@@ -37,12 +45,12 @@ cdef int write_value(Node node, Writer* w, object value) except -1:
     elif kind == FLOAT:
         return write_float(w, value)
     elif kind == FIXED:
-        return write_bytes(w, value, node.size)
+        return write_bytes(w, value, (<Node>node).size)
     elif kind == NULL_KIND:
         return 0 if value is None else expected("null", value)
     elif kind == UNION:
         return write_union(<UnionNode>node, w, value)
-    return write_logical(node, w, value)
+    return write_logical(<Node>node, w, value)
 
 
 cdef int expected(str what, object value, str hint=None) except -1:
@@ -79,19 +87,6 @@ cdef inline int64_t as_long(object value, str what) except? -1:
     return as_long_slow(value, what)
 
 
-cdef int64_t as_long_slow(object value, str what) except? -1:
-    """Subclasses of int, and what has __index__ (numpy's integers); a bool is none."""
-    cdef int64_t out = 0
-    cdef int state
-    if PyBool_Check(value) or not PyIndex_Check(value):
-        return expected(what, value)
-    index = PyNumber_Index(value)
-    state = sns_as_int64(index, &out)
-    if state:
-        return out_of_range(index, what)
-    return out
-
-
 cdef int64_t out_of_range(object value, str what) except? -1:
     bits = 32 if what == "int" else 64
     raise EncodeError(f"{what} out of range: {shorten(value)} does not fit {bits} bits")
@@ -100,18 +95,13 @@ cdef int64_t out_of_range(object value, str what) except? -1:
 cdef inline int write_boolean(Writer* w, object value) except -1:
     cdef bint flag = value is True
     if unlikely(not flag and value is not False):
-        if not is_numpy_bool(value):
+        if not is_numpy(value, BOOLEANS):
             expected("boolean", value)
         flag = bool(value)
     room(w, 1)
     w.p[0] = flag
     w.p += 1
     return 0
-
-
-cdef bint is_numpy_bool(object value) except -1:
-    """numpy's bool is no bool of Python, and its values are what a column of booleans gives."""
-    return type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
 
 
 cdef inline int write_int(Writer* w, object value) except -1:
@@ -125,27 +115,6 @@ cdef inline double as_double(object value, str what) except? -1:
     if likely(PyFloat_CheckExact(value)):
         return PyFloat_AS_DOUBLE(value)
     return as_double_slow(value, what)
-
-
-cdef double as_double_slow(object value, str what) except? -1:
-    """Subclasses of float, ints that lose nothing, and what has __float__ (numpy's floats)."""
-    cdef double out
-    if PyFloat_Check(value):
-        return PyFloat_AsDouble(value)
-    if PyBool_Check(value) or is_numpy_bool(value):
-        expected(what, value)
-    if PyIndex_Check(value):
-        value = PyNumber_Index(value)
-        try:
-            out = PyLong_AsDouble(value)
-        except OverflowError:
-            raise EncodeError(f"{what} out of range: {shorten(value)}") from None
-        if out != value or (what == "float" and <double><float>out != out):
-            raise EncodeError(f"a {what} cannot hold {shorten(value)} without loss")
-        return out
-    if isinstance(value, Decimal) or not hasattr(type(value), "__float__"):
-        expected(what, value)
-    return PyFloat_AsDouble(value)
 
 
 cdef int write_float(Writer* w, object value) except -1:
@@ -162,11 +131,9 @@ cdef int write_float(Writer* w, object value) except -1:
 cdef int write_bytes(Writer* w, object value, Py_ssize_t size) except -1:
     """bytes (size -1), or a fixed of ``size`` bytes."""
     cdef Py_buffer view
-    if PyBytes_CheckExact(value):
+    if PyBytes_Check(value):
         return put_bytes(w, PyBytes_AS_STRING(<PyObject*>value), PyBytes_GET_SIZE(value), size)
-    if not PyObject_CheckBuffer(value):
-        return expected("bytes", value, "encode text first: text.encode()" if isinstance(value, str) else None)
-    PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
+    view_bytes(value, &view)
     try:
         return put_bytes(w, view.buf, view.len, size)
     finally:
@@ -182,20 +149,32 @@ cdef int put_bytes(Writer* w, const void* data, Py_ssize_t got, Py_ssize_t size)
 
 
 cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
-    cdef PyObject* hit
-    hit = PyDict_GetItemWithError(node.index, value) if PyUnicode_Check(value) else NULL
-    if hit is NULL and isinstance(value, PyEnum):       # a symbol is the member's name, or else its value
+    cdef Py_ssize_t number = symbol_number(node, value)
+    if number < 0:
+        no_symbol(node, value)
+    return put_long(w, number)
+
+
+cdef Py_ssize_t symbol_number(EnumNode node, object value) except -2:
+    """Which symbol ``value`` is, or -1. A member of an enum.Enum is the one of its name, or else of its value."""
+    cdef PyObject* hit = NULL
+    if not PyUnicode_CheckExact(value) and isinstance(value, PyEnum):
         name = value.name
         hit = PyDict_GetItemWithError(node.index, name)
-        if hit is NULL and isinstance(value.value, str):
-            name = value.value
-            hit = PyDict_GetItemWithError(node.index, name)
-    if hit is NULL and not PyUnicode_Check(value):
-        expected(f"a symbol of {node.label}", value)
-    if hit is NULL:
-        raise EncodeError(f"{shorten(value)} is no symbol of {node.label}",
-                          hint=f"its symbols are {', '.join(node.symbols[:20])}")
-    return put_long(w, as_long(<object>hit, "int"))
+        if hit is NULL:
+            value = value.value
+    if hit is NULL and PyUnicode_Check(value):
+        hit = PyDict_GetItemWithError(node.index, value)
+    return -1 if hit is NULL else <Py_ssize_t><object>hit
+
+
+cdef int no_symbol(EnumNode node, object value) except -1:
+    if isinstance(value, PyEnum):
+        value = f"{type(value).__name__}.{value.name}"
+    if not PyUnicode_Check(value):
+        return expected(f"a symbol of {node.label}", value)
+    raise EncodeError(f"{shorten(PyUnicode_FromObject(value))} is no symbol of {node.label}",
+                      hint=f"its symbols are {', '.join(node.symbols[:MAX_NAMES_IN_ERROR])}")
 
 
 # --- containers -------------------------------------------------------------------------------------------------------
@@ -203,7 +182,7 @@ cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
 cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
     cdef Py_ssize_t i, count
     cdef Step* step = enter_write(w, node)
-    cdef Node item = node.item
+    cdef PyObject* item = <PyObject*>node.item
     if PyTuple_CheckExact(value):
         value = list(value)
     elif not PyList_Check(value):
@@ -226,23 +205,13 @@ cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
     return 0
 
 
-cdef list as_list(object value):
-    """Tuples, numpy arrays and other sequences; what has no order, or is no container, is none."""
-    if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not hasattr(type(value), "__getitem__") \
-            or not hasattr(type(value), "__len__"):
-        expected("array", value)
-    return list(value)
-
-
 cdef int write_map(MapNode node, Writer* w, object value) except -1:
     cdef Py_ssize_t position = 0, written = 0, count
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
     cdef Step* step = enter_write(w, node)
     if not PyDict_CheckExact(value):
-        if not isinstance(value, Mapping):
-            expected("map", value)
-        value = dict(value.items())
+        value = as_dict(value)
     count = PyDict_Size(value)
     if count:
         put_long(w, count)
@@ -253,7 +222,7 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
             Py_INCREF(name)
             Py_XSETREF(step.key, <PyObject*>name)
             put_text(w, name)
-            write_value(node.value, w, one)
+            write_value(<PyObject*>node.value, w, one)
             written += 1
         if written != count or PyDict_Size(value) != count:
             raise EncodeError("the dict changed its size while it was written")
@@ -266,14 +235,15 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
 
 
 cdef int write_record(RecordNode node, Writer* w, object value) except -1:
+    """From a dict, or what is_stored_dict."""
     cdef Py_ssize_t i, position = 0, count = node.count
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
     cdef FieldPlan* field = node.fields
     cdef bint in_step = True
     cdef Step* step
-    if unlikely(not PyDict_CheckExact(value)):
-        return write_other_record(node, w, value)
+    if unlikely(node.closed):
+        refuse_unknown_keys(node, value)
     step = enter_write(w, node)
     for i in range(count):
         step.index = i
@@ -286,7 +256,7 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
             write_missing(node, w, i)
         else:
             one = <object>item
-            write_value(<Node>field.node, w, one)
+            write_value(field.node, w, one)
         field += 1
     w.depth -= 1
     return 0
@@ -312,7 +282,7 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.base = w.p = stack
     w.end = stack + STACK_BYTES
     w.result = NULL
-    w.local_time = False
+    w.local_time = w.too_deep = False
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
@@ -323,7 +293,7 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
         if header_size:
             memcpy(w.p, header, header_size)
             w.p += header_size
-        write_value(root, &w, datum)
+        write_value(<PyObject*>root, &w, datum)
         return finish(&w)
     except EncodeError as error:
         error.path = path_of(w.steps, w.depth)

@@ -1,37 +1,74 @@
-# Records that are no dicts: Spark's rows, named tuples, other mappings, dataclasses. User code runs in most of them.
+# Records that are no dicts: Spark's rows, named tuples, dataclasses, other mappings. User code runs in most of them.
+# And the unknown fields of any record, where validate.strict refuses them.
+
+cdef str TYPE_HINT = "-type"            # in a dict: the name of its record, for unions
+
 
 cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
-    """Rows and named tuples by position where the order agrees, mappings by key, dataclasses by attribute."""
-    cdef bint local_time = w.local_time
+    """Rows and named tuples by position where the order agrees, dataclasses by attribute, mappings by get()."""
     if isinstance(value, tuple):
-        names = getattr(value, "__fields__", None)      # pyspark.sql.Row
-        if names is not None:
-            w.local_time = True                         # Spark hands out naive datetimes in local time
-        else:
-            names = getattr(type(value), "_fields", None)       # typing.NamedTuple, collections.namedtuple
-        if names is None:
-            return expected(node.label, value, "a plain tuple has no field names")
-        write_named_items(node, w, <tuple>value, list(names))
-        w.local_time = local_time
-        return 0
+        return write_row(node, w, <tuple>value)
+    if is_stored_dict(value):
+        return write_record(node, w, value)
+    if is_dataclass(value):
+        if node.closed:
+            refuse_unknown(node, declared(value))
+        return write_by(node, w, value, None)
     if isinstance(value, Mapping):
-        return write_by(node, w, value.get)
-    if hasattr(type(value), "__dataclass_fields__"):
-        return write_by(node, w, partial(attribute_of, value))
+        if node.closed:
+            refuse_unknown(node, value)
+        return write_by(node, w, value, value.get)
     return expected(f"a mapping for {node.label}", value, "give to_dict to turn objects into mappings")
 
 
-def attribute_of(value, name, default):
-    """As getattr, but a property that fails is no attribute that is missing."""
+cdef bint is_dataclass(object value) except -1:
+    return hasattr(type(value), "__dataclass_fields__")
+
+
+cdef list declared(object value):
+    """The names of a dataclass's fields; a variable of the class is none."""
+    return [field.name for field in dataclass_fields(value)]
+
+
+cdef tuple field_names(object value):
+    """The names of a row's or a named tuple's items; None for all else."""
+    if not isinstance(value, tuple) or PyTuple_CheckExact(value):
+        return None
+    names = getattr(value, "__fields__", None)      # pyspark.sql.Row
+    if names is None:
+        names = getattr(type(value), "_fields", None)
+    return names if names is None or type(names) is tuple else tuple(islice(names, len(<tuple>value)))
+
+
+cdef object attribute_of(object value, object name):
+    """An attribute, or ABSENT; but a property that fails is no attribute that is missing."""
     try:
         return getattr(value, name)
     except AttributeError:
         if hasattr(type(value), name) or name in type(value).__dataclass_fields__:
             raise
-        return default
+        return ABSENT
 
 
-cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names) except -1:
+cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
+    cdef bint local_time = w.local_time
+    cdef tuple names = field_names(values)
+    if names is None:
+        return expected(node.label, values, "a plain tuple has no field names")
+    if node.closed:
+        refuse_unknown(node, names)
+    w.local_time = is_spark_row(values)
+    write_named_items(node, w, values, names)
+    w.local_time = local_time
+    return 0
+
+
+cdef bint is_spark_row(object value) except -1:
+    """Spark hands out naive datetimes in local time, and all its rows are of one class."""
+    return isinstance(value, tuple) and getattr(value, "__fields__", None) is not None
+
+
+cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names) except -1:
     cdef Py_ssize_t i, at, width = min(len(values), len(names))
     cdef dict places = None
     cdef Step* step = enter_write(w, node)
@@ -45,21 +82,60 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, list names)
         if at < 0:
             write_missing(node, w, i)
         else:
-            write_value(<Node>node.fields[i].node, w, values[at])
+            write_value(node.fields[i].node, w, values[at])
     w.depth -= 1
     return 0
 
 
-cdef int write_by(RecordNode node, Writer* w, object get) except -1:
-    """``get(name, default)`` gives each field's value."""
+cdef int write_by(RecordNode node, Writer* w, object value, object get) except -1:
+    """Each field by ``get(name, default)``, or as an attribute where that is None."""
     cdef Py_ssize_t i
     cdef Step* step = enter_write(w, node)
     for i in range(node.count):
         step.index = i
-        one = get(<object>node.fields[i].name, ABSENT)
+        one = part_of(value, get, <object>node.fields[i].name)
         if one is ABSENT:
             write_missing(node, w, i)
         else:
-            write_value(<Node>node.fields[i].node, w, one)
+            write_value(node.fields[i].node, w, one)
     w.depth -= 1
+    return 0
+
+
+cdef object part_of(object value, object get, object name):
+    """What ``value`` has for the field ``name``, or ABSENT. DICT_GET stands for what a dict stores."""
+    cdef PyObject* hit
+    if get is DICT_GET:
+        hit = PyDict_GetItemWithError(value, name)
+        return ABSENT if hit is NULL else <object>hit
+    return attribute_of(value, name) if get is None else get(name, ABSENT)
+
+
+# --- strict records ---------------------------------------------------------------------------------------------------
+
+cdef int refuse_unknown_keys(RecordNode node, object value) except -1:
+    """As refuse_unknown, for a dict, whose keys mostly come in the order of the fields."""
+    cdef Py_ssize_t i = 0, position = 0
+    cdef PyObject* key = NULL
+    cdef PyObject* item = NULL
+    while PyDict_Next(value, &position, &key, &item):
+        if i < node.count and sns_same_text(key, node.fields[i].name):
+            i += 1
+            continue
+        name = <object>key
+        if not PySet_Contains(node.known, name):
+            return refuse_unknown(node, list(value))
+    return 0
+
+
+cdef int refuse_unknown(RecordNode node, object names) except -1:
+    """Raise for what is no field of the record; a "-type" is none either, but says which record it is."""
+    cdef list unknown = []
+    for name in islice(names, node.count + 1 + MAX_NAMES_IN_ERROR):     # who lies may go on for ever
+        if name not in node.known and not (type(name) is str and name == TYPE_HINT):
+            unknown.append(shorten(name))
+    if unknown:
+        fields = ", ".join(node.names[:MAX_NAMES_IN_ERROR])
+        raise EncodeError(f"{node.label} has no field {', '.join(unknown[:MAX_NAMES_IN_ERROR])}",
+                          hint=f"its fields are {fields}; validate.strict refuses others")
     return 0

@@ -87,6 +87,7 @@ cdef class MapNode(Node):
 cdef class OptionalNode(Node):
     cdef Node inner
     cdef int null_index         # 0 or 1
+    cdef dict names             # writing: as of a UnionNode
 
 
 @cython.final
@@ -98,7 +99,9 @@ cdef class NamedNode(Node):
 @cython.final
 cdef class UnionNode(Node):
     cdef tuple branches
-    cdef dict by_type           # Python type -> indexes of the branches that may take it, best first
+    cdef dict by_type           # writing: Python type -> indexes of the branches that may take it, best first
+    cdef dict names             # writing: what a branch may be called by -> its index
+    cdef tuple alone            # writing: per branch, a tuple of its index
 
 
 cdef struct FieldPlan:
@@ -269,7 +272,9 @@ cdef tuple default_of(object field, Build shared):
 
 
 cdef Node build_union(object schema, Build shared, int depth):
-    return union_of([named(branch, build_node(branch, shared, depth + 1), shared) for branch in schema.branches])
+    union = union_of([named(branch, build_node(branch, shared, depth + 1), shared) for branch in schema.branches])
+    give_names(union, schema.branches)
+    return union
 
 
 cdef Node named(object schema, Node node, Build shared):
@@ -293,6 +298,7 @@ cdef Node union_of(list branches):
         return optional
     union = UnionNode(UNION, "union of " + ", ".join([(<Node>branch).label for branch in branches]))
     union.branches = tuple(branches)
+    union.alone = tuple([(i,) for i in range(len(branches))])
     union.by_type = branches_by_type(branches)
     return union
 

@@ -1,63 +1,29 @@
-# Unions on write: which branch a value goes to. By the exact Python type first; only what several branches may take is
-# tried, best fitting first.
+# Unions on write: the branch that the caller names, or else the one that fits best (fit.pyx). A lone candidate is
+# written at once, so that its errors keep a path; of several, the first that takes the value.
 
-# Kind of branch -> the Python types that it takes, with a rank: 0 fits exactly, more is less fitting.
-cdef dict TAKES = {
-    NULL_KIND: ((type(None), 0),),
-    BOOLEAN: ((bool, 0),),
-    INT: ((int, 0),),
-    LONG: ((int, 1),),
-    DOUBLE: ((float, 0), (int, 2)),
-    FLOAT: ((float, 1), (int, 3)),      # a double loses nothing, so it goes before a float
-    STRING: ((str, 0),),
-    ENUM: ((str, 0),),
-    BYTES: ((bytes, 0),),
-    FIXED: ((bytes, 0),),
-    ARRAY: ((list, 0),),
-    MAP: ((dict, 0),),
-    RECORD: ((dict, 0),),
-    DATE: ((datetime.date, 0), (int, 4)),
-    TIME: ((datetime.time, 0), (int, 4)),
-    TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
-    LOCAL_TIMESTAMP: ((datetime.datetime, 0), (int, 4)),
-    NANOS: ((int, 4), (datetime.datetime, 1)),
-    DECIMAL: ((Decimal, 0), (int, 4)),
-    BIG_DECIMAL: ((Decimal, 0), (int, 4)),
-    UUID_TEXT: ((UUID, 0), (str, 1)),
-    UUID_FIXED: ((UUID, 0), (bytes, 1)),
-    DURATION: ((list, 1),),
-}
-
-
-cdef dict branches_by_type(list branches):
-    cdef dict ranked = {}
-    for i, branch in enumerate(branches):
-        for type_, rank in TAKES.get((<Node>branch).kind, ()):
-            ranked.setdefault(type_, []).append((rank, i))
-    return {type_: tuple([i for _rank, i in sorted(pairs)]) for type_, pairs in ranked.items()}
-
-
-cdef inline bint put_is_null(OptionalNode node, Writer* w, object value) except -1:
+cdef inline bint put_is_null(int null_index, Writer* w, object value) except -1:
     """Write which of the two branches it is."""
     cdef bint null = value is None
     room(w, 1)
-    w.p[0] = <uint8_t>((node.null_index if null else 1 - node.null_index) << 1)
+    w.p[0] = <uint8_t>((null_index if null else 1 - null_index) << 1)
     w.p += 1
     return null
 
 
 cdef int write_union(UnionNode node, Writer* w, object value) except -1:
-    """The best fitting branch that takes the value; a lone candidate is written at once, so its errors keep a path."""
-    cdef object plain = like(value)
-    cdef tuple candidates = node.by_type.get(plain, ())
-    if len(candidates) > 1 and plain is dict:
-        candidates = by_shape(node, candidates, value)
-    if not candidates:
-        expected(node.label, value)
-    if len(candidates) == 1:
-        put_long(w, candidates[0])
-        return write_value(<Node>node.branches[candidates[0]], w, value)
-    return try_branches(node, candidates, w, value)
+    cdef Py_ssize_t branch = -1
+    cdef tuple candidates
+    if PyTuple_CheckExact(value):
+        branch = branch_of_tuple(node, node.names, <tuple>value)
+    if branch >= 0:
+        value = (<tuple>value)[1]
+    else:
+        candidates = candidates_for(node, value)
+        if len(candidates) > 1:
+            return try_branches(node, candidates, w, value)
+        branch = candidates[0]
+    put_long(w, branch)
+    return write_value(<PyObject*>node.branches[branch], w, value)
 
 
 cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value) except -1:
@@ -71,11 +37,12 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
         opened = w.opened
         try:
             put_long(w, branch)
-            return write_value(<Node>node.branches[branch], w, value)
+            return write_value(<PyObject*>node.branches[branch], w, value)
         except EncodeError as error:
+            if w.too_deep:
+                raise
             if first is None:
-                where = f" (field {path_of(w.steps, w.depth)})" if w.depth > level else ""
-                first = f"{(<Node>node.branches[branch]).label}{where}: {error.message}"
+                first = why_not(<Node>node.branches[branch], w, level, error)
         leave_to(w.steps, &w.depth, level)
         w.p = w.base + used
         w.local_time = local_time
@@ -86,73 +53,103 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
     raise EncodeError(f"no branch of the {node.label} takes {described(value)}: {first}")
 
 
-cdef tuple by_shape(UnionNode node, tuple candidates, object value):
-    """Of several records and maps, those whose fields may hold what the datum has; fewest unknown names first."""
-    cdef set names
-    cdef object get
-    cdef Node branch
-    cdef list ranked = []
-    if isinstance(value, tuple):
-        values = dict(zip(getattr(value, "__fields__", None) or getattr(type(value), "_fields", ()), value))
-        names, get = set(values), values.get
-    elif isinstance(value, Mapping):
-        names, get = set(value), value.get
+cdef str why_not(Node branch, Writer* w, int level, object error):
+    where = f" (field {path_of(w.steps, w.depth)})" if w.depth > level else ""
+    return f"{branch.label}{where}: {error.message}"
+
+
+# --- named by the caller: ("Name", value), {"-type": "Name", ...} ---------------------------------------------------
+
+cdef int give_names(Node union, object branches) except -1:
+    """What the branches of a union may be called: first each by its full name or, unnamed, by its kind; then a named
+    type without its namespace, where no other branch is called so."""
+    cdef dict names = {}, last = {}
+    for i, branch in enumerate(branches):
+        name = str(getattr(branch, "name", branch.kind))
+        names.setdefault(name, i)
+        last.setdefault(name.rpartition(".")[2], []).append(i)
+    for name, owners in last.items():
+        if len(owners) == 1:
+            names.setdefault(name, owners[0])
+    if union.kind == OPTIONAL:
+        (<OptionalNode>union).names = names
     else:
-        names, get = set(type(value).__dataclass_fields__), partial(attribute_of, value)
-    for place, i in enumerate(candidates):
-        branch = <Node>node.branches[i]
-        if branch.kind != RECORD:
-            ranked.append((1, place, i))
-        elif may_be(<RecordNode>branch, get):
-            ranked.append((len(names - (<RecordNode>branch).known), place, i))
-    return tuple([i for _strangers, _place, i in sorted(ranked)]) or candidates
+        (<UnionNode>union).names = names
+    return 0
 
 
-cdef bint may_be(RecordNode node, object get) except -1:
-    """Whether each field could take what is there for it, going by types alone."""
-    cdef Py_ssize_t i
-    for i in range(node.count):
-        one = get(<object>node.fields[i].name, ABSENT)
-        if one is ABSENT:
-            if node.missing[i] is None:
-                return False
-        elif not takes(<Node>node.fields[i].node, one):
-            return False
-    return True
+cdef Py_ssize_t branch_called(dict names, object name) except -2:
+    """The branch of that name, or -1."""
+    cdef PyObject* hit
+    if not PyUnicode_Check(name):
+        return -1
+    hit = PyDict_GetItemWithError(names, PyUnicode_FromObject(name))    # of a subclass the text alone counts
+    return -1 if hit is NULL else <Py_ssize_t><object>hit
 
 
-cdef bint takes(Node node, object value) except -1:
-    cdef object plain
-    if node.kind == OPTIONAL:
-        return value is None or takes((<OptionalNode>node).inner, value)
-    plain = like(value)
-    if node.kind == UNION:
-        return plain in (<UnionNode>node).by_type
-    for type_, _rank in TAKES[node.kind]:
-        if plain is type_:
-            return True
-    return False
+cdef Py_ssize_t branch_of_tuple(Node union, dict names, tuple value) except -2:
+    """The branch that (name, value) names; -1 for a tuple that is an array, or nothing."""
+    cdef Py_ssize_t branch
+    if PyTuple_GET_SIZE(value) != 2 or not PyUnicode_Check(value[0]):
+        return -1
+    branch = branch_called(names, value[0])
+    if branch < 0 and not has_array(union):
+        no_branch(names, value[0])
+    return branch
 
 
-cdef object like(object value):
-    """The plain type that ``value`` stands for when a union looks for its branch."""
-    cdef object type_ = type(value)
-    if type_ in PLAIN:
-        return PLAIN[type_]
-    if isinstance(value, tuple):
-        named = hasattr(value, "__fields__") or hasattr(type_, "_fields")
-        return dict if named and type_ is not Duration else list
-    for plain in (str, int, float, bytes, datetime.datetime, datetime.date, datetime.time, Decimal, UUID, list):
-        if isinstance(value, plain):
-            return plain
-    if isinstance(value, Mapping) or hasattr(type_, "__dataclass_fields__"):
-        return dict
-    if isinstance(value, PyEnum):
-        return str
-    if is_numpy_bool(value):
-        return bool
-    if PyObject_CheckBuffer(value) and not PyIndex_Check(value) and not hasattr(type_, "__float__"):
-        return list if hasattr(type_, "tolist") and not isinstance(value, memoryview) else bytes
-    if PyIndex_Check(value):
-        return int
-    return float if hasattr(type_, "__float__") else type_
+cdef bint has_array(Node union) except -1:
+    if union.kind == OPTIONAL:
+        return (<OptionalNode>union).inner.kind == ARRAY
+    return list in (<UnionNode>union).by_type
+
+
+cdef int no_branch(dict names, object name) except -1:
+    # The first names are all of different branches.
+    cdef Py_ssize_t count = min(max(names.values(), default=-1) + 1, MAX_NAMES_IN_ERROR)
+    raise EncodeError(f"{shorten(name)} names no branch of the union",
+                      hint=f"its branches are {', '.join(list(names)[:count])}")
+
+
+cdef inline bint may_name_branch(object value) noexcept:
+    """Whether it is a tuple or a dict, at the cost of one test for all else."""
+    return PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)
+
+
+cdef int write_optional_tuple(OptionalNode node, Writer* w, tuple value) except -1:
+    """The one byte that put_is_null wrote is written again."""
+    cdef Py_ssize_t branch = branch_of_tuple(node, node.names, value)
+    cdef object inner = value if branch < 0 else value[1]
+    w.p -= 1
+    put_long(w, 1 - node.null_index if branch < 0 else branch)
+    if branch == node.null_index:
+        return 0 if inner is None else expected("null", inner)
+    return write_value(<PyObject*>node.inner, w, inner)
+
+
+cdef inline bint has_more_keys(PyObject* node, object value) noexcept:
+    """Whether it is worth to look for a "-type" in a dict: where there is but one record, that is all it can change."""
+    return (<Node>node).kind == RECORD and PyDict_CheckExact(value) \
+        and PyDict_GET_SIZE(value) > (<RecordNode>node).count
+
+
+cdef int check_hint(OptionalNode node, object value) except -1:
+    """Refuse a dict whose "-type" is not the only record of its union."""
+    cdef PyObject* hit = PyDict_GetItemWithError(value, TYPE_HINT)
+    if hit is NULL:
+        return 0
+    name = <object>hit
+    if TYPE_HINT not in (<RecordNode>node.inner).known and branch_called(node.names, name) != 1 - node.null_index:
+        no_branch(node.names, name)
+    return 0
+
+
+cdef Py_ssize_t branch_of_hint(UnionNode node, object name) except -2:
+    """The record that a "-type" names; -1 where it may be a key or a field like any other."""
+    cdef Py_ssize_t branch = branch_called(node.names, name)
+    if branch >= 0 and (<Node>node.branches[branch]).kind == RECORD:
+        return branch
+    for one in node.branches:
+        if (<Node>one).kind == MAP or ((<Node>one).kind == RECORD and TYPE_HINT in (<RecordNode>one).known):
+            return -1
+    return no_branch(node.names, name)

@@ -1,0 +1,560 @@
+"""What the codec takes for each type: subclasses, mappings, objects with fields, buffers; and what it refuses."""
+
+from __future__ import annotations
+
+import array as machine
+import collections
+import enum as py_enum
+import itertools
+import mmap
+import queue
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+from schemas import array, enum, fixed, mapping, record
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import EncodeError
+
+SUIT = enum("Suit", "SPADES", "HEARTS", "CLUBS")
+
+
+def ident(sample: object) -> str:
+    return str(sample)[:40] if isinstance(sample, str | int | float) else ""
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+class Index:
+    def __index__(self) -> int:
+        return 7
+
+
+class Real:
+    def __float__(self) -> float:
+        return 0.5
+
+
+class Text(str):
+    """Its text is what it stores, whatever it says."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "lie"
+
+    def encode(self, *_: Any) -> bytes:  # type: ignore[override]
+        return b"lie"
+
+
+class Number(int):
+    def __index__(self) -> int:
+        return 99
+
+
+class Ratio(float):
+    def __float__(self) -> float:
+        return 99.0
+
+
+class Raw(bytes):
+    def __len__(self) -> int:
+        return 1
+
+
+class Items(list[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return iter([99])
+
+    def __len__(self) -> int:
+        return 99
+
+    def __getitem__(self, key: Any) -> Any:
+        return 99
+
+
+class Own:
+    """A sequence, registered nowhere."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.items[index]
+
+
+class Colour(py_enum.Enum):
+    SPADES = 1
+
+
+class Suit(py_enum.StrEnum):
+    HEARTS = "hearts"
+    OTHER = "CLUBS"
+
+
+class Small(py_enum.IntEnum):
+    FIVE = 5
+
+
+INTS, MAP = array("int"), mapping("int")
+TAKEN: list[tuple[Any, Any, Any]] = [
+    ("int", Index(), 7),
+    ("long", Number(5), 5),
+    ("long", Small.FIVE, 5),
+    ("double", Real(), 0.5),
+    ("double", Ratio(1.5), 1.5),
+    ("double", Fraction(1, 4), 0.25),
+    ("double", 3, 3.0),
+    ("double", 2**53, 2.0**53),
+    ("float", 16_777_216, 16_777_216.0),
+    ("string", Text("é"), "é"),
+    ("string", Text("plain"), "plain"),
+    ("string", Suit.HEARTS, "hearts"),
+    ("bytes", Raw(b"abc"), b"abc"),
+    ("bytes", bytearray(b"ab"), b"ab"),
+    ("bytes", memoryview(b"ab"), b"ab"),
+    ("bytes", memoryview(bytearray(b"abcd"))[1:3], b"bc"),
+    ("bytes", memoryview(b"abcd").cast("B", (2, 2)), b"abcd"),
+    ("bytes", memoryview(b"ab").cast("c"), b"ab"),
+    ("bytes", machine.array("B", [1, 2]), b"\x01\x02"),
+    (fixed("F", 2), bytearray(b"ab"), b"ab"),
+    (fixed("F", 3), Raw(b"abc"), b"abc"),
+    (SUIT, Colour.SPADES, "SPADES"),
+    (SUIT, Suit.HEARTS, "HEARTS"),
+    (SUIT, Suit.OTHER, "CLUBS"),
+    (SUIT, Text("CLUBS"), "CLUBS"),
+    (INTS, (1, 2), [1, 2]),
+    (INTS, Items([1, 2]), [1, 2]),
+    (INTS, range(3), [0, 1, 2]),
+    (INTS, collections.deque([1, 2]), [1, 2]),
+    (INTS, collections.UserList([1, 2]), [1, 2]),
+    (INTS, machine.array("i", [1, 2]), [1, 2]),
+    (INTS, Own(1, 2), [1, 2]),
+    (INTS, Own(), []),
+    (MAP, types.MappingProxyType({"a": 1}), {"a": 1}),
+    (MAP, collections.OrderedDict(a=1), {"a": 1}),
+    (MAP, collections.UserDict({"a": 1}), {"a": 1}),
+    (MAP, collections.ChainMap({"a": 1}, {"b": 2}), {"a": 1, "b": 2}),
+    (MAP, {Text("é"): 1}, {"é": 1}),
+]
+
+
+@pytest.mark.parametrize(("schema", "datum", "back"), TAKEN, ids=ident)
+def test_values_that_stand_for_a_type_are_taken(schema: Any, datum: Any, back: Any) -> None:
+    for kind in (schema, ["null", schema], ["null", schema, "boolean"]):
+        result = Codec(kind).decode(Codec(kind).encode(datum))
+
+        assert (result, type(result)) == (back, type(back))
+
+
+LOOSE = "(hint: give list(value) for the items of what can be iterated over)"
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum", "expected"),
+    [
+        (
+            "bytes",
+            memoryview(b"abcd")[::2],
+            "expected bytes that can be read: memoryview: underlying buffer is not C-con",
+        ),
+        ("bytes", memoryview(b"abcd")[::-1], "not C-contiguous"),
+        ("bytes", memoryview(machine.array("i", [1])), "got memoryview (hint: its items are no bytes"),
+        ("bytes", machine.array("d", [1]), "got array (hint: its items are no bytes; give value.tobytes()"),
+        ("bytes", memoryview(b"a").cast("?"), "its items are no bytes"),
+        ("bytes", 3, "expected bytes, got int 3"),
+        ("bytes", [1, 2], "expected bytes, got list"),
+        ("bytes", "ab", "encode text first"),
+        (fixed("F", 2), memoryview(b"abcd")[::2], "not C-contiguous"),
+        ("string", b"ab", "expected string, got bytes"),
+        (INTS, {1, 2}, f"expected array, got set {LOOSE}"),
+        (INTS, frozenset([1]), LOOSE),
+        (INTS, (i for i in [1]), f"expected array, got generator {LOOSE}"),
+        (INTS, iter([1]), LOOSE),
+        (INTS, map(int, "12"), LOOSE),
+        (INTS, zip([1], strict=True), LOOSE),
+        (INTS, {1: 1}.keys(), LOOSE),
+        (INTS, {1: 1}.values(), LOOSE),
+        (INTS, {1: 1}, "expected array, got dict"),
+        (INTS, "12", "expected array, got str '12'"),
+        (INTS, b"12", "expected array, got bytes"),
+        (INTS, bytearray(b"12"), "expected array, got bytearray"),
+        (INTS, memoryview(b"12"), "expected array, got memoryview"),
+        (INTS, collections.UserDict({0: 1}), "expected array, got UserDict"),
+        (INTS, types.SimpleNamespace(), "expected array, got SimpleNamespace"),
+        (INTS, list, "expected array, got type"),
+        (MAP, [("a", 1)], "expected map, got list"),
+        (MAP, {"a", "b"}, "expected map, got set"),
+        (MAP, collections.UserDict({1: 1}), "expected a string as key of a map, got int 1"),
+        (MAP, queue.Queue(), "expected map, got Queue"),
+        ("boolean", 1, "expected boolean, got int 1"),
+        ("null", 0, "expected null, got int 0"),
+        ("double", "1", "expected double, got str '1'"),
+        ("double", 1j, "expected double, got complex"),
+    ],
+    ids=ident,
+)
+def test_what_stands_for_no_such_value_is_refused(schema: Any, datum: Any, expected: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        Codec(schema).encode(datum)
+    assert expected in str(caught.value).replace("got a ", "got ")
+    for kind in (["null", schema], ["null", schema, "float" if schema == "boolean" else "boolean"]):
+        if kind[2:] == ["float"] or schema == "null":
+            continue
+        with pytest.raises(EncodeError):
+            Codec(kind).encode(datum)
+
+
+def test_a_released_memoryview_is_an_error() -> None:
+    view = memoryview(b"ab")
+    view.release()
+    with pytest.raises(EncodeError, match="expected bytes that can be read: operation forbidden"):
+        Codec("bytes").encode(view)
+
+
+def test_memory_of_a_file_is_bytes() -> None:
+    with mmap.mmap(-1, 4) as memory:
+        memory[:] = b"abcd"
+        assert Codec("bytes").encode(memory) == b"\x08abcd"
+        assert Codec(["null", "bytes", array("int")]).encode(memory) == b"\x02\x08abcd"
+
+
+# --- sequences and mappings that are not what they say ----------------------------------------------------------------
+
+
+class Claims(Sequence[int]):
+    """Says one length and has another one."""
+
+    def __init__(self, length: int, items: Any) -> None:
+        self.length, self.items = length, items
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.items)
+
+
+class Pairs(Mapping[str, int]):
+    """A mapping whose items() are what it is told, however many."""
+
+    def __init__(self, length: int, pairs: Any) -> None:
+        self.length, self.pairs = length, pairs
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a"])
+
+    def __getitem__(self, key: str) -> int:
+        return 1
+
+    def items(self) -> Any:
+        return self.pairs
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum", "expected"),
+    [
+        (INTS, Claims(2, itertools.repeat(1)), "has 2 different items, but it gives more"),
+        (INTS, Claims(2, [1]), "has 2 different items, but it gives 1"),
+        (INTS, Claims(-1, []), "ValueError while the value was read"),
+        (INTS, Claims(2**80, []), "OverflowError while the value was read"),
+        (MAP, Pairs(2, itertools.repeat(("a", 1))), "has 2 different items, but it gives 1"),
+        (
+            MAP,
+            Pairs(1, zip(map(str, itertools.count()), itertools.repeat(1))),
+            "has 1 different items, but it gives more",
+        ),
+        (MAP, Pairs(2, [("a", 1), ("a", 2)]), "has 2 different items, but it gives 1"),  # several values for one key
+        (MAP, Pairs(1, [("a",)]), "ValueError while the value was read"),
+        (MAP, Pairs(1, [([], 1)]), "TypeError while the value was read"),
+        (MAP, Pairs(1, 5), "TypeError while the value was read"),
+    ],
+    ids=ident,
+)
+def test_a_length_that_is_not_true_is_an_error(schema: Any, datum: Any, expected: str) -> None:
+    with pytest.raises(EncodeError, match=expected):
+        Codec(record("R", ("f", schema))).encode({"f": datum})
+
+
+class Doubling(dict[str, int]):
+    """Gives out twice what it stores, by some of its methods."""
+
+    def __getitem__(self, key: str) -> int:
+        return 2 * super().__getitem__(key)
+
+    def __missing__(self, key: str) -> int:
+        return 99
+
+
+class DoublingGet(Doubling):
+    def get(self, key: str, default: Any = None) -> Any:
+        return 2 * super().get(key) if key in self else default
+
+
+class DoublingItems(Doubling):
+    def items(self) -> Any:
+        return [(key, 2 * value) for key, value in super().items()]
+
+
+@pytest.mark.parametrize(
+    ("make", "record_factor", "map_factor"), [(Doubling, 1, 1), (DoublingGet, 2, 1), (DoublingItems, 1, 2)]
+)
+def test_a_dict_with_methods_of_its_own_is_asked_by_get_for_records_and_by_items_for_maps(
+    make: Any, record_factor: int, map_factor: int
+) -> None:
+    datum = make(a=1, b=2)
+    schema = record("R", ("a", "int"), ("b", "int"), ("c", "int", 7))
+
+    assert Codec(schema).decode(Codec(schema).encode(datum)) == {"a": record_factor, "b": 2 * record_factor, "c": 7}
+    assert Codec(MAP).decode(Codec(MAP).encode(datum)) == {"a": map_factor, "b": 2 * map_factor}
+
+
+# --- records from all kinds of objects --------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    a: int
+    b: Any
+
+
+class Swapped(NamedTuple):
+    b: Any
+    a: int
+
+
+@dataclass
+class Plain:
+    a: int
+    b: Any
+
+
+@dataclass(slots=True)
+class Slotted:
+    b: Any
+    a: int
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: int
+    b: Any
+
+
+@dataclass
+class Child(Plain):
+    c: int = 5
+
+
+@dataclass
+class Asked:
+    """Its fields are not where the schema looks."""
+
+    a: int
+    hidden: Any = field(repr=False)
+
+    def __init__(self, b: Any, a: int) -> None:
+        self.a, self.hidden = a, b
+
+    @property
+    def b(self) -> Any:
+        return self.hidden
+
+
+class Readable(collections.abc.Mapping[str, Any]):
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Row(tuple[Any, ...]):
+    """As pyspark's."""
+
+    __fields__: list[str]
+
+
+def row(**values: Any) -> Row:
+    made = Row(values.values())
+    made.__fields__ = list(values)
+    return made
+
+
+def extra(b: Any, a: int) -> dict[str, Any]:
+    return {"b": b, "extra": 5, "a": a}
+
+
+NESTED = record("R", ("a", "int"), ("b", ["null", "R", "string"]))
+MAKERS: list[Any] = [dict, Pair, Swapped, Plain, Slotted, Frozen, Child, Asked, Readable, row, extra]
+MAKERS += [collections.OrderedDict, collections.UserDict]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("inner", MAKERS, ids=lambda make: make.__name__)
+def test_any_object_with_the_fields_is_a_record(make: Any, inner: Any) -> None:
+    datum = make(b=inner(b="x", a=2), a=1)
+
+    assert Codec(NESTED).decode(Codec(NESTED).encode(datum)) == {"a": 1, "b": {"a": 2, "b": "x"}}
+
+
+def test_sparks_own_row_is_a_record_by_its_names() -> None:
+    sql = pytest.importorskip("pyspark.sql")
+    schema = record("R", ("a", "int"), ("b", array(record("S", ("c", "int")))))
+    datum = sql.Row(b=[sql.Row(c=1), sql.Row(c=2)], a=5)
+
+    for options in ({}, {"validate_strict": True}):
+        assert Codec(schema, **options).encode(datum) == Codec(schema).encode({"a": 5, "b": [{"c": 1}, {"c": 2}]})
+    with pytest.raises(EncodeError, match="a plain tuple has no field names"):
+        Codec(schema).encode(sql.Row(5, []))  # a row without names
+
+
+@dataclass
+class Failing:
+    a: int
+
+    @property
+    def b(self) -> Any:
+        raise AttributeError("broken")
+
+
+@dataclass
+class Unset:
+    a: int
+    b: Any = field(init=False)
+
+
+@pytest.mark.parametrize("datum", [Failing(1), Unset(1)], ids=["a property that fails", "a field that was never set"])
+def test_an_attribute_that_fails_is_not_one_that_is_missing(datum: Any) -> None:
+    with pytest.raises(EncodeError, match="AttributeError while the value was read") as caught:
+        Codec(NESTED).encode(datum)
+    assert caught.value.path == "b"
+
+
+class WithToDict:
+    def to_dict(self) -> dict[str, Any]:
+        return {"a": 1, "b": None}
+
+
+@pytest.mark.parametrize("datum", [WithToDict(), types.SimpleNamespace(a=1, b=None), object(), Plain, Pair])
+@pytest.mark.parametrize(
+    "schema", [NESTED, ["null", NESTED], ["null", NESTED, "int"]], ids=["record", "optional", "union"]
+)
+def test_an_object_that_is_no_record_is_refused_with_a_hint(datum: Any, schema: Any) -> None:
+    with pytest.raises(EncodeError, match="hint: give to_dict to turn objects into mappings"):
+        Codec(schema).encode(datum)
+
+
+def test_rows_and_named_tuples_are_no_arrays() -> None:
+    for datum in (Pair(1, 2), row(a=1, b=2)):
+        with pytest.raises(EncodeError, match="expected array"):
+            Codec(INTS).encode(datum)
+
+
+# --- user code that changes what is being written ---------------------------------------------------------------------
+
+
+class Acting:
+    def __init__(self, act: Any) -> None:
+        self.act = act
+
+    def __index__(self) -> int:
+        self.act()
+        return 1
+
+
+def survives(schema: Any, datum: Any) -> None:
+    """A value that can be read, or an error."""
+    codec = Codec(schema)
+    try:
+        data = codec.encode(datum)
+    except EncodeError:
+        return
+    codec.decode(data)
+
+
+@pytest.mark.parametrize("union", [False, True])
+@pytest.mark.parametrize(
+    "kind", [Plain, Slotted, Asked, Readable, row, Pair, collections.UserDict, collections.OrderedDict]
+)
+def test_an_object_that_lets_go_of_itself_while_it_is_written_is_survived(kind: Any, union: bool) -> None:
+    outer: list[Any] = []
+    outer.append(kind(a=Acting(outer.clear), b=None))
+    inner = record("R", ("a", "int"), ("b", ["null", "string"]))
+
+    survives(
+        array(["null", inner, record("S", ("a", "int"), ("b", "null"), ("c", "int", 0))] if union else inner), outer
+    )
+    assert outer == []
+
+
+def test_a_property_may_drop_all_that_holds_its_object() -> None:
+    holder: dict[str, Any] = {}
+
+    @dataclass
+    class Holding:
+        x: int = 1
+
+        @property
+        def a(self) -> int:
+            holder.clear()
+            return 5
+
+        @property
+        def b(self) -> str:
+            return "x" * 5000
+
+    schema = record("R", ("a", "int"), ("b", "string"))
+    holder["f"] = Holding()
+    assert Codec(record("O", ("f", schema))).encode(holder) == Codec(schema).encode({"a": 5, "b": "x" * 5000})
+    holder["f"] = Holding()
+    survives(record("O", ("f", [schema, record("S", ("a", "int"), ("b", "int"))])), holder)
+
+
+def test_names_of_a_row_may_change_while_it_is_written() -> None:
+    datum = row(a=1, b=None)
+    object.__setattr__(datum, "__fields__", names := ["b", "a"])
+    made = Row([None, Acting(names.clear)])
+    made.__fields__ = names
+
+    assert Codec(record("R", ("a", "int"), ("b", "null"), ("c", "int", 3))).encode(made) == b"\x02\x06"
+
+
+def test_a_class_may_lie_about_itself() -> None:
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> Any:
+            if name in ("__dataclass_fields__", "_fields", "get", "items", "tolist", "keys"):
+                raise RuntimeError("no")
+            return super().__getattribute__(name)
+
+        def __hash__(cls) -> int:
+            raise RuntimeError("no hash")
+
+    class Liar(dict[str, Any], metaclass=Meta):
+        pass
+
+    class LiarTuple(tuple[Any, ...], metaclass=Meta):
+        pass
+
+    for schema in (NESTED, MAP, INTS, "int", "bytes", "double", SUIT, ["null", "int", NESTED], ["null", NESTED]):
+        for datum in (Liar(a=1), LiarTuple([1])):
+            survives(schema, datum)
