@@ -40,7 +40,7 @@ static PyObject *floor_units[32];       /* Decimals: 10**-scale */
 
 static inline PyObject *floor_text(const FloorStep *step) {
     PyObject *text = PyUnicode_New(step->size, 127);
-    if (text != NULL) memcpy(PyUnicode_DATA(text), step->of.bytes, (size_t)step->size);
+    if (text != NULL) sns_copy(PyUnicode_1BYTE_DATA(text), step->of.bytes, step->size);
     return text;
 }
 

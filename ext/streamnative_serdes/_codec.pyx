@@ -119,6 +119,7 @@ cdef extern from "codec/wire.h":
     void sns_put_u32le(uint8_t*, uint32_t) noexcept nogil
     double sns_get_double(const uint8_t*) noexcept nogil
     float sns_get_float(const uint8_t*) noexcept nogil
+    int64_t sns_get_signed(const uint8_t*, int) noexcept nogil
     uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
     object sns_new_str(const uint8_t*, Py_ssize_t)
     PyObject* sns_new_ascii(const uint8_t*, Py_ssize_t) noexcept
@@ -156,7 +157,7 @@ cdef extern from "codec/values.h":
     bint sns_uuid_bytes(uint8_t*, object) noexcept
     bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
     void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
-    object sns_product(object, int64_t)
+    PyObject* sns_product(PyObject*, int64_t) noexcept
     Py_ssize_t sns_number_at(object, object) except? -1
 
 cdef extern from *:

@@ -117,32 +117,45 @@ cdef int put_big_number(Node node, Writer* w, object unscaled) except -1:
 
 
 cdef object read_decimal(Node node, Reader* r):
-    cdef Py_ssize_t i, size = node.size if node.size >= 0 else get_size(r)
-    cdef const uint8_t* p = take(r, size)
+    cdef PyObject* made
+    cdef Py_ssize_t size
+    if r.exact < 0:
+        r.exact = is_exact_context()
+        made = read_small_decimal(<Plan>node, r)
+        if made is not NULL:
+            return given(made)
+    size = node.size if node.size >= 0 else get_size(r)
+    return decimal_of(node, take(r, size), size)
+
+
+cdef PyObject* read_small_decimal(Plan plan, Reader* r) noexcept:
+    """A decimal of up to 8 bytes, as a product; NULL, and nothing read, for all others (see read_quickly)."""
+    cdef const uint8_t* p = r.p
+    cdef uint64_t number = 0
+    cdef Py_ssize_t size = (<Node>plan).size, scale = (<Node>plan).scale, precision = (<Node>plan).precision
     cdef int64_t unscaled
-    if size > 8 or size == 0:
-        return big_decimal_of(node, p, size)
-    unscaled = -1 if p[0] & 0x80 else 0
-    for i in range(size):
-        unscaled = <int64_t>((<uint64_t>unscaled << 8) | p[i])
-    if node.precision < 19 and not -POWERS[node.precision] < unscaled < POWERS[node.precision]:
-        too_precise(node)
-    if node.scale < SCALES and products_are_exact(r):
-        return sns_product(UNITS[node.scale], unscaled)
-    return Decimal(f"{unscaled}E-{node.scale}")
+    cdef PyObject* made
+    if r.exact <= 0 or scale >= SCALES:
+        return NULL
+    if size < 0:
+        p = sns_get_varint(p, r.end, &number)
+        size = <Py_ssize_t>(number >> 1) if p is not NULL and number < 17 and not number & 1 else 0
+    if size == 0 or size > 8 or size > r.end - p:
+        return NULL
+    unscaled = sns_get_signed(p, <int>size)
+    if precision < 19 and not -POWERS[precision] < unscaled < POWERS[precision]:
+        return NULL
+    made = sns_if_made(sns_product(PyTuple_GET_ITEM(UNITS, scale), unscaled))
+    if made is not NULL:
+        r.p = p + size
+    return made
 
 
-cdef inline bint products_are_exact(Reader* r) except -1:
+cdef bint is_exact_context() except -1:
     """Whether the thread's decimal context leaves products of a unit and an int of 64 bits as they are.
 
     It is looked at once a message: nobody can change it meanwhile but a finalizer that a garbage collection runs.
     """
-    if unlikely(r.exact < 0):
-        r.exact = is_exact_context()
-    return r.exact
-
-
-cdef bint is_exact_context() except -1:
     cdef Py_ssize_t prec
     if not CONTEXT:
         return False
@@ -151,7 +164,7 @@ cdef bint is_exact_context() except -1:
     return prec >= 19 and sns_number_at(CONTEXT[1], context) >= prec and sns_number_at(CONTEXT[2], context) <= -SCALES
 
 
-cdef object big_decimal_of(Node node, const uint8_t* p, Py_ssize_t size):
+cdef object decimal_of(Node node, const uint8_t* p, Py_ssize_t size):
     # Bytes beyond what the precision needs may only repeat the sign; so cost is bounded by the schema, not the message.
     cdef Py_ssize_t limit = min(<Py_ssize_t>(node.precision // 2 + 1), MAX_DECIMAL_BYTES)
     cdef uint8_t sign = 0xFF if size and p[0] & 0x80 else 0

@@ -81,6 +81,14 @@ static inline float sns_get_float(const uint8_t *p) { float f; sns_put_le((uint8
 static inline uint32_t sns_get_u32le(const uint8_t *p) { uint32_t u; sns_put_le((uint8_t *)&u, p, 4); return u; }
 static inline void sns_put_u32le(uint8_t *p, uint32_t u) { sns_put_le(p, &u, 4); }
 
+/* A big-endian number in two's complement, of 1 to 8 bytes. */
+static inline int64_t sns_get_signed(const uint8_t *p, int size) {
+    uint64_t u = (uint64_t)0 - (p[0] >> 7);
+    int i;
+    for (i = 0; i < size; i++) u = u << 8 | p[i];
+    return (int64_t)u;
+}
+
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t sns_word(const uint8_t *p) { uint64_t word; memcpy(&word, p, 8); return word; }
