@@ -11,9 +11,11 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SNS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SNS_NOINLINE __attribute__((noinline, unused))
 #else
 #define SNS_LIKELY(x) (x)
 #define SNS_UNLIKELY(x) (x)
+#define SNS_NOINLINE
 #endif
 
 /* --- varint: 7 bits a byte, least significant first, high bit set on all but the last; zigzag folds the sign ------- */
@@ -52,10 +54,20 @@ static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end
 static inline int sns_as_int64(PyObject *v, int64_t *out) {
     int overflow = 0;
     long long value;
+    /* What most ints are, without a call. */
 #if PY_VERSION_HEX >= 0x030C0000
     if (SNS_LIKELY(PyUnstable_Long_IsCompact((const PyLongObject *)v))) {
         *out = (int64_t)PyUnstable_Long_CompactValue((const PyLongObject *)v);
         return 0;
+    }
+#elif PYLONG_BITS_IN_DIGIT == 30
+    const digit *digits = ((const PyLongObject *)v)->ob_digit;
+    switch (Py_SIZE(v)) { /* the number of digits, with the sign */
+    case 0: *out = 0; return 0;
+    case 1: *out = digits[0]; return 0;
+    case 2: *out = (int64_t)digits[1] << 30 | digits[0]; return 0;
+    case -1: *out = -(int64_t)digits[0]; return 0;
+    case -2: *out = -((int64_t)digits[1] << 30 | digits[0]); return 0;
     }
 #endif
     value = PyLong_AsLongLongAndOverflow(v, &overflow);
@@ -177,9 +189,22 @@ static inline PyObject *sns_new_list(Py_ssize_t n) {
     return list;
 }
 
+/* memcmp for what is mostly short and mostly equal. */
+static inline int sns_same_bytes(const uint8_t *a, const uint8_t *b, Py_ssize_t n) {
+    if (n > 32) return memcmp(a, b, (size_t)n) == 0;
+    if (n >= 8) {
+        Py_ssize_t i;
+        for (i = 0; i + 8 < n; i += 8)
+            if (sns_word(a + i) != sns_word(b + i)) return 0;
+        return sns_word(a + n - 8) == sns_word(b + n - 8);
+    }
+    if (n >= 4) return sns_half(a) == sns_half(b) && sns_half(a + n - 4) == sns_half(b + n - 4);
+    return n == 0 || (a[0] == b[0] && a[n >> 1] == b[n >> 1] && a[n - 1] == b[n - 1]);
+}
+
 /* Is this str these n bytes of ASCII? */
 static inline int sns_is_text(PyObject *s, const uint8_t *p, Py_ssize_t n) {
-    return PyUnicode_GET_LENGTH(s) == n && memcmp(PyUnicode_DATA(s), p, (size_t)n) == 0;
+    return PyUnicode_GET_LENGTH(s) == n && sns_same_bytes((const uint8_t *)PyUnicode_DATA(s), p, n);
 }
 
 /* dict[key] = value for a key whose hash is known, as it is once a str has been a key. */
@@ -198,14 +223,17 @@ static inline int sns_give_item(PyObject *dict, PyObject *key, PyObject *value) 
     return result;
 }
 
-/* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
-static inline int sns_same_text(PyObject *a, PyObject *b) {
+/* Two strs of ASCII that hold the same; false for other kinds of text. Not inlined: it would crowd its callers. */
+static SNS_NOINLINE int sns_equal_ascii(PyObject *a, PyObject *b) {
     Py_ssize_t n;
-    if (a == b) return 1;
     if (!PyUnicode_CheckExact(a) || !PyUnicode_IS_COMPACT_ASCII(a) || !PyUnicode_IS_COMPACT_ASCII(b)) return 0;
     n = PyUnicode_GET_LENGTH(a);
-    return n == PyUnicode_GET_LENGTH(b) && memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), (size_t)n) == 0;
+    return n == PyUnicode_GET_LENGTH(b) &&
+           sns_same_bytes((const uint8_t *)((PyASCIIObject *)a + 1), (const uint8_t *)((PyASCIIObject *)b + 1), n);
 }
+
+/* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
+static inline int sns_same_text(PyObject *a, PyObject *b) { return a == b || sns_equal_ascii(a, b); }
 
 /* Size in bytes of a str in UTF-8, or -1 if it holds a lone surrogate. */
 static inline Py_ssize_t sns_utf8_size(int kind, const void *data, Py_ssize_t n) {
