@@ -21,7 +21,7 @@ from .cache import TopicCache
 from .codec import Codec
 from .config import REGISTRY_OPTIONS, CodecArguments
 from .errors import SchemaError, SchemaRegistryError
-from .schema import Limits, Schema, parse
+from .schema import Limits, NestedTooDeeplyError, Schema, parse
 from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 logger = logging.getLogger("streamnative_serdes")
@@ -55,6 +55,8 @@ class Known:
                 self._codecs.clear()
             try:
                 found = Codec(self.schema, reader, **options)
+            except NestedTooDeeplyError:  # says more of this call than of the schemas
+                raise
             except SchemaError as error:
                 found = error.with_traceback(None)
             self._codecs[key] = found
@@ -86,7 +88,7 @@ class Binding:
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
         self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
-        self._limits = Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])
+        self._limits = schema_limits(conf)
         self._ttl: float = conf["cache.latest.ttl.sec"]
         capacity: int = conf["cache.capacity"]
         self._versions = TopicCache(capacity)  # topic -> schema text -> version
@@ -232,6 +234,11 @@ def _parsed(topic: str, info: SchemaInfo, limits: Limits) -> Schema:
     except SchemaError as error:
         error.at(topic=topic, version=info.version)
         raise
+
+
+def schema_limits(conf: Mapping[str, Any]) -> Limits:
+    """How large a schema may be, by checked options."""
+    return Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])
 
 
 class _Flights:

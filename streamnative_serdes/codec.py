@@ -8,7 +8,7 @@ from typing import Any, Self, Unpack
 from . import config
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
-from .schema import Schema, parse, resolve
+from .schema import Limits, Schema, parse, resolve
 
 __all__ = ["Codec", "Duration"]
 
@@ -50,5 +50,6 @@ class Codec(_CompiledCodec):
 
 
 def _from_text(writer: str, reader: str, options: config.CodecArguments) -> Codec:
-    # What was compiled once compiles again, a registry's lenient schema too.
-    return Codec(parse(writer, strict=False), parse(reader, strict=False), **options)
+    # What was compiled once compiles again: a registry's lenient schema too, and one beyond the usual limits.
+    limits = Limits(size=max(len(writer), len(reader)), names=1_000_000, depth=1_000)
+    return Codec(parse(writer, strict=False, limits=limits), parse(reader, strict=False, limits=limits), **options)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
-from .binding import Known
+from .binding import Known, schema_limits
 from .codec import Codec
 from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
+from .schema import parse
 from .serialization import Deserializer, MessageField, SerializationContext
 
 logger = logging.getLogger("streamnative_serdes")
@@ -62,7 +63,9 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         self._begin(conf, schema, from_dict, is_key)
 
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
-        return None if schema is None else Codec(schema, **config.codec_arguments(conf))
+        if schema is None:
+            return None
+        return Codec(parse(schema, limits=schema_limits(conf)), **config.codec_arguments(conf))
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._fall_back: bool = conf["fallback.to.latest"]

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
+from .binding import schema_limits
 from .codec import Codec
 from .errors import SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
 from .models import is_model, schema_of
+from .schema import parse
 from .serialization import MessageField, SerializationContext, Serializer
 
 
@@ -51,7 +53,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         if schema is None:
             return None
         given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-        return Codec(given, **config.codec_arguments(conf))
+        return Codec(parse(given, limits=schema_limits(conf)), **config.codec_arguments(conf))
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._setup(conf["cache.capacity"], self._arguments[1], self._codec is None)

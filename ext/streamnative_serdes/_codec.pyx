@@ -78,7 +78,6 @@ cdef extern from "Python.h":
     int PyLong_Check(object)
     int PyLong_CheckExact(object)
     double PyLong_AsDouble(object) except? -1
-    uint64_t PyLong_AsUnsignedLongLongMask(object) except? 0xFFFFFFFFFFFFFFFF
     PyObject* PyLong_FromLongLong(long long) noexcept
     PyObject* PyFloat_FromDouble(double) noexcept
     PyObject* Py_None
@@ -104,7 +103,6 @@ cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     int PyDict_SetItem(object, object, object) except -1
     object PyDict_Copy(object)
-    Py_ssize_t PyTuple_GET_SIZE(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     void Py_XSETREF(PyObject*, PyObject*)
 

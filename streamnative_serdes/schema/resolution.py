@@ -72,38 +72,27 @@ def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool 
     try:
         renamed = Aliases(reader.root).apply(writer.root)
         root = resolver.resolve(renamed, reader.root)
-        found = certain_fault(root, "", set())
+        found = resolver.certain_fault(root, "", set())
     except DuplicateFieldError as error:
         error.hint = "the reader's aliases rename one of them"
         raise
     except RecursionError:
-        raise SchemaError("the schemas are nested too deeply to be resolved") from None
+        raise NestedTooDeeplyError(
+            "the schemas are nested too deeply to be resolved", hint="Python's recursion limit is met"
+        ) from None
     if found is not None:
         raise SchemaError(found[1], path=found[0], hint="nothing that was written can be read by this schema")
     return root
-
-
-def certain_fault(step: Resolution, path: str, seen: set[int]) -> tuple[str, str] | None:
-    """(path, reason) of what every datum meets."""
-    if step.fault is not None:
-        return path, step.fault
-    if id(step) in seen or isinstance(step.writer, Array | Map):
-        return None  # an array may be empty
-    seen.add(id(step))
-    faults = [
-        certain_fault(part, f"{path}.{name}" if path and name else path or name, seen)
-        for part, name in zip(step.parts, _part_names(step), strict=False)  # an open record has fewer parts
-        if part is not None
-    ]
-    if isinstance(step.writer, Union):
-        return faults[0] if faults and None not in faults else None
-    return next((fault for fault in faults if fault is not None), None)
 
 
 def _part_names(step: Resolution) -> list[str]:
     if isinstance(step.writer, Record) and isinstance(step.reader, Record):
         return [part.name for part in step.writer.fields]
     return [""] * len(step.parts)
+
+
+class NestedTooDeeplyError(SchemaError):
+    """The recursion limit was met; from a shallower stack, the same may go well."""
 
 
 class Resolver:
@@ -117,6 +106,8 @@ class Resolver:
         self.logical = logical
         self.checker = DefaultChecker() if defaults else None
         self.seen: dict[tuple[int, int], Resolution] = {}
+        self.alike: dict[tuple[int, int], bool] = {}  # pairs of records, in which unions may be taken pair by pair
+        self.branches: dict[int, dict[tuple[str, str | None], AvroType]] = {}  # of the reader's unions, by id
         self.steps = 0
 
     def resolve(self, writer: AvroType, reader: AvroType) -> Resolution:
@@ -137,8 +128,8 @@ class Resolver:
             return Resolution(writer, reader, mismatch(writer, reader))
         return Resolution(writer, reader, self._logical_fault(writer, reader))
 
-    def _count_step(self) -> None:
-        self.steps += 1
+    def _count_step(self, count: int = 1) -> None:
+        self.steps += count
         if self.steps > MAX_STEPS:
             raise SchemaError(f"the schemas take more than {MAX_STEPS} steps to resolve")
 
@@ -171,7 +162,7 @@ class Resolver:
         return None if fault is None else f"and the reader's default is bad: {fault}"
 
     def _writer_union(self, writer: Union, reader: AvroType) -> Resolution:
-        if self.java and isinstance(reader, Union) and _equivalent(writer, reader, {}):
+        if self.java and isinstance(reader, Union) and self._alike(writer, reader):
             pairs = zip(writer.branches, reader.branches, strict=True)
             return Resolution(writer, reader, parts=[self.resolve(branch, other) for branch, other in pairs])
         return Resolution(writer, reader, parts=[self.resolve(branch, reader) for branch in writer.branches])
@@ -184,9 +175,12 @@ class Resolver:
 
     def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """``ReaderUnion.firstMatchingBranch``: by full name, then a record by its structure, then by promotion."""
-        for branch in reader.branches:
-            if branch.kind == writer.kind and _full_name(branch) == _full_name(writer):
-                return branch
+        named = self.branches.setdefault(
+            id(reader), {(branch.kind, _full_name(branch)): branch for branch in reversed(reader.branches)}
+        )
+        exact = named.get((writer.kind, _full_name(writer)))
+        if exact is not None:
+            return exact
         if isinstance(writer, Record):
             return self._like_structure(writer, reader)
         promotions = PROMOTIONS.get(writer.kind, frozenset())
@@ -199,6 +193,7 @@ class Resolver:
             if not isinstance(branch, Record) or (found is not None and last_name(branch) != last_name(writer)):
                 continue
             step = self._records(writer, branch)
+            self._count_step(len(step.parts))
             if step.fault is None and not any(part is not None and part.fault for part in step.parts):
                 found = branch
         return found
@@ -206,9 +201,64 @@ class Resolver:
     def _first_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """The specification: the first that matches."""
         for branch in reader.branches:
-            if certain_fault(self.resolve(writer, branch), "", set()) is None:
+            if self.certain_fault(self.resolve(writer, branch), "", set()) is None:
                 return branch
         return None
+
+    def certain_fault(self, step: Resolution, path: str, seen: set[int]) -> tuple[str, str] | None:
+        """(path, reason) of what every datum meets."""
+        self._count_step()
+        if step.fault is not None:
+            return path, step.fault
+        if id(step) in seen or isinstance(step.writer, Array | Map):
+            return None  # an array may be empty
+        seen.add(id(step))
+        faults = [
+            self.certain_fault(part, f"{path}.{name}" if path and name else path or name, seen)
+            for part, name in zip(step.parts, _part_names(step), strict=False)  # an open record has fewer parts
+            if part is not None
+        ]
+        if isinstance(step.writer, Union):
+            return faults[0] if faults and None not in faults else None
+        return next((fault for fault in faults if fault is not None), None)
+
+    def _alike(self, writer: Union, reader: Union) -> bool:
+        """What was found on the way holds for later pairs too: all of it after a yes, what is unlike after a no."""
+        found: dict[tuple[int, int], bool] = {}
+        alike = self._equivalent(writer, reader, found)
+        self.alike.update(found if alike else {pair: False for pair, same in found.items() if not same})
+        return alike
+
+    def _equivalent(self, writer: AvroType, reader: AvroType, seen: dict[tuple[int, int], bool]) -> bool:
+        """``Resolver.unionEquiv``: two unions whose branches can be taken pair by pair."""
+        self._count_step()
+        if isinstance(writer, Union) and isinstance(reader, Union):
+            return len(writer.branches) == len(reader.branches) and all(
+                self._equivalent(*pair, seen) for pair in zip(writer.branches, reader.branches, strict=True)
+            )
+        if isinstance(writer, Array) and isinstance(reader, Array):
+            return self._equivalent(writer.items, reader.items, seen)
+        if isinstance(writer, Map) and isinstance(reader, Map):
+            return self._equivalent(writer.values, reader.values, seen)
+        if isinstance(writer, Fixed) and isinstance(reader, Fixed):
+            return last_name(writer) == last_name(reader) and writer.size == reader.size
+        if isinstance(writer, Enum) and isinstance(reader, Enum):
+            return last_name(writer) == last_name(reader) and writer.symbols == reader.symbols
+        if isinstance(writer, Record) and isinstance(reader, Record):
+            return last_name(writer) == last_name(reader) and self._equivalent_fields(writer, reader, seen)
+        return writer.kind == reader.kind
+
+    def _equivalent_fields(self, writer: Record, reader: Record, seen: dict[tuple[int, int], bool]) -> bool:
+        key = (id(writer), id(reader))
+        if key in self.alike:
+            return self.alike[key]
+        if key not in seen:
+            seen[key] = True  # optimistic, for recursive schemas
+            seen[key] = len(writer.fields) == len(reader.fields) and all(
+                ours.name == theirs.name and self._equivalent(ours.type, theirs.type, seen)
+                for ours, theirs in zip(writer.fields, reader.fields, strict=True)
+            )
+        return seen[key]
 
     def _named_fault(self, writer: Fixed | Enum, reader: AvroType) -> str | None:
         if not isinstance(reader, Fixed | Enum) or last_name(writer) != last_name(reader):
@@ -230,36 +280,6 @@ class Resolver:
 
 def _full_name(node: AvroType) -> str | None:
     return node.name if isinstance(node, Record | Enum | Fixed) else None
-
-
-def _equivalent(writer: AvroType, reader: AvroType, seen: dict[tuple[int, int], bool]) -> bool:
-    """``Resolver.unionEquiv``: two unions whose branches can be taken pair by pair."""
-    if isinstance(writer, Union) and isinstance(reader, Union):
-        return len(writer.branches) == len(reader.branches) and all(
-            _equivalent(*pair, seen) for pair in zip(writer.branches, reader.branches, strict=True)
-        )
-    if isinstance(writer, Array) and isinstance(reader, Array):
-        return _equivalent(writer.items, reader.items, seen)
-    if isinstance(writer, Map) and isinstance(reader, Map):
-        return _equivalent(writer.values, reader.values, seen)
-    if isinstance(writer, Fixed) and isinstance(reader, Fixed):
-        return last_name(writer) == last_name(reader) and writer.size == reader.size
-    if isinstance(writer, Enum) and isinstance(reader, Enum):
-        return last_name(writer) == last_name(reader) and writer.symbols == reader.symbols
-    if isinstance(writer, Record) and isinstance(reader, Record):
-        return last_name(writer) == last_name(reader) and _equivalent_fields(writer, reader, seen)
-    return writer.kind == reader.kind
-
-
-def _equivalent_fields(writer: Record, reader: Record, seen: dict[tuple[int, int], bool]) -> bool:
-    key = (id(writer), id(reader))
-    if key not in seen:
-        seen[key] = True  # optimistic, for recursive schemas
-        seen[key] = len(writer.fields) == len(reader.fields) and all(
-            ours.name == theirs.name and _equivalent(ours.type, theirs.type, seen)
-            for ours, theirs in zip(writer.fields, reader.fields, strict=True)
-        )
-    return seen[key]
 
 
 def mismatch(writer: AvroType, reader: AvroType) -> str:

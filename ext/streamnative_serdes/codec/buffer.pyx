@@ -14,6 +14,7 @@ cdef enum:
     KEYS = 64                   # of maps that are remembered while one message is read; a power of two
     MAX_KEY = 32                # bytes of such a key
     MAX_LABEL = 200             # characters of a type's name in an error
+    MAX_REASON = 500            # characters of why a branch of a union does not fit
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
     MAX_NAMES_IN_ERROR = 20     # symbols, fields, branches
 

@@ -286,7 +286,8 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
-    w.max_depth = limits.depth
+    # What encodes inside of another one shares its stack, so the levels of all of them together are bounded.
+    w.max_depth = max(limits.depth >> (2 * sns_encoding), 1)
     w.steps = steps_for(limits, steps)
     sns_encoding += 1
     try:

@@ -124,7 +124,7 @@ cdef int refuse_unknown_keys(RecordNode node, object value) except -1:
             continue
         name = <object>key
         if not PySet_Contains(node.known, name):
-            return refuse_unknown(node, list(value))
+            return refuse_unknown(node, list(dict.keys(value)))
     return 0
 
 

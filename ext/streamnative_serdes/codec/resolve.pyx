@@ -197,6 +197,8 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
         raise DecodeError(node.reason)
     pay_empty(r, node.empty_fields)
     pay_items(r, node.filled)
+    if unlikely(node.count > MANY_FIELDS and r.end - r.p < node.min_size):
+        raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
     record = PyDict_Copy(node.template)
     for i in range(node.count):
         step.index = i

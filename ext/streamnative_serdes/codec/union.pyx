@@ -39,7 +39,7 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
             put_long(w, branch)
             return write_value(<PyObject*>node.branches[branch], w, value)
         except EncodeError as error:
-            if w.too_deep:
+            if w.too_deep or w.waste_left < 0:
                 raise
             if first is None:
                 first = why_not(<Node>node.branches[branch], w, level, error)
@@ -55,7 +55,8 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
 
 cdef str why_not(Node branch, Writer* w, int level, object error):
     where = f" (field {path_of(w.steps, w.depth)})" if w.depth > level else ""
-    return f"{branch.label}{where}: {error.message}"
+    # In unions of unions each level adds its words to those of the levels below.
+    return f"{branch.label}{where}: {error.message[:MAX_REASON]}"
 
 
 # --- named by the caller: ("Name", value), {"-type": "Name", ...} ---------------------------------------------------
