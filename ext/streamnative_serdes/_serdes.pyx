@@ -39,6 +39,8 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         void* tp_call
     PyTypeObject* Py_TYPE(object) noexcept
+    bint Py_EnterRecursiveCall(const char*) noexcept
+    void Py_LeaveRecursiveCall() noexcept
     Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
 
 cdef extern from "vectorcall.h":
@@ -105,6 +107,16 @@ cdef str plain(object topic, type error):
     return <str>(topic if type(topic) is str else str.__str__(topic))
 
 
+cdef object converted(object function, object obj, object context):
+    """By to_dict or from_dict. A SerDes may be one, and without a frame of Python in between nobody counts the calls."""
+    if Py_EnterRecursiveCall(" in to_dict or from_dict"):       # not -1 in all versions
+        sns_reraise()
+    try:
+        return function(obj, context)
+    finally:
+        Py_LeaveRecursiveCall()
+
+
 cdef class _Serdes:
     """What both directions share: the cache, the last hit, and counters."""
 
@@ -160,7 +172,7 @@ cdef class Serializer(_Serdes):
         if self.to_dict is None:
             return write(self, topic, obj, None)
         context = self._context(topic, headers)
-        return write(self, topic, self.to_dict(obj, context), context)
+        return write(self, topic, converted(self.to_dict, obj, context), context)
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
@@ -186,7 +198,7 @@ cdef inline object serialize(Serializer self, object obj, object context):
         return None
     topic = topic_of(context, EncodeError)
     if self.to_dict is not None:
-        obj = self.to_dict(obj, context)
+        obj = converted(self.to_dict, obj, context)
     return write(self, topic, obj, context)
 
 
@@ -238,7 +250,7 @@ cdef class Deserializer(_Serdes):
         if data is None:
             return None
         obj = read(self, topic, data, None, None if version is None else number_of(version))
-        return obj if self.from_dict is None else self.from_dict(obj, self._context(topic, None))
+        return obj if self.from_dict is None else converted(self.from_dict, obj, self._context(topic, None))
 
     cdef Bound look_up(self, object topic, int64_t number, object context):
         cdef Bound bound
@@ -271,7 +283,7 @@ cdef inline object deserialize(Deserializer self, object data, object context):
     if data is None:
         return None
     obj = read(self, topic_of(context, DecodeError), data, context, None)
-    return obj if self.from_dict is None else self.from_dict(obj, context)
+    return obj if self.from_dict is None else converted(self.from_dict, obj, context)
 
 
 cdef inline object read(Deserializer self, object topic, object data, object context, object version):
