@@ -33,14 +33,13 @@ cdef class DefaultWriter:
             self.put(field.type, default, 0)
         except NO_FIT as error:
             return None, f"the field is missing and its default {shorten(default)} does not fit: {error}"
-        self.size_left -= len(self.out)
         return bytes(self.out), None
 
     cdef int put(self, object schema, object value, int depth) except -1:
         """Append ``value``. Raises one of NO_FIT if it is none of this type."""
         cdef str kind = schema.kind
         self.steps -= 1
-        if depth > MAX_DEPTH or self.steps < 0 or len(self.out) > self.size_left:
+        if depth > MAX_DEPTH or self.steps < 0 or self.size_left < 0:
             raise SchemaError("it contains itself, or the defaults of the schema are too large")
         if kind == "union":
             self.put_union(schema, value, depth)
@@ -53,6 +52,7 @@ cdef class DefaultWriter:
             self.put_long(schema.symbols.index(value))
         elif kind == "fixed":
             raw = value.encode("latin-1")       # code points 0 to 255 stand for bytes
+            self.size_left -= len(raw)
             if len(raw) != schema.size:
                 raise SchemaError(f"expected {schema.size} bytes")
             self.out += raw
@@ -97,6 +97,7 @@ cdef class DefaultWriter:
             self.out += struct.pack("<f" if kind == "float" else "<d", float(value))
         elif (kind == "string" or kind == "bytes") and type(value) is str:
             raw = value.encode("utf-8" if kind == "string" else "latin-1")
+            self.size_left -= len(raw)      # what a branch that fails wrote is paid for too
             self.put_long(len(raw))
             self.out += raw
         else:
