@@ -80,7 +80,7 @@ cdef list as_list(object value):
     count = len(value)
     if hasattr(type(value), "tolist") and getattr(getattr(value, "dtype", None), "kind", None) in ("b", "i", "u", "f"):
         value = value.tolist()      # Python's own numbers at once, ten times as fast as one by one
-    out = list(islice(value, count + 1))
+    out = list(islice(value, min(count, PY_SSIZE_T_MAX - 1) + 1))
     if len(out) != count:
         lies(count, len(out))
     return out
@@ -95,7 +95,7 @@ cdef object as_dict(object value):
     if not isinstance(value, Mapping):
         expected("map", value)
     count = len(value)
-    out = dict(islice(value.items(), count + 1))
+    out = dict(islice(value.items(), min(count, PY_SSIZE_T_MAX - 1) + 1))
     if len(out) != count:
         lies(count, len(out))
     return out
