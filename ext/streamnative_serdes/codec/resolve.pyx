@@ -177,8 +177,10 @@ cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, 
 
 
 cdef int64_t weight(object value) except -1:
-    """The number of values in ``value``, itself included."""
+    """The number of values in ``value``, itself included; long text and bytes count as more, for they are copied."""
     cdef int64_t total = 1
+    if isinstance(value, (str, bytes)):
+        return 1 + len(value) // 64
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):
@@ -197,7 +199,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
         raise DecodeError(node.reason)
     pay_empty(r, node.empty_fields)
     pay_items(r, node.filled)
-    if unlikely(node.count > MANY_FIELDS and r.end - r.p < node.min_size):
+    if unlikely(len(node.template) > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
     record = PyDict_Copy(node.template)
     for i in range(node.count):
