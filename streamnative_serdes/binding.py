@@ -20,8 +20,8 @@ from weakref import WeakSet
 from .cache import TopicCache
 from .codec import Codec
 from .config import REGISTRY_OPTIONS, CodecArguments
-from .errors import SchemaError, SchemaRegistryError
-from .schema import Limits, NestedTooDeeplyError, Schema, parse
+from .errors import NestedTooDeeplyError, SchemaError, SchemaRegistryError
+from .schema import Limits, Schema, parse
 from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 logger = logging.getLogger("streamnative_serdes")

@@ -5,6 +5,7 @@ The tree::
     SerdesError                        confluent_kafka's SerializationError and ValueError at once
     ├── ConfigError                    an option is missing, unknown or of the wrong kind
     ├── SchemaError                    a schema is no Avro schema, or cannot be used here
+    │   └── NestedTooDeeplyError       Python's recursion limit was met; from a shallower stack it may go well
     ├── EncodeError                    a datum does not fit its schema
     ├── DecodeError                    bytes do not fit their schema
     └── SchemaRegistryError            the registry refused, or could not be reached
@@ -97,6 +98,13 @@ class ConfigError(SerdesError):
 
 class SchemaError(SerdesError):
     """A schema is no Avro schema, or cannot be used for what was asked."""
+
+
+class NestedTooDeeplyError(SchemaError):
+    """Schemas are nested too deeply for what is left of Python's recursion limit."""
+
+    def __init__(self, message: str = "the schema is nested too deeply", **where: Any) -> None:
+        super().__init__(message, **{"hint": "Python's recursion limit is met", **where})
 
 
 class EncodeError(SerdesError):

@@ -2,7 +2,7 @@
 
 from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse
-from .resolution import NestedTooDeeplyError, Resolution, resolve
+from .resolution import Resolution, resolve
 from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits, default_fault
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
@@ -22,7 +22,6 @@ __all__ = [
     "Logical",
     "Map",
     "Named",
-    "NestedTooDeeplyError",
     "Primitive",
     "Record",
     "Resolution",

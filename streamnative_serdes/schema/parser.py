@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..errors import SchemaError
+from ..errors import NestedTooDeeplyError, SchemaError
 from .equality import comparable
 from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
@@ -31,7 +31,10 @@ class Schema:
 
     def same_as(self, other: Schema) -> bool:
         """Whether Pulsar's registry takes both for one schema (parsed equality: see :func:`comparable`)."""
-        return self.text == other.text or comparable(self.root) == comparable(other.root)
+        try:
+            return self.text == other.text or comparable(self.root) == comparable(other.root)
+        except RecursionError:
+            raise NestedTooDeeplyError("the schemas are nested too deeply to be compared") from None
 
     def canonical_form(self) -> str:
         """Parsing Canonical Form (Avro specification, "Transforming into Parsing Canonical Form")."""
@@ -97,7 +100,7 @@ def parse(source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMI
             refuse_endless(parser.names.values())
             parser.check_defaults()
     except RecursionError:
-        raise SchemaError("the schema is nested deeper than Python's recursion limit allows here") from None
+        raise NestedTooDeeplyError from None
     return Schema(text, root, parser.names)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import SchemaError
+from ..errors import NestedTooDeeplyError, SchemaError
 from .aliases import Aliases, DuplicateFieldError
 from .parser import Schema
 from .rules import DefaultChecker
@@ -77,9 +77,7 @@ def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool 
         error.hint = "the reader's aliases rename one of them"
         raise
     except RecursionError:
-        raise NestedTooDeeplyError(
-            "the schemas are nested too deeply to be resolved", hint="Python's recursion limit is met"
-        ) from None
+        raise NestedTooDeeplyError("the schemas are nested too deeply to be resolved") from None
     if found is not None:
         raise SchemaError(found[1], path=found[0], hint="nothing that was written can be read by this schema")
     return root
@@ -89,10 +87,6 @@ def _part_names(step: Resolution) -> list[str]:
     if isinstance(step.writer, Record) and isinstance(step.reader, Record):
         return [part.name for part in step.writer.fields]
     return [""] * len(step.parts)
-
-
-class NestedTooDeeplyError(SchemaError):
-    """The recursion limit was met; from a shallower stack, the same may go well."""
 
 
 class Resolver:
@@ -106,6 +100,7 @@ class Resolver:
         self.logical = logical
         self.checker = DefaultChecker() if defaults else None
         self.seen: dict[tuple[int, int], Resolution] = {}
+        self.fine: set[int] = set()  # ids of the steps of records that something can be read by
         self.alike: dict[tuple[int, int], bool] = {}  # pairs of records, in which unions may be taken pair by pair
         self.branches: dict[int, dict[tuple[str, str | None], AvroType]] = {}  # of the reader's unions, by id
         self.steps = 0
@@ -168,17 +163,20 @@ class Resolver:
         return Resolution(writer, reader, parts=[self.resolve(branch, reader) for branch in writer.branches])
 
     def _reader_union(self, writer: AvroType, reader: Union) -> Resolution:
-        chosen = self._java_branch(writer, reader) if self.java else self._first_branch(writer, reader)
+        if self.java:
+            branch = self._java_branch(writer, reader)
+            chosen = None if branch is None else self.resolve(writer, branch)
+        else:
+            chosen = self._first_step(writer, reader)
         if chosen is None:
             return Resolution(writer, reader, mismatch(writer, reader))
-        return Resolution(writer, reader, parts=[self.resolve(writer, chosen)])
+        return Resolution(writer, reader, parts=[chosen])
 
     def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """``ReaderUnion.firstMatchingBranch``: by full name, then a record by its structure, then by promotion."""
-        named = self.branches.setdefault(
-            id(reader), {(branch.kind, _full_name(branch)): branch for branch in reversed(reader.branches)}
-        )
-        exact = named.get((writer.kind, _full_name(writer)))
+        if id(reader) not in self.branches:
+            self.branches[id(reader)] = {(one.kind, _full_name(one)): one for one in reversed(reader.branches)}
+        exact = self.branches[id(reader)].get((writer.kind, _full_name(writer)))
         if exact is not None:
             return exact
         if isinstance(writer, Record):
@@ -198,11 +196,12 @@ class Resolver:
                 found = branch
         return found
 
-    def _first_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
-        """The specification: the first that matches."""
+    def _first_step(self, writer: AvroType, reader: Union) -> Resolution | None:
+        """The specification: by the first branch that matches."""
         for branch in reader.branches:
-            if self.certain_fault(self.resolve(writer, branch), "", set()) is None:
-                return branch
+            step = self.resolve(writer, branch)
+            if self.certain_fault(step, "", set()) is None:
+                return step
         return None
 
     def certain_fault(self, step: Resolution, path: str, seen: set[int]) -> tuple[str, str] | None:
@@ -210,7 +209,7 @@ class Resolver:
         self._count_step()
         if step.fault is not None:
             return path, step.fault
-        if id(step) in seen or isinstance(step.writer, Array | Map):
+        if id(step) in seen or id(step) in self.fine or isinstance(step.writer, Array | Map):
             return None  # an array may be empty
         seen.add(id(step))
         faults = [
@@ -220,7 +219,10 @@ class Resolver:
         ]
         if isinstance(step.writer, Union):
             return faults[0] if faults and None not in faults else None
-        return next((fault for fault in faults if fault is not None), None)
+        fault = next((fault for fault in faults if fault is not None), None)
+        if fault is None and isinstance(step.writer, Record) and len(step.parts) == len(step.writer.fields):
+            self.fine.add(id(step))  # kept alive by self.seen
+        return fault
 
     def _alike(self, writer: Union, reader: Union) -> bool:
         """What was found on the way holds for later pairs too: all of it after a yes, what is unlike after a no."""
@@ -288,8 +290,8 @@ def mismatch(writer: AvroType, reader: AvroType) -> str:
 
 def _described(node: AvroType) -> str:
     if isinstance(node, Union):
-        text = "union of " + ", ".join(_described(branch) for branch in node.branches)
-        return text if len(text) <= 200 else f"{text[:200]}..."
+        shown = ", ".join(_described(branch) for branch in node.branches[:20])
+        return f"union of {shown}" if len(node.branches) <= 20 else f"union of {shown} and more"
     if isinstance(node, Fixed):
         return f"fixed {node.name[:100]} of {node.size} bytes" + _logical_words(node)
     if isinstance(node, Record | Enum):

@@ -348,3 +348,33 @@ def test_the_deepest_datum_fits_the_stack_of_a_small_thread(kilobytes: int) -> N
         """
     )
     assert done.split() == ["True", "256", "256", "EncodeError", "DecodeError"]
+
+
+def test_encodes_inside_of_encodes_share_the_stack_of_a_small_thread() -> None:
+    said = run_limited(
+        """
+        import threading
+        from collections.abc import Mapping
+        codec = Codec({"type": "record", "name": "N", "fields": [{"name": "n", "type": ["null", "N"]}]})
+
+        class Nested(Mapping):
+            levels = 256
+            def __getitem__(self, key): raise KeyError(key)
+            def __iter__(self): return iter(("n",))
+            def __len__(self): return 1
+            def get(self, key, default=None):
+                Nested.levels //= 4
+                codec.encode(deep(Nested.levels - 1))
+                return None
+
+        def deep(levels):
+            value = Nested()
+            for _ in range(max(levels - 1, 0)): value = {"n": value}
+            return value
+
+        threading.stack_size(512 * 1024)
+        thread = threading.Thread(target=lambda: print(*outcome(codec.encode, deep(255))))
+        thread.start(); thread.join()
+        """
+    )
+    assert said.startswith("EncodeError")

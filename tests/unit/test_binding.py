@@ -1,7 +1,9 @@
 """Each question goes to the registry once per process, however many threads and instances ask."""
 
+import inspect
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +20,8 @@ from streamnative_serdes import (
     config,
 )
 from streamnative_serdes import binding as binding_module
-from streamnative_serdes.binding import Binding
+from streamnative_serdes.binding import Binding, Known
+from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -220,3 +223,19 @@ def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: 
     # What a thread does that looked before that answer was there, and asks when it is.
     assert binding._fetch_latest("users", binding._name("users"), None)[0] is known
     assert registry.calls == {"GET schema": 1}
+
+
+def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> None:
+    def chain(leaf: str) -> Any:
+        schema: Any = leaf
+        for number in range(60):
+            schema = {"type": "record", "name": f"R{number}", "fields": [{"name": "f", "type": ["null", schema]}]}
+        return schema
+
+    def from_below(levels: int) -> Any:
+        return from_below(levels - 1) if levels else known.codec({}, reader)
+
+    known, reader = Known(0, parse(chain("int"))), parse(chain("long"))
+    with pytest.raises(NestedTooDeeplyError, match="recursion limit"):
+        from_below(sys.getrecursionlimit() - 250 - len(inspect.stack()))
+    assert known.codec({}, reader).decode(b"\0") == {"f": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -134,3 +135,24 @@ def test_the_limits_of_a_schema_hold(limits: Limits, text: str) -> None:
     with pytest.raises(SchemaError, match=text):
         parse(source, strict=False, limits=limits)
     assert parse(source, strict=False)
+
+
+def test_a_codec_beyond_the_usual_limits_of_schemas_can_be_pickled() -> None:
+    nested: Any = "int"
+    for _ in range(210):
+        nested = array(nested)
+    codec = Codec(parse(nested, limits=Limits(depth=250)))
+
+    assert pickle.loads(pickle.dumps(codec)).decode(b"\0") == []
+
+
+def test_reasons_of_nested_unions_stay_short() -> None:
+    union = ["null", "A", {"type": "map", "values": "A"}]
+    schema = {"type": "record", "name": "A", "fields": [{"name": "n", "type": union}]}
+    datum: Any = {"n": 5}
+    for _ in range(200):
+        datum = {"n": datum}
+
+    with pytest.raises(EncodeError) as caught:
+        Codec(schema).encode(datum)
+    assert len(str(caught.value)) < 3000

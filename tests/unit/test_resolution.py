@@ -419,3 +419,41 @@ def test_schemas_too_deep_to_resolve_are_an_error() -> None:
     assert Codec(chain("links", "int"), chain("links", "long"))  # each link is met after the one below it
     with pytest.raises(SchemaError, match="nested too deeply to be resolved"):
         Codec(chain("links", "int"), chain("others", "long"))
+
+
+@pytest.mark.parametrize("rules", ["java", "spec"])
+def test_large_schemas_resolve_in_a_number_of_steps_that_grows_with_them(rules: Any) -> None:
+    def big(leaf: str) -> Json:
+        inner = record("Big", *((f"x{i}", "int") for i in range(600)))
+        return record("Root", ("big", inner), *((f"f{i}", ["null", "Big"]) for i in range(600)), ("leaf", leaf))
+
+    def wide(size: int) -> Json:
+        return record("Root", ("u", ["null", *(fixed(f"F{i}", size) for i in range(3000))]))
+
+    assert Codec(big("int"), big("long"), schema_resolution=rules)
+    assert Codec(wide(1), wide(2), schema_resolution="java").decode(b"\0") == {"u": None}
+
+
+def test_nested_unions_resolve_by_the_letter_in_one_pass() -> None:
+    writer: Json = "int"
+    reader: Json = "long"
+    for _ in range(30):
+        writer, reader = array(writer), array(["null", reader])
+
+    assert Codec(writer, reader, schema_resolution="spec").decode(b"\0") == []
+
+
+def test_a_resolved_record_of_many_fields_looks_for_bytes_before_it_makes_room() -> None:
+    fields = [(f"x{i}", "int") for i in range(100)]
+    writer = record("L", ("n", ["null", "L"]), *fields)
+    codec = Codec(writer, record("L", ("n", ["null", "L"]), *fields, ("y", "int", 1)))
+
+    with pytest.raises(DecodeError, match="expected at least 101 bytes for record L, got 50"):
+        codec.decode(b"\2" * 50)
+
+
+def test_long_text_in_a_default_counts_for_more_than_one_item() -> None:
+    codec = Codec(array(record("E")), array(record("E", ("d", array("string"), ["x" * 1_000_000]))))
+
+    with pytest.raises(DecodeError, match="too many items"):
+        codec.decode(b"\xd0\x0f" + b"\0")  # 1,000 records without bytes, a gigabyte of text

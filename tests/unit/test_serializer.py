@@ -390,3 +390,17 @@ def test_a_closed_serializer_still_works(registry: LocalRegistry) -> None:
     serializer.close()
     serializer.close()
     assert serializer(BOB, value("users")) == header(0) + BOB_BODY
+
+
+def test_a_serializer_that_is_its_own_to_dict_ends_in_a_recursion_error(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer.__new__(KafkaAvroSerializer)
+    KafkaAvroSerializer.__init__(serializer, conf(registry), '"int"', serializer)
+
+    with pytest.raises(RecursionError):
+        serializer(1, SerializationContext("t", MessageField.VALUE))
+
+
+def test_the_limits_of_schemas_hold_for_the_one_that_is_given(registry: LocalRegistry) -> None:
+    schema = {"type": "array", "items": {"type": "array", "items": "int"}}
+    with pytest.raises(SchemaError, match="nested deeper than 1 levels"):
+        KafkaAvroSerializer(conf(registry, **{"max.schema.depth": 1}), schema)

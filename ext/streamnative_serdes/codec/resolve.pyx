@@ -168,10 +168,11 @@ cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, 
     except DecodeError as error:        # a decimal of too many digits, say
         record.reason = f"the writer has no field {shorten(name)}, and the reader's default cannot be read: {error}"
         return 0
-    record.filled += weight(value)
     if isinstance(value, (list, dict)) or type(value) is tuple:
+        record.filled += weight(value)
         record.fresh.append((name, default))
     else:
+        record.filled += 1
         record.template[name] = value
     return 0
 
