@@ -20,32 +20,37 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from recorder import Recorder
 from rounds import MUTANTS, Round
 
 PATIENCE = 60  # seconds for one round, which takes a fraction of one
+DEBUGGING = 86_400
 MAX_FINDINGS = 10  # of one process, until it stops
 REPORT_SECONDS = 60.0
 
 
-def work(seed: int, first: int, last: int, step: int, recorder: Recorder) -> tuple[Counter[str], list[str]]:
-    """The rounds ``range(first, last, step)``: what was counted, and what was found."""
+def work(
+    seed: int, first: int, last: int, step: int, recorder: Recorder, patience: float
+) -> Iterator[str | Counter[str]]:
+    """What is found in the rounds ``range(first, last, step)``, and at the end what was counted."""
     counts: Counter[str] = Counter()
-    findings: list[str] = []
+    findings = 0
     for number in range(first, last, step):
-        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        faulthandler.dump_traceback_later(patience, exit=True)
         this = Round(seed, number, recorder)
         try:
             this.run()
         except Exception:  # noqa: BLE001 - whatever it is, it is what was looked for
-            findings.append(f"{this.describe()}\n{traceback.format_exc(limit=-6)}")
+            yield f"{this.describe()}\n{traceback.format_exc(limit=-6)}"
+            findings += 1
         counts += this.counts
-        if len(findings) >= MAX_FINDINGS:
+        if findings >= MAX_FINDINGS:
             break
     faulthandler.cancel_dump_traceback_later()
-    return counts, findings
+    yield counts
 
 
 class Worker:
@@ -53,37 +58,34 @@ class Worker:
 
     def __init__(self, folder: Path, seed: int, first: int, last: int, step: int) -> None:
         self.rounds = range(first, last, step)
-        self.note = folder / f"note-{first}"
-        self.errors = folder / f"errors-{first}"
-        self.recorder = Recorder(self.note, create=True)
+        note, self.said, self.errors = (folder / f"{name}-{first}" for name in ("note", "said", "errors"))
+        self.recorder = Recorder(note, create=True)
+        self.counts: Counter[str] = Counter()
+        self._read = 0  # lines of what it said
         part = ",".join(map(str, (first, last, step)))
-        command = [
-            sys.executable,
-            "-X",
-            "faulthandler",
-            __file__,
-            "--seed",
-            str(seed),
-            "--part",
-            part,
-            "--note",
-            self.note,
-        ]
-        with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+        command = [sys.executable, "-X", "faulthandler", __file__, "--seed", str(seed)]
+        command += ["--part", part, "--note", str(note)]
+        with self.said.open("wb") as said, self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(command, stdout=said, stderr=errors)
 
     def done(self) -> int:
         """How many of its rounds it has come to."""
         return len(range(self.rounds.start, self.recorder.read().round, self.rounds.step))
 
-    def result(self) -> tuple[Counter[str], list[str]]:
-        said, _ = self.process.communicate()
-        errors = self.errors.read_text(errors="replace")
-        if self.process.returncode or errors:
-            last = self.recorder.read()
-            return Counter(), [f"the process ended with {self.process.returncode} in {last}\n{errors[-8000:]}"]
-        counts, findings = json.loads(said)
-        return Counter(counts), findings
+    def findings(self) -> Iterator[str]:
+        """What it has found since this was asked last; with what ended it, once it has ended badly."""
+        ended = self.process.poll()  # first: what it says until then is all that it will ever say
+        lines = [line for line in self.said.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        for line in lines[self._read :]:
+            told = json.loads(line)
+            if isinstance(told, str):
+                yield told
+            else:
+                self.counts = Counter(told)
+        self._read = len(lines)
+        errors = self.errors.read_text(errors="replace") if ended is not None else ""
+        if ended or errors:
+            yield f"the process ended with {ended} in {self.recorder.read()}\n{errors[-8000:]}"
 
 
 def run(seed: int, mutants: int, jobs: int) -> int:
@@ -91,26 +93,30 @@ def run(seed: int, mutants: int, jobs: int) -> int:
     rounds, begin = -(-mutants // MUTANTS), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         workers = [Worker(Path(folder), seed, first, rounds, jobs) for first in range(min(jobs, rounds))]
-        watch(workers, rounds)
-        results = [worker.result() for worker in workers]
-    counts = sum((counted for counted, _ in results), Counter())
-    findings = [finding for _, found in results for finding in found]
-    for finding in findings:
-        print(f"\nFOUND, seed {seed}: {finding}")
+        found = watch(workers, seed, rounds)
+    counts = sum((worker.counts for worker in workers), Counter())
     seconds = time.monotonic() - begin
-    print(f"fuzz: seed {seed}, {len(findings)} findings in {rounds} rounds, {seconds:.0f} s")
+    print(f"fuzz: seed {seed}, {found} findings in {rounds} rounds, {seconds:.0f} s")
     print(f"fuzz: {counts['mutants']} mutants, {counts['mutants'] / seconds:.0f} a second; " + told(counts))
-    return 1 if findings else 0
+    return 1 if found else 0
 
 
-def watch(workers: list[Worker], rounds: int) -> None:
-    """Say how far it is, once a minute, until all are done."""
-    said = time.monotonic()
-    while any(worker.process.poll() is None for worker in workers):
+def watch(workers: list[Worker], seed: int, rounds: int) -> int:
+    """Say what is found, and once a minute how far it is, until all are done. Returns how much was found."""
+    said, found, working = time.monotonic(), 0, list(workers)
+    while working:
         time.sleep(0.05)
-        if time.monotonic() - said > REPORT_SECONDS:
+        ended = [worker for worker in working if worker.process.poll() is not None]
+        report = time.monotonic() - said > REPORT_SECONDS
+        for worker in working if report else ended:
+            for finding in worker.findings():
+                found += 1
+                print(f"\nFOUND, seed {seed}: {finding}", flush=True)
+        working = [worker for worker in working if worker not in ended]
+        if report:
             said = time.monotonic()
             print(f"fuzz: {sum(worker.done() for worker in workers)} of {rounds} rounds", flush=True)
+    return found
 
 
 def told(counts: Counter[str]) -> str:
@@ -132,11 +138,12 @@ def main() -> int:
     given = arguments()
     if given.part:
         first, last, step = map(int, given.part.split(","))
-        print(json.dumps(work(given.seed, first, last, step, Recorder(given.note))))
+        for said in work(given.seed, first, last, step, Recorder(given.note), PATIENCE):
+            print(json.dumps(said), flush=True)
         return 0
     if given.round is not None:
-        counts, findings = work(given.seed, given.round, given.round + 1, 1, Recorder())
-        print(*findings, told(counts), sep="\n")
+        *findings, counts = work(given.seed, given.round, given.round + 1, 1, Recorder(), DEBUGGING)
+        print(*findings, counts, sep="\n")
         return 1 if findings else 0
     return run(given.seed, given.mutants, given.jobs)
 
