@@ -95,6 +95,10 @@ class Readings:
     def check_named(self, data: bytes, value: Any) -> bool:
         got = read(self.named.decode, data)
         self._agree(without_names(got), value, "with names of records and without")
+        if got is not NOTHING:  # a name says which branch it was, so it is written as that one
+            data = write(self.codec, got, "what was read with names of records")
+            if write(self.codec, self.named.decode(data), "what was written with names of records") != data:
+                raise Finding(f"names of records do not hold: {data.hex()}")
         return got is not NOTHING
 
     def check_tight(self, data: bytes, value: Any) -> bool:
