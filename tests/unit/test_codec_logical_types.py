@@ -465,3 +465,17 @@ def test_ints_with_an_arithmetic_of_their_own_are_taken_at_their_value() -> None
 
     codec = Codec({"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 2})
     assert codec.decode(codec.encode(Odd(5))) == Decimal("5.00")
+
+
+@pytest.mark.parametrize("null_first", [True, False])
+@pytest.mark.parametrize("value", [Decimal("1.23"), Decimal("-12345678901234.56"), Decimal("0.00"), None])
+def test_a_nullable_decimal_comes_back(value: Decimal | None, null_first: bool) -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 18, "scale": 2}
+    fixed = {"type": "fixed", "name": "F", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}
+    for kind in (decimal, fixed):
+        union = ["null", kind] if null_first else [kind, "null"]
+        codec = Codec(
+            {"type": "record", "name": "R", "fields": [{"name": "a", "type": union}, {"name": "b", "type": "int"}]}
+        )
+        datum = {"a": value, "b": 7}
+        assert codec.decode(codec.encode(datum)) == datum

@@ -121,16 +121,15 @@ cdef object read_decimal(Node node, Reader* r):
     cdef Py_ssize_t size
     if r.exact < 0:
         r.exact = is_exact_context()
-        made = read_small_decimal(<Plan>node, r)
+        made = read_small_decimal(<Plan>node, r, r.p)
         if made is not NULL:
             return given(made)
     size = node.size if node.size >= 0 else get_size(r)
     return decimal_of(node, take(r, size), size)
 
 
-cdef PyObject* read_small_decimal(Plan plan, Reader* r) noexcept:
+cdef PyObject* read_small_decimal(Plan plan, Reader* r, const uint8_t* p) noexcept:
     """A decimal of up to 8 bytes, as a product; NULL, and nothing read, for all others (see read_quickly)."""
-    cdef const uint8_t* p = r.p
     cdef uint64_t number = 0
     cdef Py_ssize_t size = (<Node>plan).size, scale = (<Node>plan).scale, precision = (<Node>plan).precision
     cdef int64_t unscaled

@@ -293,7 +293,7 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.waste_left = WASTE_BUDGET
     w.depth = 0
     # What encodes inside of another one shares its stack, so the levels of all of them together are bounded.
-    w.max_depth = max(limits.depth >> (2 * sns_encoding), 1)
+    w.max_depth = max(limits.depth >> (2 * under_way[0]), 1)
     w.steps = steps_for(limits, steps)
     if header_size:
         memcpy(w.p, header, header_size)

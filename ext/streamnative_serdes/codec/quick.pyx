@@ -58,7 +58,7 @@ cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
         if p is not NULL and not number & 1 and number >> 1 < <uint64_t>PyTuple_GET_SIZE((<EnumNode>node).symbols):
             made = sns_new_ref(PyTuple_GET_ITEM((<EnumNode>node).symbols, number >> 1))
     elif kind == DECIMAL:
-        return read_small_decimal(node, r)
+        return read_small_decimal(node, r, p)
     if made is not NULL:
         r.p = p
     return made
