@@ -51,6 +51,12 @@ class Results:
     cells: dict[tuple[str, str, str], Cell] = field(default_factory=dict)
     refused: dict[tuple[str, str, str], str] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
+    calls: list[float] = field(default_factory=list)  # nanoseconds of a call of a C function, one a round
+
+    @property
+    def call_ns(self) -> float:
+        """What this machine takes, in this run, to call a C function of one argument."""
+        return median(self.calls)
 
     def find(self, shape: str, operation: str, contender: str) -> Cell | None:
         return self.cells.get((shape, operation, contender))
@@ -124,8 +130,10 @@ def measure(results: Results, rounds: int, seconds: float, progress: Callable[[i
     order = random.Random(0)
     gc.collect()
     gc.freeze()  # timeit also switches collection off while it measures
+    empty, call = Timer("pass", timer=CLOCK), Timer("callable(None)", timer=CLOCK)
     for number in range(rounds):
         progress(number, rounds)
+        results.calls.append((call.timeit(100_000) - empty.timeit(100_000)) / 100_000 * 1e9)
         for group in order.sample(list(groups.values()), len(groups)):
             for cell, timer in order.sample(group, len(group)):
                 cell.rounds.append(timer.timeit(cell.loops) / cell.loops / len(cell.values) * 1e9)

@@ -101,7 +101,7 @@ def limit(results: Results) -> str:
 
 def overhead(results: Results) -> str:
     """What header, caches and call cost above the codec."""
-    rows = [["ns above the codec alone", *map(TITLES.__getitem__, results.sizes)]]
+    rows = [[f"ns above the codec alone; a call of C: {results.call_ns:.0f}", *map(TITLES.__getitem__, results.sizes)]]
     for operation in FRAMED:
         for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
             costs = [results.difference(shape, operation, name, "codec") for shape in results.sizes]
