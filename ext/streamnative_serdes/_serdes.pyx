@@ -108,7 +108,7 @@ cdef str plain(object topic, type error):
 
 
 cdef object converted(object function, object obj, object context):
-    """By to_dict or from_dict. A SerDes may be one, and without a frame of Python in between nobody counts the calls."""
+    """By to_dict or from_dict. A SerDes may be one, and with no frame of Python between nobody counts the calls."""
     if Py_EnterRecursiveCall(" in to_dict or from_dict"):       # not -1 in all versions
         sns_reraise()
     try:

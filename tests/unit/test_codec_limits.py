@@ -156,3 +156,11 @@ def test_reasons_of_nested_unions_stay_short() -> None:
     with pytest.raises(EncodeError) as caught:
         Codec(schema).encode(datum)
     assert len(str(caught.value)) < 3000
+
+
+def test_paths_stay_short_however_long_names_are() -> None:
+    schema = {"type": "record", "name": "L", "fields": [{"name": "n" * 100_000, "type": ["null", "L"]}]}
+
+    with pytest.raises(DecodeError) as caught:
+        Codec(schema).decode(b"\2" * 255)
+    assert len(str(caught.value)) < 3000

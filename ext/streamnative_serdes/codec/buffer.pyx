@@ -14,6 +14,7 @@ cdef enum:
     KEYS = 64                   # of maps that are remembered while one message is read; a power of two
     MAX_KEY = 32                # bytes of such a key
     MAX_LABEL = 200             # characters of a type's name in an error
+    MAX_PATH = 1000             # characters of each end of a path in an error
     MAX_REASON = 500            # characters of why a branch of a union does not fit
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
     MAX_NAMES_IN_ERROR = 20     # symbols, fields, branches
@@ -256,7 +257,8 @@ cdef str path_of(Step* steps, int depth):
     cdef int i
     for i in range(depth):
         parts.append((<Node>steps[i].node).segment(&steps[i]))
-    return "".join(parts).lstrip(".")
+    cdef str path = "".join(parts).lstrip(".")
+    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
 
 
 cdef str words_of(object error):

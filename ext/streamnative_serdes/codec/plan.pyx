@@ -125,7 +125,7 @@ cdef class RecordNode(Node):
         PyMem_Free(self.fields)
 
     cdef str segment(self, Step* step):
-        return f".{self.names[step.index]}" if step.index >= 0 else ""
+        return f".{self.names[step.index][:MAX_TEXT_IN_ERROR]}" if step.index >= 0 else ""
 
     cdef int fill(self, list names, list nodes, list missing, list faults) except -1:
         cdef Py_ssize_t i, count = len(names)

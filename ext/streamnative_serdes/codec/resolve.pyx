@@ -17,7 +17,7 @@ cdef class ResolvedRecord(Node):
         PyMem_Free(self.fields)
 
     cdef str segment(self, Step* step):
-        return f".{self.segments[step.index]}" if step.index >= 0 else ""
+        return f".{self.segments[step.index][:MAX_TEXT_IN_ERROR]}" if step.index >= 0 else ""
 
     cdef int fill(self, list names, list nodes) except -1:
         cdef Py_ssize_t i
