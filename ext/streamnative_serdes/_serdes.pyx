@@ -80,14 +80,15 @@ cdef class Bound:
                 and (likely(self.expires == INFINITY) or sns_monotonic() < self.expires))
 
 
-cdef inline object topic_of(object context, type error):
+cdef inline object topic_of(object context, bint writing):
     topic = getattr(context, "topic", None)
     if unlikely(not PyUnicode_Check(topic)):
-        no_topic(context, topic, error)
+        no_topic(context, topic, writing)
     return topic
 
 
-cdef int no_topic(object context, object topic, type error) except -1:
+cdef int no_topic(object context, object topic, bint writing) except -1:
+    error = EncodeError if writing else DecodeError
     if context is None:
         raise error("expected a SerializationContext, got None", hint="pass one that names the topic")
     raise error(f"expected a topic as str, got {type(topic).__name__}")
@@ -196,7 +197,7 @@ cdef class Serializer(_Serdes):
 cdef inline object serialize(Serializer self, object obj, object context):
     if obj is None:
         return None
-    topic = topic_of(context, EncodeError)
+    topic = topic_of(context, True)
     if self.to_dict is not None:
         obj = converted(self.to_dict, obj, context)
     return write(self, topic, obj, context)
@@ -282,7 +283,7 @@ cdef class Deserializer(_Serdes):
 cdef inline object deserialize(Deserializer self, object data, object context):
     if data is None:
         return None
-    obj = read(self, topic_of(context, DecodeError), data, context, None)
+    obj = read(self, topic_of(context, False), data, context, None)
     return obj if self.from_dict is None else converted(self.from_dict, obj, context)
 
 

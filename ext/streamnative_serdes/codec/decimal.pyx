@@ -5,6 +5,9 @@ cdef int MAX_DECIMAL_BYTES = 1_786              # 4,300 digits, where CPython st
 cdef object ONE = 1
 cdef object TEN = 10
 cdef object TOO_LONG = TEN ** 4_300
+# Globals of Python are looked up each time from 3.12 on; these are C variables.
+cdef object DECIMAL_TYPE = Decimal
+cdef object CURRENT_CONTEXT = getcontext
 
 # A product with one of these is the quickest way to a Decimal: text costs more than twice as much.
 cdef enum:
@@ -47,7 +50,7 @@ cdef bint quick_unscaled(Node node, object value, int64_t* out) except -1:
     cdef int64_t number = 0
     cdef int fraction = -1, digits = 0
     cdef const uint8_t* c
-    if type(value) is not Decimal:
+    if type(value) is not DECIMAL_TYPE:
         return False
     text = str(value)
     length = PyUnicode_GET_LENGTH(text)
@@ -158,7 +161,7 @@ cdef bint is_exact_context() except -1:
     cdef Py_ssize_t prec
     if not CONTEXT:
         return False
-    context = getcontext()
+    context = CURRENT_CONTEXT()
     prec = sns_number_at(CONTEXT[0], context)
     return prec >= 19 and sns_number_at(CONTEXT[1], context) >= prec and sns_number_at(CONTEXT[2], context) <= -SCALES
 

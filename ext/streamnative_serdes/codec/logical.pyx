@@ -49,6 +49,7 @@ cdef object read_logical(Node node, Reader* r):
 
 # --- uuid: text of RFC 4122, or 16 bytes, big-endian -----------------------------------------------------------------
 
+cdef object UUID_TYPE = UUID        # a C variable: globals of Python are looked up each time from 3.12 on
 cdef tuple UUID_SLOTS = (UUID.int, UUID.is_safe, SafeUUID.unknown)
 cdef sns_uuid_class UUID_CLASS
 UUID_CLASS.type, UUID_CLASS.number = <PyTypeObject*>UUID, <PyObject*>UUID_SLOTS[0]
@@ -58,7 +59,7 @@ UUID_CLASS.safety, UUID_CLASS.unknown = <PyObject*>UUID_SLOTS[1], <PyObject*>UUI
 cdef int write_uuid(Node node, Writer* w, object value) except -1:
     cdef uint8_t raw[16]
     cdef uint8_t text[36]
-    if not isinstance(value, UUID):
+    if not isinstance(value, UUID_TYPE):
         value = uuid_of(node, value)
     if not sns_uuid_bytes(raw, PyNumber_Index(value.int)):
         expected("a uuid of 128 bits", value)
