@@ -18,7 +18,7 @@ TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help install build demo test check lint types imports test-kolkata bench wheel asan fuzz fuzz-guided format \
+.PHONY: help install build demo demo-real servers test test-integration check lint types imports test-kolkata bench wheel asan fuzz fuzz-guided format \
 	clean distclean sanitized
 
 help: ## this list
@@ -41,8 +41,17 @@ build: $(BUILT) ## make the virtual environment and the compiled modules
 demo: $(BUILT) ## 336,776 flights through Kafka and Spark and back, compared; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
 
+demo-real: $(BUILT) ## the same through a real Kafka and a real Pulsar, started for it
+	PYTHONPATH=tests/helpers $(BIN)/python -m servers demo $(DEMO_ARGS)
+
+servers: $(BUILT) ## a real Kafka and a real Pulsar until Ctrl-C; SERVERS_ARGS: --token, --cluster, --confluent
+	PYTHONPATH=tests/helpers $(BIN)/python -m servers up $(SERVERS_ARGS)
+
 test: $(BUILT) ## all tests; PYTEST_ARGS for options
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-integration: $(BUILT) ## those against real servers alone, none skipped
+	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration $(PYTEST_ARGS)
 
 check: lint types imports test test-kolkata ## the whole gate: lint, types, import rules, tests
 

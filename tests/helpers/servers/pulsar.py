@@ -1,0 +1,300 @@
+"""Apache Pulsar: broker and bookie in one process, or two brokers with a ZooKeeper and a bookie of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final, Self
+
+import requests
+
+from .downloads import requirements
+from .process import Server, ServerError, free_ports, listens, properties, temporary_folder
+from .tokens import Tokens
+
+ROLES: Final = ("produce", "consume")  # each has that one right on public/default; "admin" has all
+
+_CONF: Final[dict[str, object]] = {
+    "clusterName": "standalone",
+    "bindAddress": "127.0.0.1",
+    "advertisedAddress": "127.0.0.1",
+    "managedLedgerDefaultEnsembleSize": 1,
+    "managedLedgerDefaultWriteQuorum": 1,
+    "managedLedgerDefaultAckQuorum": 1,
+    "managedLedgerCacheSizeMB": 64,
+    "schemaCompatibilityStrategy": "FULL",
+    "allowAutoTopicCreation": True,
+    "allowAutoTopicCreationType": "non-partitioned",
+    "brokerDeleteInactiveTopicsEnabled": False,
+    "topicLevelPoliciesEnabled": False,
+    "systemTopicEnabled": False,
+    "transactionCoordinatorEnabled": False,
+    "numHttpServerThreads": 8,
+    "numIOThreads": 2,
+    "numExecutorThreadPoolSize": 2,
+    "numCacheExecutorThreadPoolSize": 2,
+    "bookkeeperClientNumWorkerThreads": 1,
+}
+_OPENED: Final = (
+    "java.base/java.io",
+    "java.base/java.util.zip",
+    "java.base/java.nio",
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.platform",
+    "java.management/sun.management",
+    "jdk.management/com.sun.management.internal",
+)
+
+
+class Pulsar(Server):
+    """A standalone Pulsar.
+
+    Args:
+        folder: as for any server.
+        tokens: whether it asks for JSON web tokens; :attr:`tokens` makes them.
+        conf: more of ``broker.conf``.
+    """
+
+    def __init__(self, folder: Path | None = None, *, tokens: bool = False, conf: Mapping[str, object] | None = None):
+        super().__init__("pulsar", folder)
+        self._port, self._web, self._bookie = free_ports(3)
+        self.tokens = Tokens(self.folder) if tokens else None
+        self._more = dict(conf or {})
+
+    @property
+    def service_url(self) -> str:
+        """For Pulsar's own clients."""
+        return f"pulsar://127.0.0.1:{self._port}"
+
+    @property
+    def url(self) -> str:
+        """``schema.registry.url``."""
+        return f"http://127.0.0.1:{self._web}"
+
+    def version(self) -> str:
+        """What the server says of itself."""
+        return self.admin("GET", "brokers/version").text.strip('"')
+
+    def admin(self, method: str, path: str, **options: Any) -> requests.Response:
+        """A request to ``/admin/v2/PATH`` with all rights; ``options`` as of requests."""
+        headers = {"Authorization": f"Bearer {self.tokens.of('admin')}"} if self.tokens else {}
+        return requests.request(method, f"{self.url}/admin/v2/{path}", headers=headers, timeout=30, **options)
+
+    def command(self) -> Sequence[str]:
+        main = "org.apache.pulsar.PulsarStandaloneStarter"
+        ports = ["--bookkeeper-port", str(self._bookie)]
+        return [*jvm_options(), main, "--config", str(self._conf()), "-nss", "-nfw", *ports]
+
+    def ready(self) -> bool:
+        # It answers /admin/v2/clusters some seconds before it has made the namespace.
+        return "public/default" in self.admin("GET", "namespaces/public").text
+
+    def wait(self) -> None:
+        super().wait()
+        if self.tokens:
+            for role in ROLES:
+                done = self.admin("POST", f"namespaces/public/default/permissions/{role}", json=[role])
+                if not done.ok:
+                    raise ServerError(f"pulsar does not let {role} {role}: {done.text}\n{self.end_of_log()}")
+
+    def _conf(self) -> Path:
+        ports: dict[str, object] = {"brokerServicePort": self._port, "webServicePort": self._web}
+        single: dict[str, object] = {"loadBalancerEnabled": False, "defaultNumberOfNamespaceBundles": 1}
+        path = self.folder / "pulsar.conf"
+        path.write_text(properties(_CONF, single, ports, self._with_tokens(), self._more))
+        return path
+
+    def _with_tokens(self) -> dict[str, object]:
+        if self.tokens is None:
+            return {}
+        return {
+            "authenticationEnabled": True,
+            "authorizationEnabled": True,
+            "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+            "superUserRoles": "admin",
+            "tokenSecretKey": self.tokens.key_file.as_uri(),
+            "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
+            "brokerClientAuthenticationParameters": json.dumps({"token": self.tokens.of("admin")}),
+        }
+
+
+class PulsarCluster:
+    """Two brokers with one bookie and one ZooKeeper: each topic has one owner, and the other broker redirects to it."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._folder = Path()
+        self.brokers: list[Broker] = []
+        self.servers: list[Server] = []
+
+    def start(self) -> Self:
+        """Start all four.
+
+        Raises:
+            ServerError: one died, or is not ready in time.
+        """
+        self._folder = Path(self._stack.enter_context(temporary_folder("pulsar-cluster")))
+        zookeeper = self._add(ZooKeeper(self._folder)).start()
+        first, second = free_ports(2), free_ports(2)
+        self._set_up(zookeeper, first)
+        self._add(Bookie(self._folder, zookeeper.port)).start()
+        self.brokers = [
+            Broker(self._folder, name, zookeeper.port, *ports)
+            for name, ports in (("broker1", first), ("broker2", second))
+        ]
+        for broker in self.brokers:
+            self._add(broker).launch()
+        for broker in self.brokers:
+            broker.wait()
+        return self
+
+    def owner_of(self, topic: str) -> Broker:
+        """The broker that owns a topic of public/default, which it makes one own if none does."""
+        path = f"/lookup/v2/topic/persistent/public/default/{topic}"
+        answer = requests.get(self.brokers[0].url + path, timeout=30)
+        answer.raise_for_status()
+        return next(broker for broker in self.brokers if broker.url == answer.json()["httpUrl"])
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _add(self, server: Any) -> Any:
+        self.servers.append(server)
+        self._stack.callback(server.close)
+        return server
+
+    def _set_up(self, zookeeper: ZooKeeper, ports: Sequence[int]) -> None:
+        port, web = ports
+        store = f"127.0.0.1:{zookeeper.port}"
+        arguments = ["--cluster", "standalone", "--zookeeper", store, "--configuration-store", store]
+        arguments += [
+            "--web-service-url",
+            f"http://127.0.0.1:{web}",
+            "--broker-service-url",
+            f"pulsar://127.0.0.1:{port}",
+        ]
+        done = subprocess.run(
+            [str(requirements().java), *jvm_options(), "org.apache.pulsar.PulsarClusterMetadataSetup", *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            cwd=self._folder,
+        )
+        if done.returncode != 0:
+            raise ServerError(f"the cluster's metadata cannot be made: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+
+
+class ZooKeeper(Server):
+    """The cluster's metadata."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("zookeeper", folder)
+        (self.port,) = free_ports(1)
+
+    def command(self) -> Sequence[str]:
+        conf: dict[str, object] = {
+            "tickTime": 2000,
+            "dataDir": self.folder / "zookeeper",
+            "clientPort": self.port,
+            "clientPortAddress": "127.0.0.1",
+            "admin.enableServer": False,
+        }
+        path = self.folder / "zoo.cfg"
+        path.write_text(properties(conf))
+        return [*jvm_options(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(path)]
+
+    def ready(self) -> bool:
+        return listens(self.port)
+
+
+class Bookie(Server):
+    """The cluster's storage."""
+
+    def __init__(self, folder: Path, zookeeper: int) -> None:
+        super().__init__("bookie", folder)
+        (self._port,) = free_ports(1)
+        self._zookeeper = zookeeper
+
+    def command(self) -> Sequence[str]:
+        conf: dict[str, object] = {
+            "metadataServiceUri": f"metadata-store:zk:127.0.0.1:{self._zookeeper}",
+            "bookiePort": self._port,
+            "journalDirectories": self.folder / "journal",
+            "ledgerDirectories": self.folder / "ledgers",
+            "allowLoopback": True,
+            "advertisedAddress": "127.0.0.1",
+            "httpServerEnabled": False,
+            "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+            "dbStorage_writeCacheMaxSizeMb": 32,
+            "dbStorage_readAheadCacheMaxSizeMb": 32,
+            "dbStorage_rocksDB_blockCacheSize": 8_388_608,
+        }
+        path = self.folder / "bookie.conf"
+        path.write_text(properties(conf))
+        return [*jvm_options(), "org.apache.bookkeeper.server.Main", "--conf", str(path)]
+
+    def ready(self) -> bool:
+        return listens(self._port)
+
+
+class Broker(Server):
+    """One broker of the cluster."""
+
+    def __init__(self, folder: Path, name: str, zookeeper: int, port: int, web: int) -> None:
+        super().__init__(name, folder)
+        self._zookeeper, self._port, self._web = zookeeper, port, web
+
+    @property
+    def url(self) -> str:
+        """``schema.registry.url``."""
+        return f"http://127.0.0.1:{self._web}"
+
+    def command(self) -> Sequence[str]:
+        store = f"zk:127.0.0.1:{self._zookeeper}"
+        conf: dict[str, object] = {
+            "metadataStoreUrl": store,
+            "configurationMetadataStoreUrl": store,
+            "loadBalancerEnabled": True,
+            "brokerServicePort": self._port,
+            "webServicePort": self._web,
+        }
+        path = self.folder / f"{self.name}.conf"
+        path.write_text(properties(_CONF, conf))
+        return [*jvm_options(), "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(path)]
+
+    def ready(self) -> bool:
+        found = requests.get(f"{self.url}/admin/v2/brokers/standalone", timeout=2)
+        return found.ok and any(name.endswith(f":{self._web}") for name in found.json())
+
+
+def jvm_options() -> list[str]:
+    """What any of Pulsar's programs needs of Java."""
+    opened = [option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")]
+    bookkeeper = "-Dbookkeeper.metadata"
+    drivers = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"
+    return [
+        *opened,
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Xmx512m",
+        "-XX:MaxDirectMemorySize=512m",
+        "-Dlog4j2.is.webapp=false",
+        "-Dlog4j.configurationFile=log4j2.yaml",
+        f"{bookkeeper}.bookie.drivers={drivers}BookieDriver",
+        f"{bookkeeper}.client.drivers={drivers}ClientDriver",
+        "-cp",
+        f"{requirements().pulsar}/*",
+    ]

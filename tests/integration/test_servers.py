@@ -1,0 +1,95 @@
+"""The servers themselves: what other tests rest on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError, downloads, process
+
+HELPERS = str(Path(__file__).parents[1] / "helpers")
+
+
+def test_they_are_the_versions_that_were_asked_for(kafka: Kafka, pulsar: Pulsar) -> None:
+    assert (kafka.version(), pulsar.version()) == (downloads.KAFKA, downloads.PULSAR)
+
+
+def test_the_confluent_registry_answers_as_confluents_does(confluent_registry: ConfluentRegistry) -> None:
+    answer = requests.get(f"{confluent_registry.url}/subjects/none/versions", timeout=10)
+    assert (answer.status_code, answer.json()["error_code"]) == (404, 40401)
+
+
+def test_of_two_brokers_one_redirects_to_the_other(pulsar_cluster: PulsarCluster) -> None:
+    owner = pulsar_cluster.owner_of("whose")
+    (other,) = [broker for broker in pulsar_cluster.brokers if broker is not owner]
+    path = "/admin/v2/schemas/public/default/whose/schema"
+    answers = [requests.get(broker.url + path, allow_redirects=False, timeout=10) for broker in (owner, other)]
+    assert [answer.status_code for answer in answers] == [404, 307]
+    assert answers[1].headers["Location"].startswith(owner.url + path)
+
+
+def test_roles_have_the_rights_that_their_names_say(pulsar_with_tokens: Pulsar) -> None:
+    tokens = pulsar_with_tokens.tokens
+    assert tokens is not None
+    path = "/admin/v2/schemas/public/default/rights/schema"
+    statuses = {
+        role: requests.get(
+            pulsar_with_tokens.url + path, headers={"Authorization": f"Bearer {tokens.of(role)}"}, timeout=10
+        ).status_code
+        for role in ("admin", "produce", "consume", "nobody")
+    }
+    assert statuses == {"admin": 404, "produce": 404, "consume": 404, "nobody": 401}
+    assert requests.get(pulsar_with_tokens.url + path, timeout=10).status_code == 401
+
+
+def test_a_run_that_is_killed_leaves_no_server_and_no_data_behind(servers_at_hand: None) -> None:
+    program = (
+        "import os, signal\nfrom servers import ConfluentRegistry\nserver = ConfluentRegistry()\nserver.launch()\n"
+        "print(server._process.pid, server.folder, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": HELPERS},
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    pid, folder = done.stdout.split()
+    deadline = time.monotonic() + 20
+    while _runs(int(pid)) or Path(folder).exists():
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_server_that_cannot_start_shows_the_end_of_its_log(servers_at_hand: None) -> None:
+    broken = Pulsar(conf={"webServicePort": "no number"})
+    with pytest.raises(ServerError, match=r"(?s)pulsar died as it started\n--- end of pulsar's log.*no number"), broken:
+        pass
+
+
+def test_without_a_download_one_line_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    false = tmp_path / "java"
+    false.write_text("#!/bin/sh\necho 'unresolved dependency: a#b;1'\nexit 1\n")
+    false.chmod(0o755)
+    with pytest.raises(Missing, match=r"^the servers cannot be downloaded: unresolved dependency: a#b;1$"):
+        downloads._fill(false, tmp_path / "cache" / "servers")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_free_ports_differ() -> None:
+    assert len(set(process.free_ports(20))) == 20
