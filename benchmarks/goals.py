@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contenders import CONTENDERS
-from measure import Results
+from measure import OVERHEADS, SMALLEST, Results
 from shapes import SHAPES, TITLES
 
 
@@ -74,7 +74,7 @@ class Share:
 class Overhead:
     """Header, caches and call cost at most ``most`` nanoseconds above the codec, where a C call takes CALL_NS.
 
-    Nanoseconds differ between machines, so the cost is compared with a call of a C function in the same run.
+    Nanoseconds differ between machines, so the cost is compared with a call of a C function at the same moment.
     """
 
     shape: str
@@ -83,11 +83,11 @@ class Overhead:
     most: float
 
     def verdict(self, results: Results) -> tuple[bool, str]:
-        cost = results.difference(self.shape, self.operation, self.call, "codec")
-        most = self.most / CALL_NS
-        calls = None if cost is None else cost / results.call_ns
-        goal = f"{self.operation} {TITLES[self.shape]}: {self.call} <= {most:.1f} calls of C above the codec"
-        return calls is not None and calls <= most, said(goal, calls, f"{{:.1f}} ({cost or 0:.0f} ns)")
+        cost, most = results.overheads.get((self.operation, self.call)), self.most / CALL_NS
+        goal = f"{self.operation} {TITLES[self.shape]}: {self.call} <= {most:.2f} calls of C above the codec"
+        if cost is None:
+            return False, said(goal, None, "")
+        return cost.calls <= most, said(goal, cost.calls, f"{{:.2f}} ({cost.ns:.0f} ns)")
 
 
 def said(goal: str, got: float | None, form: str) -> str:
@@ -103,8 +103,6 @@ LEAST = (
     ("deserialize", "codec", "fastavro", (6, 6, 5, 6, 3)),
     ("resolve", "codec", "fastavro", (10, 10, 10, 10, 5)),
 )
-# On the smallest message only, for the cost is the same on all: a difference of two large times drowns in their noise.
-SMALL = ("tiny",)
 MOST = {"methods": 15, "ours": 55}  # ns, on the machine on which they were set,
 CALL_NS = 11  # where this is what the call of a C function of one argument takes
 
@@ -116,12 +114,7 @@ GOALS: tuple[Goal, ...] = (
     ),
     *(NeverSlower(shape.name) for shape in SHAPES),
     *(Share(shape.name, 0.75) for shape in SHAPES if shape.name != "text"),  # a large copy is not the decoder's
-    *(
-        Overhead(shape, operation, call, most)
-        for shape in SMALL
-        for operation in ("serialize", "deserialize")
-        for call, most in MOST.items()
-    ),
+    *(Overhead(SMALLEST, operation, call, most) for operation in OVERHEADS for call, most in MOST.items()),
 )
 
 

@@ -19,6 +19,12 @@ from shapes import SHAPES, Shape
 FINE = time.get_clock_info("thread_time").resolution <= 1e-6
 CLOCK = time.thread_time if FINE else time.perf_counter
 
+# The overhead above the codec is measured on this shape, for it is the same on all, in both directions, for each way
+# to call.
+SMALLEST = "tiny"
+OVERHEADS = ("serialize", "deserialize")
+CALLS = ("methods", "ours")
+
 
 @dataclass
 class Cell:
@@ -44,6 +50,14 @@ class Cell:
         return median(self.rounds)
 
 
+@dataclass(frozen=True)
+class Overhead:
+    """What a contender costs above the codec alone: nanoseconds, and how many calls of a C function they would be."""
+
+    ns: float
+    calls: float
+
+
 @dataclass
 class Results:
     """Cells and refusals by (shape, operation, contender); a refusal says why there is no cell."""
@@ -51,31 +65,17 @@ class Results:
     cells: dict[tuple[str, str, str], Cell] = field(default_factory=dict)
     refused: dict[tuple[str, str, str], str] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
-    calls: list[float] = field(default_factory=list)  # nanoseconds of a call of a C function, one a round
-
-    @property
-    def call_ns(self) -> float:
-        """What this machine takes, in this run, to call a C function of one argument."""
-        return median(self.calls)
+    overheads: dict[tuple[str, str], Overhead] = field(default_factory=dict)  # by operation and contender
 
     def find(self, shape: str, operation: str, contender: str) -> Cell | None:
         return self.cells.get((shape, operation, contender))
 
     def ratio(self, shape: str, operation: str, peer: str, ours: str) -> float | None:
         """How many times as long the peer takes: the median of what each round says."""
-        return self._compare(shape, operation, peer, ours, lambda theirs, own: theirs / own)
-
-    def difference(self, shape: str, operation: str, upper: str, lower: str) -> float | None:
-        """How many nanoseconds longer ``upper`` takes: the median of what each round says."""
-        return self._compare(shape, operation, upper, lower, lambda one, other: one - other)
-
-    def _compare(
-        self, shape: str, operation: str, one: str, other: str, by: Callable[[float, float], float]
-    ) -> float | None:
-        left, right = self.find(shape, operation, one), self.find(shape, operation, other)
-        if left is None or right is None:
+        theirs, own = self.find(shape, operation, peer), self.find(shape, operation, ours)
+        if theirs is None or own is None:
             return None
-        return median(map(by, left.rounds, right.rounds))
+        return median(their / our for their, our in zip(theirs.rounds, own.rounds, strict=True))
 
 
 def prepare(url: str, shapes: Sequence[Shape] = SHAPES, contenders: Sequence[type[Contender]] = CONTENDERS) -> Results:
@@ -130,11 +130,36 @@ def measure(results: Results, rounds: int, seconds: float, progress: Callable[[i
     order = random.Random(0)
     gc.collect()
     gc.freeze()  # timeit also switches collection off while it measures
-    empty, call = Timer("pass", timer=CLOCK), Timer("callable(None)", timer=CLOCK)
     for number in range(rounds):
         progress(number, rounds)
-        results.calls.append((call.timeit(100_000) - empty.timeit(100_000)) / 100_000 * 1e9)
         for group in order.sample(list(groups.values()), len(groups)):
             for cell, timer in order.sample(group, len(group)):
                 cell.rounds.append(timer.timeit(cell.loops) / cell.loops / len(cell.values) * 1e9)
     progress(rounds, rounds)
+
+
+def measure_overheads(results: Results, slices: int) -> None:
+    """What header, caches and call cost above the codec, on the smallest shape.
+
+    A few nanoseconds, which drown where a processor changes its speed from one moment to the next: so what is compared
+    runs side by side in slices of a millisecond, with the call of a C function beside it, and each slice is a result.
+    """
+    for operation in OVERHEADS:
+        cells = {name: results.find(SMALLEST, operation, name) for name in ("codec", *CALLS)}
+        found = {name: cell for name, cell in cells.items() if cell is not None}
+        if len(found) < len(cells):
+            continue
+        timers = {name: cell.timer() for name, cell in found.items()}
+        values = found["codec"].values
+        for name, statement in (("call", "callable(value)"), ("nothing", "pass")):
+            timers[name] = Cell(SMALLEST, operation, name, statement, {}, values).timer()
+        loops = max(1, round(0.001 / min(timers["codec"].repeat(5, 1))))
+        rows = [
+            {name: timer.timeit(loops) / loops / len(values) * 1e9 for name, timer in timers.items()}
+            for _ in range(slices)
+        ]
+        for name in CALLS:
+            results.overheads[operation, name] = Overhead(
+                median(row[name] - row["codec"] for row in rows),
+                median((row[name] - row["codec"]) / (row["call"] - row["nothing"]) for row in rows),
+            )

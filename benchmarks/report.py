@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from contenders import CONTENDERS, FRAMED, OPERATIONS, Contender, Floor, OurCodec
-from measure import CLOCK, Results
+from measure import CLOCK, OVERHEADS, Results
 from shapes import TITLES
 
 PACKAGES = ("streamnative-serdes", "confluent-kafka", "fastavro", "cavro")
@@ -101,11 +101,11 @@ def limit(results: Results) -> str:
 
 def overhead(results: Results) -> str:
     """What header, caches and call cost above the codec."""
-    rows = [[f"ns above the codec alone; a call of C: {results.call_ns:.0f}", *map(TITLES.__getitem__, results.sizes)]]
-    for operation in FRAMED:
+    rows = [["above the codec alone", "ns", "calls of a C function"]]
+    for operation in OVERHEADS:
         for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
-            costs = [results.difference(shape, operation, name, "codec") for shape in results.sizes]
-            rows.append([call, *("-" if cost is None else f"{cost:,.0f}" for cost in costs)])
+            cost = results.overheads.get((operation, name))
+            rows.append([call, *("--" if cost is None else (f"{cost.ns:.0f}", f"{cost.calls:.1f}"))])
     return table(rows)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import goals
 import report
 from contenders import CONTENDERS, OPERATIONS
-from measure import Cell, Results, measure, pin, prepare
+from measure import Cell, Results, measure, measure_overheads, pin, prepare
 from shapes import SHAPES
 
 from streamnative_serdes.testing import LocalRegistry
@@ -106,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = report.environment(chosen.rounds, core)
     seconds = 0.002 if chosen.quick else 0.01
     measure(results, chosen.rounds, seconds, show)
+    measure_overheads(results, 50 if chosen.quick else 600)
     text = report.tables(results, where)
     print(text)
     verdicts = list(goals.verdicts(results))
