@@ -2,6 +2,11 @@
 
 Everything is kept by topic, since a schema version means nothing without one. Each question is asked once: threads
 that come while it is under way wait for the same answer.
+
+Versions never change, but a topic may be deleted and made anew, and then counts from 0 again; Pulsar itself deletes
+idle topics. So each topic in use is looked at again once per ``cache.latest.ttl.sec``, in a thread of its own, and
+when a message cannot be read. It was made anew if a version has another schema or was registered at another time than
+before, or if the latest is below a known one.
 """
 
 from __future__ import annotations
@@ -10,68 +15,34 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from concurrent.futures import CancelledError, Future
-from copy import copy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Protocol
 from weakref import WeakSet
 
 from .cache import TopicCache
-from .codec import Codec
-from .config import REGISTRY_OPTIONS, CodecArguments
-from .errors import NestedTooDeeplyError, SchemaError, SchemaRegistryError
-from .schema import Limits, Schema, parse
+from .config import REGISTRY_OPTIONS
+from .errors import SchemaError, SchemaNotFoundError, SchemaRegistryError
+from .flights import Flights
+from .memory import Known, Learnt, Memory, schema_limits
+from .schema import Schema, parse
 from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
+from .watch import Watch
 
 logger = logging.getLogger("streamnative_serdes")
 
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
-_MAX_CODECS = 16  # readers' schemas and sets of options for which one version is kept compiled
-_LATEST = "latest"
 _REFRESH_SECONDS = 2.0  # patience with a registry that does not answer, where an older answer is at hand
 _MISSING_SECONDS = 5.0  # how long a version counts as missing; a broker may lag behind the others for a moment
+_LEAST_SECONDS = 1.0  # between two looks at one topic, however many messages cannot be read
+_ASKED = "asked"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """A schema version of a topic, and what was compiled of it."""
+class User(Protocol):
+    """Who holds on to what a binding tells."""
 
-    version: int
-    schema: Schema
-    _codecs: dict[Hashable, Codec | SchemaError] = field(default_factory=dict)
-
-    def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
-        """What reads this version, as ``reader`` if one is given; made once for all who ask alike.
-
-        Raises:
-            SchemaError: ``reader`` cannot read this version.
-        """
-        key = (None if reader is None else reader.text, *sorted(options.items()))
-        found = self._codecs.get(key)
-        if found is None:
-            if len(self._codecs) >= _MAX_CODECS:
-                self._codecs.clear()
-            try:
-                found = Codec(self.schema, reader, **options)
-            except NestedTooDeeplyError:  # says more of this call than of the schemas
-                raise
-            except SchemaError as error:
-                found = error.with_traceback(None)
-            self._codecs[key] = found
-        if isinstance(found, SchemaError):
-            raise copy(found)  # to find it out again for each message would take far longer
-        return found
-
-
-class Learnt(NamedTuple):
-    """What travels in a pickle: one schema version of a topic, and whether it was the latest."""
-
-    topic: str
-    version: int
-    text: str
-    latest: bool
+    def rebind(self) -> None:
+        """Ask for everything again, each topic with its next message."""
 
 
 class Binding:
@@ -89,12 +60,13 @@ class Binding:
         self.client = SchemaRegistryClient(conf)
         self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
         self._limits = schema_limits(conf)
-        self._ttl: float = conf["cache.latest.ttl.sec"]
-        capacity: int = conf["cache.capacity"]
-        self._versions = TopicCache(capacity)  # topic -> schema text -> version
-        self._schemas = TopicCache(capacity)  # topic -> version -> Known
-        self._latest = TopicCache(capacity)  # topic -> "latest" -> (Known, when that ends to hold)
-        self._flights = _Flights()
+        self._memory = Memory(conf["cache.capacity"], conf["cache.latest.ttl.sec"], self._limits)
+        self._flights = Flights()
+        self._asked = TopicCache(conf["cache.capacity"])  # topic -> "asked" -> when the registry last told something
+        self._users: WeakSet[User] = WeakSet()
+        self._users_lock = threading.RLock()
+        self._in_use: dict[str, str] = {}  # since the last look: full name -> as the user has it
+        self._watch = Watch(max(self._memory.ttl, _LEAST_SECONDS), self._look)
         Binding._alive.add(self)
 
     @classmethod
@@ -114,17 +86,35 @@ class Binding:
         with cls._shared_lock:
             cls._shared.clear()
 
-    def registered(self, topic: str, schema: Schema) -> int:
+    def attach(self, user: User) -> None:
+        """From now on, ``user`` is told when to :meth:`User.rebind`."""
+        with self._users_lock:
+            self._users.add(user)
+
+    def detach(self, user: User) -> None:
+        """``user`` is closed. With the last one, the thread goes."""
+        with self._users_lock:
+            self._users.discard(user)
+            if not self._users:
+                self._watch.stop()
+
+    # Questions
+
+    def registered(self, topic: str, schema: Schema, *, new: bool = True) -> int:
         """The version of this schema on the topic: one POST, which registers it if it is new.
+
+        Without ``new``, one GET of all versions instead, for which the right to read is enough.
 
         Raises:
             IncompatibleSchemaError: it is new, and the topic's strategy refuses it.
+            SchemaNotFoundError: it is new, and must not be.
             SchemaRegistryError: as :class:`SchemaRegistryClient` says.
         """
-        name, text = self._name(topic), schema.text
-        version: int | None = self._versions.get(name, text)
+        name = self._use(topic)
+        version = self._memory.registered(name, schema)
         if version is None:
-            version = self._flights.run(("register", name, text), lambda: self._register(topic, name, text))
+            question = ("register", new, name, schema.text)
+            version = self._flights.run(question, lambda: self._register(topic, name, schema, new))
         return version
 
     def version(self, topic: str, version: int) -> Known:
@@ -134,8 +124,8 @@ class Binding:
             SchemaNotFoundError: the topic has no such version.
             SchemaError: the topic's schema is not of type AVRO, or no Avro.
         """
-        name = self._name(topic)
-        known: Known | None = self._schemas.get(name, version)
+        name = self._use(topic)
+        known = self._memory.known(name, version)
         return known or self._flights.run(("version", name, version), lambda: self._fetch(topic, name, version))
 
     def latest(self, topic: str) -> tuple[Known, float]:
@@ -146,141 +136,179 @@ class Binding:
         known, expires = self._latest_until(topic)
         return known, max(expires - time.monotonic(), 0.0)
 
+    def missing_seconds(self) -> float:
+        """For how many seconds a version that was not found counts as missing."""
+        return min(self._memory.ttl, _MISSING_SECONDS)
+
+    def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
+        """All that is known of these topics, to be pickled."""
+        return self._memory.learnt({self._name(topic) for topic in topics})
+
+    def learn(self, learnt: Iterable[Learnt]) -> None:
+        """Take over what another process knew."""
+        self._memory.learn(learnt)
+
+    # How they are asked; who comes here is the only one
+
+    def _register(self, topic: str, name: str, schema: Schema, new: bool) -> int:
+        version = self._memory.registered(name, schema)  # another thread may have landed in between
+        if version is None:
+            version = self.client.register(topic, schema.text) if new else self._find(topic, schema)
+            why = self._memory.contradiction(name, SchemaInfo(version, "AVRO", schema.text))
+            if why:
+                self._made_anew(topic, name, why)
+            self._memory.keep_registered(name, schema, version)
+            self._heard_of(name)
+        return version
+
+    def _find(self, topic: str, schema: Schema) -> int:
+        for info in reversed(self.client.all_versions(topic)):
+            if info.type == "AVRO" and parse(info.text, strict=False, limits=self._limits).same_as(schema):
+                return info.version
+        raise SchemaNotFoundError(
+            "the topic has no such schema",
+            topic=topic,
+            hint="auto.register.schemas=false: it has to be registered first",
+        )
+
+    def _fetch(self, topic: str, name: str, version: int) -> Known:
+        known = self._memory.known(name, version)
+        if known is None:
+            known = self._memory.take(topic, name, self.client.by_version(topic, version))
+            self._heard_of(name)
+        return known
+
     def _latest_until(self, topic: str) -> tuple[Known, float]:
-        name = self._name(topic)
-        held: tuple[Known, float] | None = self._latest.get(name, _LATEST)
+        name = self._use(topic)
+        held = self._memory.latest(name)
         if held is not None and time.monotonic() < held[1]:
             return held
         fresh: tuple[Known, float] = self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
         return fresh
 
-    def missing_seconds(self) -> float:
-        """For how many seconds a version that was not found counts as missing."""
-        return min(self._ttl, _MISSING_SECONDS)
-
-    def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
-        """All that is known of these topics, to be pickled."""
-        names = {self._name(topic) for topic in topics}
-        latest = {name: known.version for name, _, (known, _) in self._latest.items()}
-        found = {(name, known.version, known.schema.text) for name, _, known in self._schemas.items()}
-        found |= {(name, version, text) for name, text, version in self._versions.items()}
-        return tuple(
-            Learnt(name, version, text, latest.get(name) == version)
-            for name, version, text in sorted(found)
-            if name in names
-        )
-
-    def learn(self, learnt: Iterable[Learnt]) -> None:
-        """Take over what another process knew. What was the latest schema there is so here, for the usual time."""
-        for name, version, text, latest in learnt:
-            self._versions.set(name, text, version)
-            if self._schemas.get(name, version) is None:
-                self._schemas.set(name, version, Known(version, parse(text, strict=False, limits=self._limits)))
-            if latest and self._latest.get(name, _LATEST) is None:
-                self._latest.set(name, _LATEST, (self._schemas.get(name, version), time.monotonic() + self._ttl))
-
-    def _register(self, topic: str, name: str, text: str) -> int:
-        known: int | None = self._versions.get(name, text)  # another thread may have landed in between
-        if known is None:
-            known = self.client.register(topic, text)
-            self._versions.set(name, text, known)
-        return known
-
-    def _fetch(self, topic: str, name: str, version: int) -> Known:
-        return self._schemas.get(name, version) or self._take(topic, name, self.client.by_version(topic, version))
-
     def _fetch_latest(self, topic: str, name: str, held: tuple[Known, float] | None) -> tuple[Known, float]:
-        now: tuple[Known, float] | None = self._latest.get(name, _LATEST)
+        now = self._memory.latest(name)
         if now is not None and now is not held and time.monotonic() < now[1]:
             return now  # another thread landed in between
         try:
             # Who holds an answer does not wait long for a new one.
-            patience = None if held is None else _REFRESH_SECONDS
-            known = self._take(topic, name, self.client.latest(topic, patience=patience))
+            known = self._ask_latest(topic, name, None if held is None else _REFRESH_SECONDS)
         except SchemaRegistryError as error:
             if held is None or not error.retriable:
                 raise
             logger.warning("topic %s keeps schema version %d as its latest: %s", topic, held[0].version, error)
             known = held[0]
-        fresh = known, time.monotonic() + self._ttl
-        self._latest.set(name, _LATEST, fresh)
-        return fresh
+        return self._memory.keep_latest(name, known)
 
-    def _take(self, topic: str, name: str, info: SchemaInfo) -> Known:
-        known: Known | None = self._schemas.get(name, info.version)
-        if known is None:
-            known = Known(info.version, _parsed(topic, info, self._limits))
-            self._schemas.set(name, info.version, known)
-        return known
+    def _ask_latest(self, topic: str, name: str, patience: float | None) -> Known:
+        info = self.client.latest(topic, patience=patience)
+        self._heard_of(name)
+        self._compare(topic, name, info)
+        return self._memory.take(topic, name, info)
 
     def _name(self, topic: str) -> str:
         return TopicName.parse(topic, *self._place).path
+
+    def _use(self, topic: str) -> str:
+        """The topic's full name. That it is in use is noted for the watch."""
+        name = self._name(topic)
+        self._in_use[name] = topic
+        self._watch.ensure()
+        return name
+
+    # Whether topics are still the ones that were met
+
+    def doubt(self, topic: str) -> bool:
+        """After a message could not be read: look at its topic again, at most once a second.
+
+        Returns:
+            whether it is other than before: made anew, or with a new latest schema.
+        """
+        name = self._name(topic)
+        before, asked = self._memory.newest(name), self._asked.get(name, _ASKED)
+        if before is None or (asked is not None and time.monotonic() < asked + _LEAST_SECONDS):
+            return False
+        self._flights.run(("look", name), lambda: self._look_at(topic, name))
+        return self._memory.newest(name) is not before
+
+    def _look(self) -> None:
+        """What the watch does: look at all topics used since the last time, and have their use noted anew."""
+        in_use, self._in_use = self._in_use, {}
+        for name, topic in list(in_use.items()):
+            if self._memory.newest(name) is not None:
+                self._look_at(topic, name)
+        self._let_rebind()
+        with self._users_lock:
+            if not self._users:
+                self._watch.stop()
+
+    def _look_at(self, topic: str, name: str) -> None:
+        try:
+            known = self._ask_latest(topic, name, _REFRESH_SECONDS)
+        except SchemaNotFoundError:
+            self._lost(topic, name)
+        except (SchemaRegistryError, SchemaError) as error:  # no reason to stop what goes well
+            self._heard_of(name)
+            logger.warning("topic %s keeps the schemas that it had: %s", topic, error)
+        else:
+            if self._memory.latest(name) is not None:
+                self._memory.keep_latest(name, known)
+
+    def _compare(self, topic: str, name: str, latest: SchemaInfo) -> None:
+        """Forget the topic if ``latest`` cannot be its latest."""
+        newest = self._memory.newest(name)
+        if newest is None:
+            return
+        if latest.version < newest.version:
+            self._made_anew(topic, name, f"its latest version is {latest.version}, after {newest.version}")
+            return
+        try:
+            known = latest if latest.version == newest.version else self.client.by_version(topic, newest.version)
+        except SchemaNotFoundError:
+            self._lost(topic, name)
+            return
+        why = self._memory.contradiction(name, known)
+        if why:
+            self._made_anew(topic, name, why)
+        else:
+            self._memory.take(topic, name, known)  # its time of registration, which a POST does not tell
+
+    def _made_anew(self, topic: str, name: str, why: str) -> None:
+        logger.warning("topic %s was deleted and made anew, so what was known of it is forgotten: %s", topic, why)
+        self._memory.forget(name)
+        self._let_rebind()
+
+    def _lost(self, topic: str, name: str) -> None:
+        """Its schemas were deleted. Those that are known still read what was written by them."""
+        logger.warning("topic %s has lost its schemas; what is written next is registered anew", topic)
+        self._memory.forget_registered(name)
+        self._heard_of(name)
+        self._let_rebind()
+
+    def _heard_of(self, name: str) -> None:
+        self._asked.set(name, _ASKED, time.monotonic())
+
+    def _let_rebind(self) -> None:
+        with self._users_lock:
+            users = list(self._users)
+        for user in users:
+            user.rebind()
+
+    # Forks
+
+    def _in_child(self) -> None:
+        """The parent's threads are not here: nobody is waited for, and the watch starts with the next question."""
+        self._flights.reset()
+        self._watch.reset()
+        self._users_lock = threading.RLock()
+        self._let_rebind()
 
     @classmethod
     def after_fork(cls) -> None:
         """In a child process: the threads that held locks, or were waited for, are not there."""
         cls._shared_lock = threading.RLock()
         for binding in list(cls._alive):
-            binding._flights.reset()  # noqa: SLF001 - its own class
-
-
-def _parsed(topic: str, info: SchemaInfo, limits: Limits) -> Schema:
-    if info.type != "AVRO":
-        raise SchemaError(
-            f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic, version=info.version
-        )
-    try:
-        return parse(info.text, strict=False, limits=limits)
-    except SchemaError as error:
-        error.at(topic=topic, version=info.version)
-        raise
-
-
-def schema_limits(conf: Mapping[str, Any]) -> Limits:
-    """How large a schema may be, by checked options."""
-    return Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])
-
-
-class _Flights:
-    """Work under way by key: who comes later waits for the first one's result, or its error."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self._lock = threading.RLock()  # a finalizer or a signal handler may serialize while it is held
-        self._under_way: dict[Hashable, tuple[Future[Any], int]] = {}
-
-    def run(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        """What ``work`` gives, here or in the thread that was first."""
-        while True:
-            own, thread = Future[Any](), threading.get_ident()
-            with self._lock:
-                future, leader = self._under_way.setdefault(key, (own, thread))
-            if future is own:
-                return self._lead(key, own, work)
-            if leader == thread:  # from a signal handler, say, in the middle of the same question
-                return work()
-            try:
-                return future.result()
-            except CancelledError:  # its leader was interrupted, which is no answer for others
-                continue
-
-    def _lead(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> Any:
-        try:
-            result = work()
-        except BaseException as error:
-            if isinstance(error, Exception):
-                future.set_exception(error)
-            else:
-                future.cancel()
-            raise
-        else:
-            future.set_result(result)
-            return result
-        finally:
-            with self._lock:
-                self._under_way.pop(key, None)
+            binding._in_child()  # noqa: SLF001 - its own class
 
 
 if hasattr(os, "register_at_fork"):

@@ -16,6 +16,15 @@ def _text(value: object) -> str:
     return value
 
 
+def _text_or_function(value: object) -> str | Callable[[], str]:
+    if callable(value):
+        return value
+    try:
+        return _text(value)
+    except ValueError as expected:
+        raise ValueError(f"{expected} or a function without arguments") from None
+
+
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -89,8 +98,9 @@ REGISTRY_OPTIONS = (
     Option(
         "bearer.auth.token",
         None,
-        _text,
-        "JSON web token: the text itself, `token:TEXT`, or `file:///PATH`, which is read again for each request.",
+        _text_or_function,
+        "JSON web token: the text itself, `token:TEXT`, `file:///PATH`, or a function without arguments that returns "
+        "the text. File and function are asked for each request, and once more when Pulsar says that the token is bad.",
     ),
     Option("http.connect.timeout.ms", 5_000.0, _milliseconds, "Time to connect, in milliseconds."),
     Option(
@@ -122,7 +132,9 @@ REGISTRY_OPTIONS = (
         "cache.latest.ttl.sec",
         60.0,
         _seconds,
-        "How long a topic's latest schema is believed, in seconds. Versions never change and do not expire.",
+        "How long a topic's latest schema is believed, in seconds, and how often (at most once a second) a topic in "
+        "use is looked at, in a thread of its own, whether it was deleted and made anew. Versions never change "
+        "otherwise.",
     ),
 )
 
@@ -197,6 +209,13 @@ SERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *WRITE_OPTIONS,
     Option(
+        "auto.register.schemas",
+        True,
+        _flag,
+        "With false, schemas are only looked up: one that the topic does not have is an error. The right to consume is "
+        "enough then.",
+    ),
+    Option(
         "allow.null",
         True,
         _flag,
@@ -208,6 +227,7 @@ SERIALIZER_OPTIONS = (
 DESERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *READ_OPTIONS,
+    Option("auto.register.schemas", True, _flag, "Of no effect here: a deserializer registers nothing."),
     Option(
         "fallback.to.latest",
         True,
@@ -220,7 +240,6 @@ DESERIALIZER_OPTIONS = (
 
 # Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
-    "auto.register.schemas": (True, "true"),
     "use.latest.version": (False, "false"),
     "use.schema.version": (-1,),
     "use.schema.id": (-1,),

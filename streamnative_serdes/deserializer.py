@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
-from .binding import Known, schema_limits
+from .binding import Binding
 from .codec import Codec
 from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
+from .memory import Known, schema_limits
 from .schema import parse
 from .serialization import Deserializer, MessageField, SerializationContext
 
@@ -74,25 +75,24 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
     def _bind(self, topic: str, number: int, ctx: SerializationContext | None) -> _serdes.Bound:
         """What to read messages of ``topic`` with; ``number`` is a version or LATEST."""
-        assert self._binding is not None
+        binding = self._attached()
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         if number == _serdes.LATEST:
-            return self._bind_latest(topic)
+            return self._bind_latest(topic, binding)
         try:
-            known = self._binding.version(topic, number)
+            known = binding.version(topic, number)
         except SchemaNotFoundError:
             if not self._fall_back:
                 raise
-            return _serdes.Bound(topic, number, number, None, None, self._binding.missing_seconds())
+            return _serdes.Bound(topic, number, number, None, None, binding.missing_seconds())
         return _serdes.Bound(topic, number, number, None, self._codec_for(topic, known))
 
-    def _bind_latest(self, topic: str) -> _serdes.Bound:
-        assert self._binding is not None
+    def _bind_latest(self, topic: str, binding: Binding) -> _serdes.Bound:
         if not self._fall_back:
             raise DecodeError(
                 "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
             )
-        known, lifetime = self._binding.latest(topic)
+        known, lifetime = binding.latest(topic)
         return _serdes.Bound(topic, _serdes.LATEST, known.version, None, self._codec_for(topic, known), lifetime)
 
     def _codec_for(self, topic: str, known: Known) -> Codec:
@@ -122,7 +122,26 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             return self._read_headerless(topic, data, in_header, version, ctx, error)
         if error is None:
             raise SchemaNotFoundError("the registry knows no such schema version", topic=topic, version=bound.version)
+        return self._read_again(topic, data, bound, ctx, error)
+
+    def _read_again(
+        self, topic: str, data: Any, bound: _serdes.Bound, ctx: SerializationContext | None, error: DecodeError
+    ) -> Any:
+        """After ``error``: the topic may have been made anew, or have a newer schema than the latest that is known."""
+        in_header = header.read(data)
+        if self._attached().doubt(topic):
+            self.rebind()
+            news = self._look_up(topic, bound.key, ctx)
+            if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
+                return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
         raise _explained(error.at(topic=topic, version=bound.version), data, in_header)
+
+    def _read_by(self, bound: _serdes.Bound, data: Any, offset: int) -> Any:
+        try:
+            return _serdes.read_by(bound, data, offset)
+        except DecodeError as error:
+            error.at(topic=bound.topic, version=bound.version)
+            raise
 
     def _read_headerless(
         self,

@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from . import config
-from .binding import Binding, Learnt
+from .binding import Binding
 from .codec import Codec
 from .errors import ConfigError
+from .memory import Learnt
 from .schema import load
 from .serialization import MessageField, SerializationContext
 
@@ -71,6 +72,17 @@ class Lifecycle:
         """Set up the compiled part, with an empty cache."""
         raise NotImplementedError
 
+    def _attached(self) -> Binding:
+        """The binding, which from now on tells when to :meth:`rebind`."""
+        assert self._binding is not None
+        self._binding.attach(self)
+        return self._binding
+
+    def rebind(self) -> None:
+        """Look up what topics are bound to anew, each with its next message: the registry is asked for news alone."""
+        if self._conf is not None:
+            self._reset(self._conf["cache.capacity"])  # type: ignore[attr-defined]
+
     def _bound_topics(self) -> set[str]:
         return {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
 
@@ -80,6 +92,7 @@ class Lifecycle:
     def close(self) -> None:
         """Close idle connections to the registry. A later call opens new ones: a closed SerDes stays usable."""
         if self._binding is not None:
+            self._binding.detach(self)
             self._binding.client.close()
 
     def __enter__(self) -> Self:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
-from .binding import schema_limits
 from .codec import Codec
 from .errors import SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
+from .memory import schema_limits
 from .models import is_model, schema_of
 from .schema import parse
 from .serialization import MessageField, SerializationContext, Serializer
@@ -60,15 +60,15 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object where no schema was given."""
-        assert self._binding is not None
         assert self._conf is not None
+        binding = self._attached()
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         codec = self._compiled(key, self._conf) if is_model(key) else self._codec
         if codec is not None:
-            version = self._binding.registered(topic, codec.schema)
+            version = binding.registered(topic, codec.schema, new=self._conf["auto.register.schemas"])
             return _serdes.Bound(topic, key, version, header.pack(version), codec)
         try:
-            known, lifetime = self._binding.latest(topic)
+            known, lifetime = binding.latest(topic)
         except SchemaNotFoundError as error:
             error.hint = "the serializer was given no schema, and the topic has none: give it one"
             raise

@@ -127,8 +127,9 @@ cdef class _Serdes:
     cdef int64_t messages, misses
 
     cpdef _reset(self, Py_ssize_t capacity):
+        cache = TopicCache(capacity)
+        self.cache = cache                  # nothing runs between these two: what is bound now is forgotten for sure
         self.last = None
-        self.cache = TopicCache(capacity)
 
     def _bound(self):
         """All that is bound at the moment."""

@@ -55,14 +55,18 @@ def incompatible(reply: Reply) -> bool:
     return reply.status == 409 or (reply.status == 500 and bool(_INCOMPATIBLE.search(reply.words())))
 
 
+def bad_credentials(reply: Reply) -> bool:
+    """Whether nobody knows who is asking: Pulsar words a missing right itself, bad credentials are answered before."""
+    return reply.status == 401 and not reply.reason
+
+
 def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryError:
     """The error for an answer that is no success."""
     words = reply.words()
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
     hint = _STRATEGY if reply.status == 409 else None
     if reply.status == 401:
-        # Pulsar words a missing right itself; missing or bad credentials are answered before it is asked.
-        kind = AuthorizationError if reply.reason else AuthenticationError
+        kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = "the token is bad or has expired" if authenticated else "set bearer.auth.token"
     if kind is AuthorizationError:
         hint = f"the role needs {call.right}"

@@ -20,7 +20,7 @@ from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from . import auth
 from .address import next_hop
 from .call import Call
-from .refusal import passes
+from .refusal import bad_credentials, passes
 from .reply import Reply
 from .retry import Trouble
 
@@ -94,9 +94,19 @@ class Transport:
     def attempt(self, call: Call, deadline: float) -> Reply | Trouble:
         """One attempt, redirects included, until ``deadline`` on the clock.
 
+        Credentials that are found bad are asked for once more: a token may have run out on its way, or a file with
+        the next one may just have been written.
+
         Raises:
             SchemaRegistryError: it failed in a way that lasts (bad certificate, bad redirect, endless answer).
         """
+        outcome = self._follow(call, deadline)
+        if self._auth.renewable and isinstance(outcome, Reply) and bad_credentials(outcome):
+            _log.info("%s %s: the credentials are bad, trying with those of now", call.method, call.url)
+            outcome = self._follow(call, deadline)
+        return outcome
+
+    def _follow(self, call: Call, deadline: float) -> Reply | Trouble:
         url = call.url
         for _ in range(MAX_HOPS + 1):
             outcome = self._hop(call, url, deadline)

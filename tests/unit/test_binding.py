@@ -20,8 +20,9 @@ from streamnative_serdes import (
     config,
 )
 from streamnative_serdes import binding as binding_module
-from streamnative_serdes.binding import Binding, Known
+from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
+from streamnative_serdes.memory import Known
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 

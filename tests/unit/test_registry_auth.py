@@ -9,7 +9,7 @@ import pytest
 import requests
 from scripted_registry import CONF, Answer, ScriptedRegistry
 
-from streamnative_serdes.errors import AuthenticationError, ConfigError
+from streamnative_serdes.errors import AuthenticationError, AuthorizationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.schema_registry.auth import from_option
 
@@ -128,3 +128,72 @@ def test_cookies_are_not_kept() -> None:
         client.all_versions("t")
         client.close()
     assert [asked.headers["Cookie"] for asked in server.asked] == [None, None]
+
+
+UNKNOWN = Answer(401, {"servlet": "s", "message": "Authentication required", "url": "/", "status": "401"})
+FORBIDDEN = Answer(401, {"reason": "Unauthorized to validateTopicOperation for operation [PRODUCE] on topic [t]"})
+
+
+def asked_by(*answers: Answer, token: object) -> list[str | None]:
+    """The credentials with which all versions are asked for, until that ends well or not."""
+    with ScriptedRegistry(*answers) as server:
+        client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": token})
+        try:
+            client.all_versions("t")
+        finally:
+            client.close()
+            credentials = [asked.headers["Authorization"] for asked in server.asked]
+    return credentials
+
+
+def test_a_function_is_asked_for_each_request() -> None:
+    tokens = iter(["first", "token:second"])
+    assert asked_by(EMPTY, token=lambda: next(tokens)) == ["Bearer first"]
+    assert asked_by(EMPTY, token=lambda: next(tokens)) == ["Bearer second"]
+
+
+def test_bad_credentials_are_asked_for_once_more() -> None:
+    tokens = iter(["old", "new"])
+    assert asked_by(UNKNOWN, EMPTY, token=lambda: next(tokens)) == ["Bearer old", "Bearer new"]
+
+
+def test_credentials_that_stay_bad_are_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(SECRET)
+    seen: list[int] = []
+    with pytest.raises(AuthenticationError, match="Authentication required"):
+        asked_by(UNKNOWN, UNKNOWN, token=lambda: seen.append(1) or SECRET)
+    assert len(seen) == 2
+    with pytest.raises(AuthenticationError):
+        asked_by(UNKNOWN, UNKNOWN, token=file.as_uri())
+
+
+def test_a_literal_token_that_is_bad_is_not_tried_again() -> None:
+    with pytest.raises(AuthenticationError):
+        asked_by(UNKNOWN, token=SECRET)  # a second request would find the script at its end
+
+
+def test_a_missing_right_is_no_reason_for_other_credentials() -> None:
+    seen: list[int] = []
+    with pytest.raises(AuthorizationError, match="the role needs the right to produce or consume"):
+        asked_by(FORBIDDEN, token=lambda: seen.append(1) or SECRET)
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(
+    ("result", "got"), [(None, "NoneType"), (SECRET.encode(), "bytes"), ("", "str"), (f"{SECRET}\n", "str")]
+)
+def test_a_function_that_returns_no_token_is_an_error_that_does_not_show_it(result: object, got: str) -> None:
+    with pytest.raises(AuthenticationError, match=f"returned no token but a {got}") as caught:
+        asked_by(token=lambda: result)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_function_that_fails_is_named_by_its_error_alone() -> None:
+    def fails() -> str:
+        raise KeyError(SECRET)
+
+    with pytest.raises(AuthenticationError, match="failed: KeyError") as caught:
+        asked_by(token=fails)
+    assert SECRET not in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)

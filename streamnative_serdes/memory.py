@@ -1,0 +1,201 @@
+"""What is known of topics: their schema versions, which was the latest, and what contradicts it; no I/O."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from .cache import TopicCache
+from .codec import Codec
+from .config import CodecArguments
+from .errors import NestedTooDeeplyError, SchemaError
+from .schema import Limits, Schema, parse
+from .schema_registry import SchemaInfo
+
+_MAX_CODECS = 16  # readers' schemas and sets of options for which one version is kept compiled
+_LATEST, _NEWEST = "latest", "newest"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A schema version of a topic, and what was compiled of it; ``timestamp`` as of SchemaInfo."""
+
+    version: int
+    schema: Schema
+    timestamp: int = 0
+    _codecs: dict[Hashable, Codec | SchemaError] = field(default_factory=dict)
+
+    def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
+        """What reads this version, as ``reader`` if one is given; made once for all who ask alike.
+
+        Raises:
+            SchemaError: ``reader`` cannot read this version.
+        """
+        key = (None if reader is None else reader.text, *sorted(options.items()))
+        found = self._codecs.get(key)
+        if found is None:
+            if len(self._codecs) >= _MAX_CODECS:
+                self._codecs.clear()
+            try:
+                found = Codec(self.schema, reader, **options)
+            except NestedTooDeeplyError:  # says more of this call than of the schemas
+                raise
+            except SchemaError as error:
+                found = error.with_traceback(None)
+            self._codecs[key] = found
+        if isinstance(found, SchemaError):
+            raise copy(found)  # to find it out again for each message would take far longer
+        return found
+
+
+class Learnt(NamedTuple):
+    """What travels in a pickle: a schema version of a topic, whether it was the latest, and when it was registered."""
+
+    topic: str
+    version: int
+    text: str
+    latest: bool
+    timestamp: int
+
+
+class Memory:
+    """Topics go by their full name, as TopicName.path has it. Threads share it.
+
+    Args:
+        capacity: topics, and versions of each, that are kept.
+        ttl: for how many seconds a latest schema holds.
+        limits: how large a schema may be.
+    """
+
+    def __init__(self, capacity: int, ttl: float, limits: Limits) -> None:
+        self.ttl, self._limits = ttl, limits
+        self._versions = TopicCache(capacity)  # topic -> schema text -> version
+        self._schemas = TopicCache(capacity)  # topic -> version -> Known
+        self._latest = TopicCache(capacity)  # topic -> "latest" -> (Known, when that ends to hold)
+        self._newest = TopicCache(capacity)  # topic -> "newest" -> Known: the highest version met
+
+    def registered(self, name: str, schema: Schema) -> int | None:
+        """The version under which the topic has this very text."""
+        found: int | None = self._versions.get(name, schema.text)
+        return found
+
+    def known(self, name: str, version: int) -> Known | None:
+        found: Known | None = self._schemas.get(name, version)
+        return found
+
+    def latest(self, name: str) -> tuple[Known, float] | None:
+        """The latest as it was last told, and until when it holds, on the monotonic clock; it may be past."""
+        found: tuple[Known, float] | None = self._latest.get(name, _LATEST)
+        return found
+
+    def newest(self, name: str) -> Known | None:
+        """The highest version met."""
+        found: Known | None = self._newest.get(name, _NEWEST)
+        return found
+
+    def keep(self, name: str, known: Known) -> Known:
+        self._schemas.set(name, known.version, known)
+        self._see(name, known)
+        return known
+
+    def keep_registered(self, name: str, schema: Schema, version: int) -> None:
+        """It is not kept for reading: the registry's text may have another doc."""
+        self._versions.set(name, schema.text, version)
+        self._see(name, self.known(name, version) or Known(version, schema))
+
+    def _see(self, name: str, known: Known) -> None:
+        newest = self.newest(name)
+        if newest is None or newest.version <= known.version:
+            self._newest.set(name, _NEWEST, known)
+
+    def keep_latest(self, name: str, known: Known) -> tuple[Known, float]:
+        """It holds from now on."""
+        fresh = known, time.monotonic() + self.ttl
+        self._latest.set(name, _LATEST, fresh)
+        return fresh
+
+    def take(self, topic: str, name: str, info: SchemaInfo) -> Known:
+        """What the registry told, parsed if it is new.
+
+        Raises:
+            SchemaError: the topic's schema is not of type AVRO, or no Avro.
+        """
+        known = self.known(name, info.version)
+        if known is None:
+            return self.keep(name, Known(info.version, _parsed(topic, info, self._limits), info.timestamp))
+        if known.timestamp == 0 != info.timestamp:  # learnt from a process that knew it from a POST alone
+            return self.keep(name, replace(known, timestamp=info.timestamp))
+        return known
+
+    # When a topic was made anew
+
+    def contradiction(self, name: str, info: SchemaInfo) -> str:
+        """Why what the registry tells cannot be of the topic that is known, in words; empty if it can."""
+        known = self.known(name, info.version) or self.newest(name)
+        if known is None or known.version != info.version:
+            return ""
+        if known.timestamp and info.timestamp and known.timestamp != info.timestamp:
+            return f"version {info.version} was registered at another time than before"
+        return "" if self._same(known, info) else f"version {info.version} has another schema than before"
+
+    def _same(self, known: Known, info: SchemaInfo) -> bool:
+        if info.type != "AVRO" or known.schema.text == info.text:
+            return info.type == "AVRO"
+        try:
+            return parse(info.text, strict=False, limits=self._limits).same_as(known.schema)
+        except SchemaError:
+            return False
+
+    def forget(self, name: str) -> None:
+        """All that is known of the topic."""
+        for cache in (self._versions, self._schemas, self._latest, self._newest):
+            cache.drop(name)
+
+    def forget_registered(self, name: str) -> None:
+        """What is written is to be registered anew, and there is no latest; what is known still reads."""
+        self._versions.drop(name)
+        self._latest.drop(name)
+
+    # In a pickle
+
+    def learnt(self, names: set[str]) -> tuple[Learnt, ...]:
+        """All that is known of these topics."""
+        latest = {name: known.version for name, _, (known, _) in self._latest.items()}
+        found = {(name, known.version, known.schema.text) for name, _, known in self._schemas.items()}
+        found |= {(name, version, text) for name, text, version in self._versions.items()}
+        times = {(name, known.version): known.timestamp for name, _, known in self._schemas.items()}
+        return tuple(
+            Learnt(name, version, text, latest.get(name) == version, times.get((name, version), 0))
+            for name, version, text in sorted(found)
+            if name in names
+        )
+
+    def learn(self, learnt: Iterable[Learnt]) -> None:
+        """Take over what another process knew. What was the latest schema there is so here, for the usual time."""
+        for name, version, text, latest, timestamp in learnt:
+            self._versions.set(name, text, version)
+            known = self.known(name, version)
+            if known is None:
+                known = self.keep(name, Known(version, parse(text, strict=False, limits=self._limits), timestamp))
+            if latest and self.latest(name) is None:
+                self.keep_latest(name, known)
+
+
+def _parsed(topic: str, info: SchemaInfo, limits: Limits) -> Schema:
+    if info.type != "AVRO":
+        raise SchemaError(
+            f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic, version=info.version
+        )
+    try:
+        return parse(info.text, strict=False, limits=limits)
+    except SchemaError as error:
+        error.at(topic=topic, version=info.version)
+        raise
+
+
+def schema_limits(conf: Mapping[str, Any]) -> Limits:
+    """How large a schema may be, by checked options."""
+    return Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])

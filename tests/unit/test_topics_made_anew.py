@@ -1,0 +1,241 @@
+"""A topic that is deleted and made anew counts its versions from 0 again, and is noticed (design decision 8)."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+
+from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
+from streamnative_serdes import binding as binding_module
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.testing import LocalRegistry
+
+PATIENCE = 30.0  # seconds until a test that waits for ever fails
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+COUNT: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
+WIDER = {**USER, "fields": [*USER["fields"], {"name": "age", "type": ["null", "int"], "default": None}]}
+BOB, SEVEN = {"name": "bob"}, {"n": 7.0}
+TTL = {"cache.latest.ttl.sec": 3600}
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.02)
+
+
+@pytest.fixture
+def anew(registry: LocalRegistry) -> Callable[..., bytes]:
+    """Deletes the topic's schemas for good and writes its first message by another, as if in another process."""
+
+    def write(schema: dict[str, Any], value: Any = None) -> bytes:
+        delete(registry, force=True)
+        conf = {"schema.registry.url": registry.url, "pulsar.tenant": "public", "retries.wait.ms": 201}
+        with KafkaAvroSerializer(conf, schema) as other:
+            framed = other.serialize("t", value or {"id": "o-1"})
+        assert framed is not None
+        return framed
+
+    return write
+
+
+def delete(registry: LocalRegistry, *, force: bool) -> None:
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+    requests.delete(url, params={"force": str(force).lower()}, timeout=10).raise_for_status()
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+
+
+def test_a_message_that_cannot_be_read_makes_a_reader_look_again(
+    registry: LocalRegistry, anew: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert reader.deserialize("t", old) == BOB
+    new = anew(COUNT, SEVEN)
+    assert new[:10] == old[:10]
+    until(lambda: reads(reader, new) == SEVEN)
+    assert "topic t was deleted and made anew" in caplog.text
+    assert "version 0" in caplog.text
+
+
+def reads(reader: KafkaAvroDeserializer, message: bytes) -> Any:
+    """The datum, or None while it cannot be read: a reader looks again after a moment only."""
+    try:
+        return reader.deserialize("t", message)
+    except DecodeError:
+        return None
+
+
+def test_a_message_of_before_is_an_error_afterwards(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert reader.deserialize("t", old) == BOB
+    new = anew(COUNT, SEVEN)
+    until(lambda: reads(reader, new) == SEVEN)
+    with pytest.raises(DecodeError, match="topic t, schema version 0"):
+        reader.deserialize("t", old)
+
+
+def test_a_reader_of_a_schema_of_the_same_shape_is_right_when_its_time_is_up(
+    registry: LocalRegistry, anew: Callable[..., bytes]
+) -> None:
+    old = KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    short = KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0.05}))
+    long = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert short.deserialize("t", old) == long.deserialize("t", old) == BOB
+    new = anew(ORDER)
+    until(lambda: short.deserialize("t", new) == {"id": "o-1"})
+    # The documented limit: until then, the name of a field of before, and no error.
+    assert long.deserialize("t", new) == {"name": "o-1"}
+
+
+def test_a_writer_registers_anew_when_its_time_is_up(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+    writer = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 0.05}), USER)
+    KafkaAvroSerializer(conf(registry), WIDER).serialize("t", {**BOB, "age": 1})
+    assert writer.serialize("t", BOB)[9] == 1
+    delete(registry, force=True)
+    until(lambda: writer.serialize("t", BOB)[9] == 0)
+    fresh = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert fresh.deserialize("t", writer.serialize("t", BOB)) == BOB
+
+
+def test_what_was_soft_deleted_still_reads_and_is_registered_anew(registry: LocalRegistry) -> None:
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
+    old = writer.serialize("t", BOB)
+    assert reader.deserialize("t", old) == BOB
+    delete(registry, force=False)
+    until(lambda: writer.serialize("t", BOB)[9] == 2)  # the deletion took number 1
+    assert reader.deserialize("t", old) == BOB
+
+
+def test_a_version_of_another_schema_in_the_answer_to_a_post_is_noticed_at_once(
+    registry: LocalRegistry, anew: Callable[..., bytes]
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert reader.deserialize("t", old) == BOB
+    delete(registry, force=True)
+    new = KafkaAvroSerializer(conf(registry, **TTL), ORDER).serialize("t", {"id": "o-1"})
+    assert reader.deserialize("t", new) == {"id": "o-1"}
+
+
+def test_a_headerless_message_by_a_newer_schema_is_read_before_the_time_is_up(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    bare = b"\x06bob"
+    assert reader.deserialize("t", bare) == BOB
+    KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), WIDER).serialize("t", BOB)
+    until(lambda: reads(reader, bare + b"\x02\x0e") == {**BOB, "age": 7})
+
+
+def test_garbage_asks_the_registry_at_most_once_in_a_while(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    reader.deserialize("t", old)
+    registry.reset_calls()
+    for _ in range(100):
+        with pytest.raises(DecodeError):
+            reader.deserialize("t", old + b"garbage")
+    assert registry.calls == {}
+
+
+def test_idle_topics_are_not_asked_about(registry: LocalRegistry) -> None:
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    writer = KafkaAvroSerializer(often, USER)
+    writer.serialize("t", BOB)
+    writer.serialize("idle", BOB)
+    registry.reset_calls()
+
+    def seen() -> bool:
+        writer.serialize("t", BOB)
+        return len(registry.requests) >= 10
+
+    until(seen)
+    assert sum("/idle/" in call.path for call in registry.requests) <= 1  # of the round under way at the reset
+
+
+def test_an_unreachable_registry_stops_nothing(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05, "retries.total.ms": 100})
+    writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
+    old = writer.serialize("t", BOB)
+    assert reader.deserialize("t", old) == BOB
+    registry.close()
+    until(lambda: "topic t keeps the schemas that it had" in caplog.text)
+    assert writer.serialize("t", BOB) == old
+    assert reader.deserialize("t", old) == BOB
+
+
+def watches() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "streamnative_serdes watch"}
+
+
+def test_the_thread_ends_with_the_last_serdes(registry: LocalRegistry) -> None:
+    before = watches()  # those of other tests may still be ending
+    first, second = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
+    second.deserialize("t", first.serialize("t", BOB))
+    (watch,) = watches() - before
+    first.close()
+    assert watch.is_alive()
+    second.close()
+    until(lambda: not watch.is_alive())
+    first.serialize("other", BOB)  # a closed one stays usable, and watched
+    (again,) = watches() - before
+    del first, second
+    Binding.forget()
+    until(lambda: not again.is_alive())
+
+
+def test_a_pickle_carries_when_a_version_was_registered(
+    registry: LocalRegistry, anew: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    reader.deserialize("t", old)
+    data = pickle.dumps(reader)
+    Binding.forget()
+    anew(USER, BOB)  # the same schema once more: only the time tells
+    travelled = pickle.loads(data)
+    travelled.deserialize("t", old)
+    until(lambda: reads(travelled, old + b"x") is None and "registered at another time" in caplog.text)
+
+
+def test_with_auto_register_off_a_known_schema_is_looked_up(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    KafkaAvroSerializer(conf(registry), WIDER).serialize("t", BOB)
+    Binding.forget()
+    registry.reset_calls()
+    spaced = {"name": "User", "type": "record", "doc": "other words", "fields": USER["fields"]}
+    reading = KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": "false"}), spaced)
+    assert reading.serialize("t", BOB) == b"\x03\x04" + bytes(8) + b"\x06bob"
+    assert registry.calls == {"GET schemas": 1}
+
+
+def test_with_auto_register_off_a_new_schema_is_an_error_and_is_not_registered(registry: LocalRegistry) -> None:
+    reading = KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER)
+    with pytest.raises(
+        SchemaNotFoundError, match=r"topic t: the topic has no such schema .*auto\.register\.schemas=false"
+    ):
+        reading.serialize("t", BOB)
+    assert registry.calls == {"GET schemas": 1}
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    assert reading.serialize("t", BOB) is not None
