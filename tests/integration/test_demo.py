@@ -1,0 +1,36 @@
+"""The main job on real servers, as `make demo-real` runs it, with fewer rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from servers import downloads
+
+HELPERS = str(Path(__file__).parents[1] / "helpers")
+
+
+def test_the_flights_job_runs_on_servers_of_its_own(servers_at_hand: None) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "servers", "demo", "--rows", "2000"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([HELPERS, os.environ.get("PYTHONPATH", "")])},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == [
+        "servers",
+        "Apache",
+        "Kafka",
+        f"{downloads.KAFKA},",
+        "Apache",
+        "Pulsar",
+        downloads.PULSAR,
+    ]
+    assert "topic             flights, 4 partitions" in lines
+    assert lines[-1] == "2000 rows written, 2000 rows read, equal"
