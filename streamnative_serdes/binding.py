@@ -262,11 +262,13 @@ class Binding:
         if latest.version < newest.version:
             self._made_anew(topic, name, f"its latest version is {latest.version}, after {newest.version}")
             return
-        try:
-            known = latest if latest.version == newest.version else self.client.by_version(topic, newest.version)
-        except SchemaNotFoundError:
-            self._lost(topic, name)
-            return
+        known = latest
+        if latest.version > newest.version:
+            try:
+                known = self.client.by_version(topic, newest.version, patience=_REFRESH_SECONDS)
+            except SchemaNotFoundError:
+                self._lost(topic, name)
+                return
         why = self._memory.contradiction(name, known)
         if why:
             self._made_anew(topic, name, why)
@@ -300,6 +302,8 @@ class Binding:
         """The parent's threads are not here: nobody is waited for, and the watch starts with the next question."""
         self._flights.reset()
         self._watch.reset()
+        self._memory.after_fork()
+        self._asked.after_fork()
         self._users_lock = threading.RLock()
         self._let_rebind()
 

@@ -159,6 +159,10 @@ class Memory:
         self._versions.drop(name)
         self._latest.drop(name)
 
+    def after_fork(self) -> None:
+        for cache in (self._versions, self._schemas, self._latest, self._newest):
+            cache.after_fork()
+
     # In a pickle
 
     def learnt(self, names: set[str]) -> tuple[Learnt, ...]:

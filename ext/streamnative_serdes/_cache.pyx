@@ -55,6 +55,10 @@ cdef class TopicCache:
         with self.lock:
             self.topics.pop(topic, None)
 
+    def after_fork(self):
+        """In a child process: whoever held the lock is not there."""
+        self.lock = threading.RLock()
+
     def clear(self):
         with self.lock:
             self.topics = {}

@@ -75,9 +75,11 @@ class SchemaRegistryClient:
         call = self._call("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
         return self._ask(call, schema_info.schema_info)
 
-    def by_version(self, topic: str, version: int) -> SchemaInfo:
-        """The schema of that version."""
-        call = self._call("GET", topic, f"schema/{version}", "read the schema", _READ, version=version)
+    def by_version(self, topic: str, version: int, *, patience: float | None = None) -> SchemaInfo:
+        """The schema of that version; ``patience`` as in :meth:`latest`."""
+        call = self._call(
+            "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
+        )
         if not 0 <= version <= MAX_VERSION:
             raise SchemaNotFoundError("no schema can have this version", topic=topic, version=version, url=call.url)
         found = self._ask(call, schema_info.schema_info)

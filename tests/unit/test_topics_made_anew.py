@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -183,6 +185,23 @@ def test_an_unreachable_registry_stops_nothing(registry: LocalRegistry, caplog: 
     until(lambda: "topic t keeps the schemas that it had" in caplog.text)
     assert writer.serialize("t", BOB) == old
     assert reader.deserialize("t", old) == BOB
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_forked_child_notices_it_by_itself(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    old = KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(often)
+    assert reader.deserialize("t", old) == BOB
+    new = anew(ORDER)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE))
+        while reader.deserialize("t", new) != {"id": "o-1"}:  # {"name": "o-1"} until it has looked
+            time.sleep(0.01)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def watches() -> set[threading.Thread]:
