@@ -6,6 +6,9 @@ import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from java_pulsar import JavaPulsar
+from pulsar import Client, ConsoleLogger, LoggerLevel
+from pulsar_topic import PulsarTopic
 from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Server, requirements
 
 
@@ -49,6 +52,25 @@ def kafka(servers_at_hand: None) -> Iterator[Kafka]:
 def confluent_registry(servers_at_hand: None) -> Iterator[ConfluentRegistry]:
     with ConfluentRegistry() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def pulsar_client(pulsar: Pulsar) -> Iterator[Client]:
+    """Pulsar's own client for Python."""
+    client = Client(pulsar.service_url, logger=ConsoleLogger(LoggerLevel.Error))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def pulsar_topic(pulsar: Pulsar, pulsar_client: Client) -> PulsarTopic:
+    return PulsarTopic(pulsar, pulsar_client)
+
+
+@pytest.fixture(scope="session")
+def java_client(pulsar: Pulsar) -> Iterator[JavaPulsar]:
+    with JavaPulsar(pulsar.service_url) as client:
+        yield client
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,283 @@
+"""Pulsar's own Python client and our SerDes on the same topic of a real Pulsar."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from typing import Any
+
+import fastavro
+import pytest
+from pulsar.schema import Array, AvroSchema, BytesSchema, Double, Integer, JsonSchema, Map, Record, String
+from pulsar_topic import PulsarTopic
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError, SchemaError
+
+# pulsar-client's AvroSchema logs by a method that Python calls deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning")
+
+
+def record(*fields: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in fields], **more}
+
+
+def avro(schema: dict[str, Any], value: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, value)
+    return out.getvalue()
+
+
+class Address(Record):
+    city = String()
+    lots = Array(Integer())
+
+
+class User(Record):
+    name = String()
+    age = Integer(required=True)
+    weights = Map(Double())
+    address = Address()
+
+
+USER = {"name": "Ada", "age": 36, "weights": {"a": 0.5}, "address": {"city": "London", "lots": [1, -2, 3]}}
+BY_CLASS = User(name="Ada", age=36, weights={"a": 0.5}, address=Address(city="London", lots=[1, -2, 3]))
+NULLABLE = ["null", "string"]
+NAMED = record(("name", "string"), ("age", "int"))
+EARLIER = {"name": "Ada", "age": 36}
+WITH_EMAIL = record(("email", NULLABLE), ("name", "string"), ("age", "int"))
+WITH_EMAIL["fields"][0]["default"] = None
+LATER = {"email": "b@c", "name": "Bob", "age": 7}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_yet() -> None:
+    Binding.forget()
+
+
+# --- their messages, read by us ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [BY_CLASS, USER], ids=["record class", "schema definition"])
+def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(pulsar_topic: PulsarTopic, value: Any) -> None:
+    by_class = isinstance(value, User)
+    schema = AvroSchema(User) if by_class else AvroSchema(None, schema_definition=User.schema())
+    pulsar_topic.send(schema, value, value)
+    deserializer = KafkaAvroDeserializer(pulsar_topic.conf)
+    raw = pulsar_topic.raw()
+    assert [message.data for message in raw] == [avro(User.schema(), USER)] * 2
+    assert [deserializer.deserialize(pulsar_topic.name, message.data) for message in raw] == [USER, USER]
+    counts = deserializer.stats()
+    assert (counts["headerless"], counts["fallbacks"], counts["registry_calls"]) == (2, 0, 1)
+
+
+def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_passes(pulsar_topic: PulsarTopic) -> None:
+    earlier, later = (AvroSchema(None, schema_definition=schema) for schema in (NAMED, WITH_EMAIL))
+    pulsar_topic.send(earlier, EARLIER)
+    pulsar_topic.send(later, LATER)
+    pulsar_topic.send_raw(KafkaAvroSerializer(pulsar_topic.conf, NAMED).serialize(pulsar_topic.name, EARLIER))
+    pulsar_topic.send(earlier, EARLIER)
+    raw = pulsar_topic.raw()
+    assert [message.version for message in raw] == [0, 1, -1, 0]
+    expected = [EARLIER, LATER, EARLIER, EARLIER]
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    assert [reader.deserialize(pulsar_topic.name, *message) for message in raw] == expected
+    as_later = KafkaAvroDeserializer(pulsar_topic.conf, WITH_EMAIL)
+    assert [as_later.deserialize(pulsar_topic.name, *message) for message in raw] == [
+        {"email": None, **user} for user in expected
+    ]
+    with pytest.raises(DecodeError, match="schema version 1, field email"):  # by latest, which it was not written with
+        reader.deserialize(pulsar_topic.name, raw[0].data)
+
+
+@pytest.mark.parametrize("data", [b"garbage", b"", b"\x06Ada", b"\x06Ada\x48\x00"])
+def test_bytes_that_are_no_message_of_the_topic_are_a_clear_error(pulsar_topic: PulsarTopic, data: bytes) -> None:
+    pulsar_topic.register("AVRO", json.dumps(NAMED))
+    pulsar_topic.send_raw(data)
+    (message,) = pulsar_topic.raw()
+    with pytest.raises(DecodeError, match=f"topic {pulsar_topic.name}, schema version 0, .*offset"):
+        KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, *message)
+
+
+# --- our messages, read by them ---------------------------------------------------------------------------------------
+
+
+def test_our_framed_bytes_come_back_intact_through_a_topic_with_a_schema(pulsar_topic: PulsarTopic) -> None:
+    pulsar_topic.send(AvroSchema(None, schema_definition=NAMED), EARLIER)
+    framed = KafkaAvroSerializer(pulsar_topic.conf, NAMED).serialize(pulsar_topic.name, EARLIER)
+    assert framed == b"\x03\x04" + bytes(8) + avro(NAMED, EARLIER)
+    pulsar_topic.send_raw(framed)
+    message = pulsar_topic.raw()[1]
+    assert message == (framed, -1)
+    assert pulsar_topic.read(BytesSchema(), 2)[1] == framed
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    assert reader.deserialize(pulsar_topic.name, *message) == EARLIER
+    assert reader.deserialize(pulsar_topic.name, framed) == EARLIER
+    assert reader.stats()["headerless"] == 0
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "error"),
+    [
+        (NAMED, EARLIER, EOFError),  # the header's first byte as the length of a string: -2
+        (record(("a", NULLABLE), ("b", NULLABLE)), {"a": "x", "b": "y"}, IndexError),  # its second as a branch: 2
+    ],
+)
+def test_their_avro_consumer_fails_on_our_framed_bytes(
+    pulsar_topic: PulsarTopic, schema: Any, value: Any, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    pulsar_topic.send_raw(KafkaAvroSerializer(pulsar_topic.conf, schema).serialize(pulsar_topic.name, value))
+    (outcome,) = pulsar_topic.read(AvroSchema(None, schema_definition=schema), 1)
+    assert type(outcome) is error
+    assert "Failed to decode" in caplog.text
+    assert "version -1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wrong"),
+    [
+        (record(("x", "int"), ("y", "int")), {"x": 1, "y": 5}, {"x": -2, "y": 2}),
+        (record(("name", NULLABLE)), {"name": "Ada"}, {"name": None}),  # branch -2: Python counts from the end
+    ],
+)
+def test_their_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_error(
+    pulsar_topic: PulsarTopic, schema: Any, value: Any, wrong: Any
+) -> None:
+    pulsar_topic.send_raw(KafkaAvroSerializer(pulsar_topic.conf, schema).serialize(pulsar_topic.name, value))
+    assert pulsar_topic.read(AvroSchema(None, schema_definition=schema), 1) == [wrong]
+
+
+# --- one schema, two ways to register it ------------------------------------------------------------------------------
+
+
+def test_they_find_a_schema_that_we_registered(pulsar_topic: PulsarTopic) -> None:
+    same = json.loads(json.dumps(User.schema()))
+    same["doc"] = "Avro does not look at it"
+    KafkaAvroSerializer(pulsar_topic.conf, same).serialize(pulsar_topic.name, USER)
+    pulsar_topic.send(AvroSchema(User), BY_CLASS)
+    assert [message.version for message in pulsar_topic.raw()] == [0]
+    assert pulsar_topic.schemas() == [same]
+
+
+def test_we_find_a_schema_that_they_registered(pulsar_topic: PulsarTopic) -> None:
+    pulsar_topic.send(AvroSchema(User), BY_CLASS)
+    same = {**User.schema(), "doc": "Avro does not look at it", "aliases": ["Person"]}
+    framed = KafkaAvroSerializer(pulsar_topic.conf, same).serialize(pulsar_topic.name, USER)
+    assert framed[:10] == b"\x03\x04" + bytes(8)
+    assert pulsar_topic.schemas() == [User.schema()]
+
+
+def test_another_default_makes_another_version(pulsar_topic: PulsarTopic) -> None:
+    theirs = record(("name", NULLABLE))  # a Record's fields have no defaults
+    ours = json.loads(json.dumps(theirs))
+    ours["fields"][0]["default"] = None
+    pulsar_topic.send(AvroSchema(None, schema_definition=theirs), {"name": "Ada"})
+    framed = KafkaAvroSerializer(pulsar_topic.conf, ours).serialize(pulsar_topic.name, {"name": "Bob"})
+    assert framed[:10] == b"\x03\x04" + bytes(7) + b"\x01"
+    assert pulsar_topic.schemas() == [theirs, ours]
+
+
+# --- messages without a header that begin like one --------------------------------------------------------------------
+
+NUMBERS = (("a", "long"), ("b", "long"))  # -2 and 2 are 03 04
+
+
+def sent_by_their_producer(topic: PulsarTopic, schema: dict[str, Any], value: dict[str, Any]) -> bytes:
+    topic.send(AvroSchema(None, schema_definition=schema), value)
+    (message,) = topic.raw()
+    assert message == (avro(schema, value), 0)
+    assert message.data[:2] == b"\x03\x04"
+    return message.data
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        (NUMBERS, {"a": -2, "b": 2}),
+        ((*NUMBERS, ("c", "string")), {"a": -2, "b": 2, "c": "1234567"}),  # with an eighth it would be long enough
+    ],
+)
+def test_one_that_is_too_short_for_a_header_is_read(pulsar_topic: PulsarTopic, fields: Any, value: Any) -> None:
+    data = sent_by_their_producer(pulsar_topic, record(*fields), value)
+    assert len(data) < 11
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    assert reader.deserialize(pulsar_topic.name, data) == value
+    assert reader.deserialize(pulsar_topic.name, data, version=0) == value
+
+
+def test_one_whose_version_would_be_unknown_is_read_as_a_whole(
+    pulsar_topic: PulsarTopic, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema, value = record(*NUMBERS, ("c", "string")), {"a": -2, "b": 2, "c": "a longer text"}
+    data = sent_by_their_producer(pulsar_topic, schema, value)
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    with caplog.at_level(logging.WARNING, "streamnative_serdes"):
+        assert reader.deserialize(pulsar_topic.name, data) == value
+    assert "read the whole of it, as a message without a header, by version 0" in caplog.text
+    assert reader.deserialize(pulsar_topic.name, data, version=0) == value
+    assert reader.stats()["fallbacks"] == 2
+
+
+def test_one_that_looks_like_a_known_version_is_an_error_unless_the_caller_passes_the_version(
+    pulsar_topic: PulsarTopic,
+) -> None:
+    schema, value = record(*NUMBERS, ("c", "double")), {"a": -2, "b": 2, "c": 0.0}
+    data = sent_by_their_producer(pulsar_topic, schema, value)
+    assert data == b"\x03\x04" + bytes(8)  # version 0, and nothing
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    with pytest.raises(DecodeError, match="schema version 0, field a, offset 10"):
+        reader.deserialize(pulsar_topic.name, data)
+    assert reader.deserialize(pulsar_topic.name, data, version=0) == value
+
+
+@pytest.mark.parametrize(
+    ("number", "with_version"),
+    [
+        pytest.param(0.0, "wrong", id="version 0, which is known"),
+        pytest.param(5e-324, "right", id="version 2**56, which is unknown"),
+    ],
+)
+def test_one_whose_rest_is_a_message_too_is_read_wrong_without_an_error(
+    pulsar_topic: PulsarTopic, number: float, with_version: str
+) -> None:
+    rest = (("b", "long"), ("c", "double"), ("d", "bytes"))
+    inner = avro(record(*rest), {"b": 5, "c": 1.5, "d": b"x"})
+    value = {"a": -2, "b": 2, "c": number, "d": inner}
+    data = sent_by_their_producer(pulsar_topic, record(("a", "long"), *rest), value)
+    wrong = {"a": len(inner), "b": 5, "c": 1.5, "d": b"x"}
+    reader = KafkaAvroDeserializer(pulsar_topic.conf)
+    assert reader.deserialize(pulsar_topic.name, data) == wrong
+    passed = reader.deserialize(pulsar_topic.name, data, version=0)
+    assert passed == {"wrong": wrong, "right": value}[with_version]
+
+
+# --- topics of other types --------------------------------------------------------------------------------------------
+
+
+class Event(Record):
+    name = String()
+
+
+HALVES = json.dumps({"key": NAMED, "value": NAMED})
+KEY_VALUE = {f"{half}.schema.type": "AVRO" for half in ("key", "value")} | {"kv.encoding.type": "SEPARATED"}
+
+
+@pytest.mark.parametrize("kind", ["JSON", "KEY_VALUE"])
+def test_topics_of_other_types_are_a_clear_error(pulsar_topic: PulsarTopic, kind: str) -> None:
+    name = pulsar_topic.name
+    if kind == "JSON":
+        pulsar_topic.send(JsonSchema(Event), Event(name="Ada"))
+        data = pulsar_topic.raw()[0].data
+    else:
+        pulsar_topic.register("KEY_VALUE", HALVES, KEY_VALUE)
+        data = avro(NAMED, EARLIER)
+    with pytest.raises(IncompatibleSchemaError, match=f"exists schema type {kind}, new schema type AVRO") as refused:
+        KafkaAvroSerializer(pulsar_topic.conf, NAMED).serialize(name, EARLIER)
+    assert (refused.value.status, refused.value.topic) == (409, name)
+    for message, version in ((data, None), (data, 0), (b"\x03\x04" + bytes(8) + data, None)):
+        Binding.forget()
+        with pytest.raises(SchemaError, match=f"expected a schema of type AVRO, the topic's is {kind}") as caught:
+            KafkaAvroDeserializer(pulsar_topic.conf).deserialize(name, message, version=version)
+        assert (caught.value.topic, caught.value.version) == (name, 0)
