@@ -17,6 +17,7 @@ PROGRAM = Path(__file__).with_name("JavaClient.java")
 # A version, since without one Janino takes no static method of an interface, such as Schema.AVRO.
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR")
 _OPTIONS += ("-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8",)
+_PATIENCE = 30.0  # seconds until a client that does not end is killed
 
 
 class Seen(NamedTuple):
@@ -42,8 +43,14 @@ class JavaPulsar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
-        self._log.close()
+        try:
+            self._process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise
+        finally:
+            self._log.close()
 
     def produce(self, topic: str, pojo: str, *values: dict[str, Any]) -> None:
         """Send objects of a class of JavaClient.java by ``Schema.AVRO`` of it."""
