@@ -9,15 +9,20 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from servers import requirements
 
 PROGRAM = Path(__file__).with_name("JavaClient.java")
-# A version, since without one Janino takes no static method of an interface, such as Schema.AVRO.
-_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR")
-_OPTIONS += ("-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8",)
-_PATIENCE = 30.0  # seconds until a client that does not end is killed
+_OPTIONS: Final = (
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dlog4j2.level=ERROR",
+    # Without a version, Janino takes no static method of an interface, such as Schema.AVRO.
+    "-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8",
+)
+_PATIENCE: Final = 30.0  # seconds until a client that does not end is killed
 
 
 class Seen(NamedTuple):
