@@ -26,6 +26,7 @@ _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
     409: IncompatibleSchemaError,
     422: InvalidSchemaError,
 }
+_OTHER_TYPE = "the topic's schema is of another type than Avro's, which is the one that is written here"
 _STRATEGY = "the topic's compatibility strategy refuses this new schema; schemas that it knows still serialise"
 
 # 429 and 503 by their meaning; 502 and 504 are how a proxy says that its broker is away, as in a failover.
@@ -64,7 +65,9 @@ def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryE
     """The error for an answer that is no success."""
     words = reply.words()
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
-    hint = _STRATEGY if reply.status == 409 else None
+    hint = None
+    if reply.status == 409:
+        hint = _OTHER_TYPE if "exists schema type" in words else _STRATEGY
     if reply.status == 401:
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = "the token is bad or has expired" if authenticated else "set bearer.auth.token"
