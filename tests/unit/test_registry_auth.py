@@ -170,7 +170,7 @@ def test_credentials_that_stay_bad_are_an_error(tmp_path: Path) -> None:
 
 def test_a_literal_token_that_is_bad_is_not_tried_again() -> None:
     with pytest.raises(AuthenticationError):
-        asked_by(UNKNOWN, token=SECRET)  # a second request would find the script at its end
+        asked_by(UNKNOWN, EMPTY, token=SECRET)  # a second request would go well
 
 
 def test_a_missing_right_is_no_reason_for_other_credentials() -> None:
