@@ -38,7 +38,8 @@ def pulsar_with_tokens(servers_at_hand: None) -> Iterator[Pulsar]:
 
 @pytest.fixture(scope="session")
 def pulsar_cluster(servers_at_hand: None) -> Iterator[PulsarCluster]:
-    with PulsarCluster() as cluster:
+    """With tokens. A broker that is killed is replaced after its ZooKeeper session: 30 s by default, 8 s here."""
+    with PulsarCluster(tokens=True, conf={"metadataStoreSessionTimeoutMillis": 8_000}) as cluster:
         yield cluster
 
 

@@ -28,10 +28,10 @@ def test_the_confluent_registry_answers_as_confluents_does(confluent_registry: C
 def test_of_two_brokers_one_redirects_to_the_other(pulsar_cluster: PulsarCluster) -> None:
     owner = pulsar_cluster.owner_of("whose")
     (other,) = [broker for broker in pulsar_cluster.brokers if broker is not owner]
-    path = "/admin/v2/schemas/public/default/whose/schema"
-    answers = [requests.get(broker.url + path, allow_redirects=False, timeout=10) for broker in (owner, other)]
+    path = "schemas/public/default/whose/schema"
+    answers = [broker.admin("GET", path, allow_redirects=False) for broker in (owner, other)]
     assert [answer.status_code for answer in answers] == [404, 307]
-    assert answers[1].headers["Location"].startswith(owner.url + path)
+    assert answers[1].headers["Location"].startswith(f"{owner.url}/admin/v2/{path}")
 
 
 def test_roles_have_the_rights_that_their_names_say(pulsar_with_tokens: Pulsar) -> None:

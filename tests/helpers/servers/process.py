@@ -103,7 +103,7 @@ class Server:
         """
         deadline = time.monotonic() + READY_SECONDS
         while not self._answers():
-            if self._process is None or self._process.poll() is not None:
+            if not self.alive:
                 raise ServerError(f"{self.name} died as it started\n{self.end_of_log()}")
             if time.monotonic() > deadline:
                 raise ServerError(f"{self.name} is not ready after {READY_SECONDS:.0f} s\n{self.end_of_log()}")
@@ -114,6 +114,11 @@ class Server:
             return self.ready()
         except (OSError, requests.RequestException):
             return False
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
         """Ask it to end, and wait; what does not end in time is killed."""

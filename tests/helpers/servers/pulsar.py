@@ -49,7 +49,34 @@ _OPENED: Final = (
 )
 
 
-class Pulsar(Server):
+class _Web(Server):
+    """What answers Pulsar's admin REST API."""
+
+    _web: int
+    tokens: Tokens | None
+
+    @property
+    def url(self) -> str:
+        """``schema.registry.url``."""
+        return f"http://127.0.0.1:{self._web}"
+
+    def admin(self, method: str, path: str, **options: Any) -> requests.Response:
+        """A request to ``/admin/v2/PATH`` with all rights; ``options`` as of requests."""
+        return _as_admin(self.tokens, method, f"{self.url}/admin/v2/{path}", **options)
+
+    def grant_roles(self) -> None:
+        """Give each of ROLES its right.
+
+        Raises:
+            ServerError: the server refuses.
+        """
+        for role in ROLES:
+            done = self.admin("POST", f"namespaces/public/default/permissions/{role}", json=[role])
+            if not done.ok:
+                raise ServerError(f"{self.name} does not let {role} {role}: {done.text}\n{self.end_of_log()}")
+
+
+class Pulsar(_Web):
     """A standalone Pulsar.
 
     Args:
@@ -69,19 +96,9 @@ class Pulsar(Server):
         """For Pulsar's own clients."""
         return f"pulsar://127.0.0.1:{self._port}"
 
-    @property
-    def url(self) -> str:
-        """``schema.registry.url``."""
-        return f"http://127.0.0.1:{self._web}"
-
     def version(self) -> str:
         """What the server says of itself."""
         return self.admin("GET", "brokers/version").text.strip('"')
-
-    def admin(self, method: str, path: str, **options: Any) -> requests.Response:
-        """A request to ``/admin/v2/PATH`` with all rights; ``options`` as of requests."""
-        headers = {"Authorization": f"Bearer {self.tokens.of('admin')}"} if self.tokens else {}
-        return requests.request(method, f"{self.url}/admin/v2/{path}", headers=headers, timeout=30, **options)
 
     def command(self) -> Sequence[str]:
         main = "org.apache.pulsar.PulsarStandaloneStarter"
@@ -95,38 +112,29 @@ class Pulsar(Server):
     def wait(self) -> None:
         super().wait()
         if self.tokens:
-            for role in ROLES:
-                done = self.admin("POST", f"namespaces/public/default/permissions/{role}", json=[role])
-                if not done.ok:
-                    raise ServerError(f"pulsar does not let {role} {role}: {done.text}\n{self.end_of_log()}")
+            self.grant_roles()
 
     def _conf(self) -> Path:
         ports: dict[str, object] = {"brokerServicePort": self._port, "webServicePort": self._web}
         single: dict[str, object] = {"loadBalancerEnabled": False, "defaultNumberOfNamespaceBundles": 1}
         path = self.folder / "pulsar.conf"
-        path.write_text(properties(_CONF, single, ports, self._with_tokens(), self._more))
+        path.write_text(properties(_CONF, single, ports, _with(self.tokens), self._more))
         return path
-
-    def _with_tokens(self) -> dict[str, object]:
-        if self.tokens is None:
-            return {}
-        return {
-            "authenticationEnabled": True,
-            "authorizationEnabled": True,
-            "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
-            "superUserRoles": "admin",
-            "tokenSecretKey": self.tokens.key_file.as_uri(),
-            "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
-            "brokerClientAuthenticationParameters": json.dumps({"token": self.tokens.of("admin")}),
-        }
 
 
 class PulsarCluster:
-    """Two brokers with one bookie and one ZooKeeper: each topic has one owner, and the other broker redirects to it."""
+    """Two brokers with one bookie and one ZooKeeper: each topic has one owner, and the other broker redirects to it.
 
-    def __init__(self) -> None:
+    Args:
+        tokens: whether it asks for JSON web tokens; :attr:`tokens` makes them, once it is started.
+        conf: more of ``broker.conf``, for both.
+    """
+
+    def __init__(self, *, tokens: bool = False, conf: Mapping[str, object] | None = None) -> None:
         self._stack = ExitStack()
         self._folder = Path()
+        self._ask_for_tokens, self._more = tokens, dict(conf or {})
+        self.tokens: Tokens | None = None
         self.brokers: list[Broker] = []
         self.servers: list[Server] = []
 
@@ -138,23 +146,27 @@ class PulsarCluster:
         """
         self._folder = Path(self._stack.enter_context(temporary_folder("pulsar-cluster")))
         zookeeper = self._add(ZooKeeper(self._folder)).start()
+        self.tokens = Tokens(self._folder) if self._ask_for_tokens else None
         first, second = free_ports(2), free_ports(2)
         self._set_up(zookeeper, first)
         self._add(Bookie(self._folder, zookeeper.port)).start()
         self.brokers = [
-            Broker(self._folder, name, zookeeper.port, *ports)
+            Broker(self._folder, name, zookeeper.port, *ports, tokens=self.tokens, conf=self._more)
             for name, ports in (("broker1", first), ("broker2", second))
         ]
         for broker in self.brokers:
             self._add(broker).launch()
         for broker in self.brokers:
             broker.wait()
+        if self.tokens:
+            self.brokers[0].grant_roles()
         return self
 
     def owner_of(self, topic: str) -> Broker:
         """The broker that owns a topic of public/default, which it makes one own if none does."""
         path = f"/lookup/v2/topic/persistent/public/default/{topic}"
-        answer = requests.get(self.brokers[0].url + path, timeout=30)
+        asked = next(broker for broker in self.brokers if broker.alive)
+        answer = _as_admin(self.tokens, "GET", asked.url + path)
         answer.raise_for_status()
         return next(broker for broker in self.brokers if broker.url == answer.json()["httpUrl"])
 
@@ -251,17 +263,23 @@ class Bookie(Server):
         return listens(self._port)
 
 
-class Broker(Server):
+class Broker(_Web):
     """One broker of the cluster."""
 
-    def __init__(self, folder: Path, name: str, zookeeper: int, port: int, web: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        zookeeper: int,
+        port: int,
+        web: int,
+        *,
+        tokens: Tokens | None = None,
+        conf: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(name, folder)
         self._zookeeper, self._port, self._web = zookeeper, port, web
-
-    @property
-    def url(self) -> str:
-        """``schema.registry.url``."""
-        return f"http://127.0.0.1:{self._web}"
+        self.tokens, self._more = tokens, dict(conf or {})
 
     def command(self) -> Sequence[str]:
         store = f"zk:127.0.0.1:{self._zookeeper}"
@@ -273,12 +291,38 @@ class Broker(Server):
             "webServicePort": self._web,
         }
         path = self.folder / f"{self.name}.conf"
-        path.write_text(properties(_CONF, conf))
+        path.write_text(properties(_CONF, conf, _with(self.tokens), self._more))
         return [*jvm_options(), "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(path)]
 
     def ready(self) -> bool:
-        found = requests.get(f"{self.url}/admin/v2/brokers/standalone", timeout=2)
+        found = self.admin("GET", "brokers/standalone")
         return found.ok and any(name.endswith(f":{self._web}") for name in found.json())
+
+
+def _with(tokens: Tokens | None) -> dict[str, object]:
+    """What makes a broker ask for ``tokens``."""
+    if tokens is None:
+        return {}
+    return {
+        "authenticationEnabled": True,
+        "authorizationEnabled": True,
+        "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+        "superUserRoles": "admin",
+        "tokenSecretKey": tokens.key_file.as_uri(),
+        "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
+        "brokerClientAuthenticationParameters": json.dumps({"token": tokens.of("admin")}),
+    }
+
+
+class _Session(requests.Session):
+    def rebuild_auth(self, *_: object) -> None:
+        """Keep the credentials: brokers redirect to each other, and requests would drop them for the other port."""
+
+
+def _as_admin(tokens: Tokens | None, method: str, url: str, **options: Any) -> requests.Response:
+    headers = {"Authorization": f"Bearer {tokens.of('admin')}"} if tokens else {}
+    with _Session() as session:
+        return session.request(method, url, headers=headers, timeout=30, **options)
 
 
 def jvm_options() -> list[str]:

@@ -1,0 +1,281 @@
+"""Two brokers: each topic has one owner, to which the other redirects; the owner dies, and the other takes over."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from servers import PulsarCluster
+from servers.pulsar import Broker
+from waiting import HANG_SECONDS, until
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, config
+from streamnative_serdes.errors import AuthenticationError, AuthorizationError, RegistryUnavailableError
+from streamnative_serdes.schema_registry import SchemaRegistryClient
+
+USER = '{"type":"record","name":"User","fields":[{"name":"name","type":"string"},{"name":"age","type":"int"}]}'
+ADA = {"name": "Ada", "age": 36}
+FRAMED = bytes.fromhex("0304 0000000000000000 06416461 48")
+THREADS = 8
+NEW_TOPICS = 9  # of each thread
+BACKOFF_SECONDS = 5.0  # retries.max.wait.ms
+SLACK_SECONDS = 15.0  # what a busy machine may take on top of a promise
+
+
+def conf_of(cluster: PulsarCluster, broker: Broker, role: str | None = "produce", **options: Any) -> dict[str, Any]:
+    """Options for a broker of the cluster; a dot in a key is ``_`` here."""
+    conf: dict[str, Any] = {"schema.registry.url": broker.url}
+    if role is not None:
+        assert cluster.tokens is not None
+        conf["bearer.auth.token"] = cluster.tokens.of(role)
+    return conf | {key.replace("_", "."): value for key, value in options.items()}
+
+
+def client_of(cluster: PulsarCluster, broker: Broker, role: str | None = "produce") -> SchemaRegistryClient:
+    return SchemaRegistryClient(config.parse(config.REGISTRY_OPTIONS, conf_of(cluster, broker, role), strict=True))
+
+
+def other_than(cluster: PulsarCluster, owner: Broker) -> Broker:
+    (other,) = [broker for broker in cluster.brokers if broker is not owner]
+    return other
+
+
+def topics_of(cluster: PulsarCluster, owner: Broker, prefix: str) -> Iterator[str]:
+    """Names of new topics that this broker owns; there are always more."""
+    names = map(f"{prefix}-{{}}".format, itertools.count())
+    return (name for name in names if cluster.owner_of(name) is owner)
+
+
+@pytest.fixture(params=["the owner", "the other broker"])
+def asked_and_topic(request: pytest.FixtureRequest, pulsar_cluster: PulsarCluster) -> tuple[Broker, str]:
+    topic = f"asked-{uuid.uuid4()}"
+    owner = pulsar_cluster.owner_of(topic)
+    return (owner if request.param == "the owner" else other_than(pulsar_cluster, owner)), topic
+
+
+def test_every_endpoint_ends_at_the_owner_with_credentials(
+    pulsar_cluster: PulsarCluster, asked_and_topic: tuple[Broker, str]
+) -> None:
+    asked, topic = asked_and_topic
+    client = client_of(pulsar_cluster, asked, "admin")
+    assert client.register(topic, USER) == 0
+    assert client.latest(topic).text == client.by_version(topic, 0).text == USER
+    assert [info.version for info in client.all_versions(topic)] == [0]
+    assert client.version_of(topic, USER) == 0
+    assert client.compatibility(topic, '"int"').compatible is False
+    assert client.delete(topic, force=True) is None
+    assert client.all_versions(topic) == []
+    hops = 1 if asked is pulsar_cluster.owner_of(topic) else 2
+    assert client.calls == {"POST": 3 * hops, "GET": 4 * hops, "DELETE": hops}
+    client.close()
+
+
+def test_the_owner_decides_on_the_rights_of_whoever_was_redirected(
+    pulsar_cluster: PulsarCluster, asked_and_topic: tuple[Broker, str]
+) -> None:
+    asked, topic = asked_and_topic
+    assert client_of(pulsar_cluster, asked).register(topic, USER) == 0
+    assert client_of(pulsar_cluster, asked, "consume").latest(topic).text == USER
+    with pytest.raises(AuthorizationError, match="the role needs the right to produce"):
+        client_of(pulsar_cluster, asked, "consume").register(topic, '"int"')
+    with pytest.raises(AuthorizationError, match="GET_METADATA"):
+        client_of(pulsar_cluster, asked, "nobody").latest(topic)
+    with pytest.raises(AuthenticationError, match=r"set bearer\.auth\.token"):
+        client_of(pulsar_cluster, asked, None).latest(topic)
+
+
+def test_both_words_of_the_redirect_are_followed(pulsar_cluster: PulsarCluster) -> None:
+    """The leader of the two sends on with ``authoritative=true``, the other one with ``authoritative=false``."""
+    queries = set()
+    for owner in pulsar_cluster.brokers:
+        other = other_than(pulsar_cluster, owner)
+        topic = next(topics_of(pulsar_cluster, owner, f"words-{owner.name}"))
+        answer = other.admin("GET", f"schemas/public/default/{topic}/schema", allow_redirects=False)
+        queries.add(answer.headers["Location"].partition("?")[2])
+        assert client_of(pulsar_cluster, other).register(topic, USER) == 0
+    assert queries == {"authoritative=true", "authoritative=false"}
+
+
+def test_a_writer_and_a_reader_at_different_brokers_mean_the_same_schema(pulsar_cluster: PulsarCluster) -> None:
+    writers_broker, readers_broker = pulsar_cluster.brokers
+    serializer = KafkaAvroSerializer(conf_of(pulsar_cluster, writers_broker), USER)
+    deserializer = KafkaAvroDeserializer(conf_of(pulsar_cluster, readers_broker, "consume"))
+    for owner in pulsar_cluster.brokers:
+        topic = next(topics_of(pulsar_cluster, owner, f"between-{owner.name}"))
+        message = serializer.serialize(topic, ADA)
+        assert message == FRAMED
+        assert deserializer.deserialize(topic, message) == ADA
+
+
+def test_topics_that_nobody_owns_yet_are_taken_by_one_broker_each(pulsar_cluster: PulsarCluster) -> None:
+    """Each broker asks the other one first: only ``authoritative=true`` keeps them from doing so for ever."""
+    first = pulsar_cluster.brokers[0]
+    made = first.admin("PUT", "namespaces/public/unowned", json={"bundles": {"numBundles": 16}})
+    assert made.ok, made.text
+    clients = [client_of(pulsar_cluster, broker, "admin") for broker in pulsar_cluster.brokers]
+    together = threading.Barrier(THREADS)
+
+    def register(number: int) -> list[int]:
+        together.wait(HANG_SECONDS)
+        client = clients[number % 2]  # so that both ask for each topic
+        return [client.register(f"public/unowned/{topic}", USER) for topic in range(24)]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert list(pool.map(register, range(THREADS))) == [[0] * 24] * THREADS
+
+
+# The owner is killed.
+
+
+@dataclass(slots=True)
+class Failover:
+    """What happened around the death of a broker; moments are seconds after it."""
+
+    victim: Broker
+    hits: int = 0  # messages of a known topic, written and read between death and failover
+    slowest_hit: float = 0.0
+    calls_of_hits: int = 0  # that these sent to the registry
+    moved: float = 0.0  # when the other broker first took the victim's topics
+    short: BaseException | None = None  # what a budget of SHORT_SECONDS ended in
+    short_seconds: float = 0.0
+    # thread -> (topic, message, datum, when): each new topic, written and read
+    round_trips: list[list[tuple[str, bytes | None, Any, float]]] | None = None
+
+
+SHORT_SECONDS = 2.0  # less than the sessions's two thirds, after which ZooKeeper may find it dead at the earliest
+
+
+@pytest.fixture(scope="module")
+def failover(pulsar_cluster: PulsarCluster) -> Failover:
+    """The owner of topics dies (SIGKILL) while threads write and read new topics of its, all through the other one."""
+    victim = pulsar_cluster.owner_of("whose-owner-dies")
+    survivor = other_than(pulsar_cluster, victim)
+    names = topics_of(pulsar_cluster, victim, "orphan")
+    serializer = KafkaAvroSerializer(conf_of(pulsar_cluster, survivor), USER)
+    deserializer = KafkaAvroDeserializer(conf_of(pulsar_cluster, survivor))
+    dead, done, began = threading.Event(), threading.Semaphore(0), 0.0
+
+    def work(topics: list[str]) -> list[tuple[str, bytes | None, Any, float]]:
+        found = []
+        for number, topic in enumerate(topics):
+            if number == NEW_TOPICS // 2:
+                assert dead.wait(HANG_SECONDS)
+            message = serializer.serialize(topic, ADA)
+            found.append((topic, message, deserializer.deserialize(topic, message), time.monotonic()))
+            done.release()
+        return found
+
+    seen = Failover(victim)
+    known = Known(pulsar_cluster, survivor, next(names))
+    with ThreadPoolExecutor(THREADS + 1) as pool:
+        lists = [list(itertools.islice(names, NEW_TOPICS)) for _ in range(THREADS)]
+        last, short = next(names), next(names)
+        threads = [pool.submit(work, topics) for topics in lists]
+        for _ in range(THREADS):  # some are under way, whichever
+            assert done.acquire(timeout=HANG_SECONDS)
+        victim.kill()
+        began = time.monotonic()
+        dead.set()
+        poor = pool.submit(timed_error, pulsar_cluster, survivor, short)
+        known.use_until(seen, lambda: owns(survivor, last))
+        seen.moved = time.monotonic() - began
+        seen.short, seen.short_seconds = poor.result(HANG_SECONDS)
+        seen.round_trips = [in_time(thread, began) for thread in threads]
+    victim.start()
+    return seen
+
+
+def in_time(thread: Future[list[tuple[str, bytes | None, Any, float]]], began: float) -> list[Any]:
+    return [(*trip, when - began) for *trip, when in thread.result(HANG_SECONDS)]
+
+
+def owns(broker: Broker, topic: str) -> bool:
+    return broker.admin("GET", f"schemas/public/default/{topic}/schema", allow_redirects=False).status_code == 404
+
+
+def timed_error(cluster: PulsarCluster, broker: Broker, topic: str) -> tuple[BaseException | None, float]:
+    """What a short budget ends in for a new topic, and after how many seconds."""
+    conf = conf_of(cluster, broker, retries_total_ms=1000 * SHORT_SECONDS)
+    began = time.monotonic()
+    try:
+        KafkaAvroSerializer(conf, USER).serialize(topic, ADA)
+    except RegistryUnavailableError as error:
+        return error, time.monotonic() - began
+    return None, time.monotonic() - began
+
+
+class Known:
+    """A topic that a serializer and a deserializer know; they share nothing with others of this process."""
+
+    def __init__(self, cluster: PulsarCluster, broker: Broker, topic: str) -> None:
+        conf = conf_of(cluster, broker, cache_capacity=10)
+        self._topic = topic
+        self._serializer, self._deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
+        self._use()
+
+    def use_until(self, seen: Failover, over: Any) -> None:
+        """Write and read, counted in ``seen``, until ``over()``."""
+        before = self._serializer.registry_calls()
+
+        def once() -> bool:
+            began = time.monotonic()
+            self._use()
+            seen.hits += 1
+            seen.slowest_hit = max(seen.slowest_hit, time.monotonic() - began)
+            return bool(over())
+
+        until(once, "the other broker takes the topics")
+        seen.calls_of_hits = self._serializer.registry_calls() - before
+
+    def _use(self) -> None:
+        assert self._deserializer.deserialize(self._topic, self._serializer.serialize(self._topic, ADA)) == ADA
+
+
+def test_known_topics_go_on_at_once_while_their_owner_is_dead(failover: Failover) -> None:
+    assert failover.hits > 10
+    assert failover.calls_of_hits == 0
+    assert failover.slowest_hit < SLACK_SECONDS
+
+
+def test_new_topics_come_through_within_one_backoff_step_after_the_failover(failover: Failover) -> None:
+    assert failover.round_trips is not None
+    late = [when for trips in failover.round_trips for *_, when in trips if when > failover.moved]
+    assert late, "the failover came before any miss"
+    firsts = [next(when for *_, when in trips if when > failover.moved) for trips in failover.round_trips]
+    # A write and a read each wait for themselves at most.
+    assert max(firsts) < failover.moved + BACKOFF_SECONDS + SLACK_SECONDS
+
+
+def test_no_new_topic_is_lost_in_the_failover(failover: Failover, pulsar_cluster: PulsarCluster) -> None:
+    assert failover.round_trips is not None
+    trips = [trip for thread in failover.round_trips for trip in thread]
+    assert len({topic for topic, *_ in trips}) == THREADS * NEW_TOPICS
+    assert {message for _, message, _, _ in trips} == {FRAMED}
+    assert all(datum == ADA for _, _, datum, _ in trips)
+    client = client_of(pulsar_cluster, other_than(pulsar_cluster, failover.victim))
+    assert all([info.text for info in client.all_versions(topic)] == [USER] for topic, *_ in trips)
+
+
+def test_a_shorter_budget_ends_in_a_clear_error_in_that_time(failover: Failover) -> None:
+    error = failover.short
+    assert isinstance(error, RegistryUnavailableError)
+    assert failover.short_seconds < SHORT_SECONDS + SLACK_SECONDS
+    assert failover.short_seconds < failover.moved
+    assert error.retriable
+    assert str(error).startswith("topic orphan-")
+    assert f"redirected to {failover.victim.url}" in str(error)
+    assert "ConnectionRefusedError" in str(error)
+
+
+def test_a_broker_that_comes_back_serves_again(failover: Failover, pulsar_cluster: PulsarCluster) -> None:
+    assert failover.round_trips is not None
+    client = client_of(pulsar_cluster, failover.victim)
+    assert client.register("after-its-return", USER) == 0
+    assert client.latest(failover.round_trips[0][0][0]).text == USER
