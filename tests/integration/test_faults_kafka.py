@@ -1,0 +1,122 @@
+"""Kafka dies (SIGKILL) and comes back while an idempotent producer writes with our serializer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from confluent_kafka import DeserializingConsumer, KafkaError, SerializingProducer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from servers import Kafka, Pulsar
+from waiting import HANG_SECONDS, until
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+
+MESSAGES = 200_000
+PARTITIONS = 4
+DELIVERED_AT_DEATH = MESSAGES // 8
+QUIET = {"log_level": 0}  # librdkafka would tell of each refused connection on stderr
+PLACE = {
+    "type": "record",
+    "name": "Place",
+    "fields": [{"name": "partition", "type": "int"}, {"name": "sequence", "type": "long"}],
+}
+
+
+@pytest.fixture
+def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
+    with Kafka() as server:
+        yield server
+
+
+class Writer:
+    """Writes all messages, and kills the broker in the middle, between one report of a delivery and the next."""
+
+    def __init__(self, kafka: Kafka, pulsar: Pulsar, topic: str) -> None:
+        self._kafka, self._topic = kafka, topic
+        self.errors: list[KafkaError] = []
+        self.delivered = 0
+        self.unreported = 0  # messages written, but not reported as delivered, when the broker was dead
+        self._dead = False
+        self._producer = SerializingProducer(
+            {
+                "bootstrap.servers": kafka.bootstrap_servers,
+                "enable.idempotence": True,
+                "linger.ms": 50,
+                "message.timeout.ms": 1000 * 4 * HANG_SECONDS,
+                "queue.buffering.max.messages": MESSAGES,
+                "reconnect.backoff.max.ms": 500,
+                "value.serializer": KafkaAvroSerializer({"schema.registry.url": pulsar.url}, PLACE),
+                **QUIET,
+            }
+        )
+
+    def write(self, restart: Callable[[], object]) -> None:
+        """Write them; ``restart`` is called once the broker is dead, with half of the messages still to be written."""
+        for number in range(MESSAGES):
+            sequence, partition = divmod(number, PARTITIONS)
+            value = {"partition": partition, "sequence": sequence}
+            self._producer.produce(self._topic, value=value, partition=partition, on_delivery=self._on_delivery)
+            if number == MESSAGES // 2:
+                self._await_death()
+                restart()
+            if number % 1000 == 0:
+                self._producer.poll(0)
+        assert self._producer.flush(4 * HANG_SECONDS) == 0
+
+    def _await_death(self) -> None:
+        until(lambda: self._dead or self._producer.poll(0.1) < 0, "messages are delivered")
+        while self._producer.poll(0.1):  # what the broker had answered before
+            pass
+        self.unreported = MESSAGES // 2 - self.delivered
+
+    def _on_delivery(self, error: KafkaError | None, _message: Any) -> None:
+        if error is not None:
+            self.errors.append(error)
+            return
+        self.delivered += 1
+        if self.delivered == DELIVERED_AT_DEATH:
+            self._kafka.kill()
+            self._dead = True
+
+
+def read_all(kafka: Kafka, pulsar: Pulsar, topic: str) -> list[list[int]]:
+    """The sequence numbers of each partition, in the order of the log up to its end."""
+    consumer = DeserializingConsumer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "group.id": "all",
+            "value.deserializer": KafkaAvroDeserializer({"schema.registry.url": pulsar.url}),
+            **QUIET,
+        }
+    )
+    places = [TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)]
+    expected = sum(consumer.get_watermark_offsets(place, timeout=HANG_SECONDS)[1] for place in places)
+    consumer.assign(places)
+    found: list[list[int]] = [[] for _ in places]
+    for _ in range(expected):
+        message = consumer.poll(HANG_SECONDS)
+        assert message is not None, "nothing came"
+        value = message.value()
+        assert value["partition"] == message.partition()
+        found[message.partition()].append(value["sequence"])
+    consumer.close()
+    return found
+
+
+def test_of_200_000_messages_all_arrive_once_and_in_order_though_kafka_dies_midway(
+    kafka_to_kill: Kafka, pulsar: Pulsar
+) -> None:
+    topic = "survives-kafka"
+    admin = AdminClient({"bootstrap.servers": kafka_to_kill.bootstrap_servers, **QUIET})
+    admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result(HANG_SECONDS)
+    writer = Writer(kafka_to_kill, pulsar, topic)
+    with ThreadPoolExecutor(1) as pool:
+        restarted: list[Future[Kafka]] = []
+        writer.write(lambda: restarted.append(pool.submit(kafka_to_kill.start)))
+        restarted[0].result()
+    assert writer.unreported > 0, "nothing was under way as the broker died, which shows little"
+    assert (writer.errors, writer.delivered) == ([], MESSAGES)
+    assert read_all(kafka_to_kill, pulsar, topic) == [list(range(MESSAGES // PARTITIONS))] * PARTITIONS
