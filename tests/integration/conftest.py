@@ -37,6 +37,18 @@ def pulsar_with_tokens(servers_at_hand: None) -> Iterator[Pulsar]:
 
 
 @pytest.fixture(scope="session")
+def careless_pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
+    """For faults: it deletes topics that are idle for a second, with their schemas. By default that takes a minute."""
+    conf = {
+        "brokerDeleteInactiveTopicsEnabled": True,
+        "brokerDeleteInactiveTopicsFrequencySeconds": 1,
+        "brokerDeleteInactiveTopicsMaxInactiveDurationSeconds": 1,
+    }
+    with Pulsar(conf=conf) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def pulsar_cluster(servers_at_hand: None) -> Iterator[PulsarCluster]:
     """With tokens. A broker that is killed is replaced after its ZooKeeper session: 30 s by default, 8 s here."""
     with PulsarCluster(tokens=True, conf={"metadataStoreSessionTimeoutMillis": 8_000}) as cluster:

@@ -1,0 +1,107 @@
+"""Pulsar dies (SIGKILL) and comes back under producers and consumers of Kafka that are at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka.error import ValueSerializationError
+from servers import Kafka, Pulsar
+from streams import Stream, numbered
+
+from streamnative_serdes import KafkaAvroSerializer, header
+from streamnative_serdes.errors import RegistryUnavailableError
+
+MESSAGES = 200  # through each stream before, in and after the outage
+BUDGET_SECONDS = 3.0
+SLACK_SECONDS = 15.0  # what a busy machine may take on top of a promise; a call of the usual budget takes 60 s
+# Of topics that nobody has heard of yet.
+DATUM, MESSAGE = numbered(4), header.pack(0) + b"\x08"
+
+
+@dataclass(slots=True)
+class Outage:
+    """What happened while the registry was dead, and afterwards.
+
+    Args:
+        usual: a stream with the usual options, but that it does not look for newer schemas after a minute.
+        hasty: a stream that looks for newer schemas all the time, and has a budget of BUDGET_SECONDS.
+    """
+
+    usual: Stream
+    hasty: Stream
+    calls_of_usual: int = -1  # to the registry, in the outage
+    failures: dict[str, tuple[BaseException, float]] = field(default_factory=dict)  # operation -> error, seconds
+    afterwards: list[object] = field(default_factory=list)
+
+    def unknown_topics(self) -> dict[str, Callable[[], object]]:
+        """Operations that need the registry."""
+        serializer, deserializer = self.hasty.serializers[0], self.hasty.deserializer
+        return {
+            "serialize": lambda: serializer.serialize("unknown-serialize", DATUM),
+            "deserialize": lambda: deserializer.deserialize("unknown-deserialize", MESSAGE),
+            "produce": lambda: self.hasty.producer.produce("unknown-produce", value=DATUM),
+        }
+
+    def fail(self) -> None:
+        for operation, call in self.unknown_topics().items():
+            began = time.monotonic()
+            with pytest.raises((RegistryUnavailableError, ValueSerializationError)) as caught:
+                call()
+            self.failures[operation] = caught.value, time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def outage(kafka: Kafka, careless_pulsar: Pulsar) -> Outage:
+    pulsar = careless_pulsar
+    conf = {"schema.registry.url": pulsar.url, "cache.latest.ttl.sec": 3600}
+    hasty = {"cache.latest.ttl.sec": 0.2, "retries.total.ms": 1000 * BUDGET_SECONDS}
+    seen = Outage(
+        Stream(kafka.bootstrap_servers, "known-usual", conf),
+        Stream(kafka.bootstrap_servers, "known-hasty", conf | hasty),
+    )
+    with seen.usual.running(), seen.hasty.running():
+        seen.usual.more(MESSAGES)
+        seen.hasty.more(MESSAGES)
+        pulsar.kill()
+        before = seen.usual.deserializer.registry_calls()
+        try:
+            seen.fail()  # while the streams go on
+            seen.usual.more(MESSAGES)
+            seen.hasty.more(MESSAGES)
+            seen.calls_of_usual = seen.usual.deserializer.registry_calls() - before
+        finally:
+            pulsar.start()
+        for topic in ("unknown-deserialize", "unknown-produce"):
+            KafkaAvroSerializer(conf, seen.hasty.schemas[0]).serialize(topic, DATUM)
+        seen.afterwards = [call() for call in seen.unknown_topics().values()]
+        seen.usual.more(MESSAGES)
+        seen.hasty.more(MESSAGES)
+    return seen
+
+
+def test_known_topics_and_versions_ask_a_dead_registry_nothing(outage: Outage) -> None:
+    """That every message arrived and was right, and no call failed, the stream has checked."""
+    assert outage.calls_of_usual == 0
+    assert outage.usual.read >= 3 * MESSAGES
+    assert outage.usual.slowest < SLACK_SECONDS
+
+
+def test_who_looks_for_newer_schemas_goes_on_with_what_it_knows(outage: Outage) -> None:
+    assert outage.hasty.read >= 3 * MESSAGES
+    assert outage.hasty.slowest < BUDGET_SECONDS + SLACK_SECONDS
+
+
+@pytest.mark.parametrize("operation", ["serialize", "deserialize", "produce"])
+def test_an_unknown_topic_fails_in_its_time_and_is_named(outage: Outage, operation: str) -> None:
+    error, seconds = outage.failures[operation]
+    assert seconds < BUDGET_SECONDS + SLACK_SECONDS
+    assert f"topic unknown-{operation}" in str(error)
+    assert "gave no usable answer in" in str(error)
+    assert "ConnectionRefusedError" in str(error)
+
+
+def test_the_same_objects_serve_unknown_topics_once_the_registry_is_back(outage: Outage) -> None:
+    assert outage.afterwards == [MESSAGE, DATUM, None]
