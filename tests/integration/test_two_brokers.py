@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -170,7 +171,7 @@ def failover(pulsar_cluster: PulsarCluster) -> Failover:
     work = [list(itertools.islice(names, NEW_TOPICS)) for _ in range(THREADS)]
     last, short = next(names), next(names)
     seen, dead, done = Failover(victim), threading.Event(), threading.Semaphore(0)
-    with ThreadPoolExecutor(THREADS + 1) as pool:
+    with brought_back(victim), ThreadPoolExecutor(THREADS + 1) as pool:
         threads = [pool.submit(round_trips, conf_of(pulsar_cluster, survivor), topics, dead, done) for topics in work]
         for _ in range(THREADS):  # some are under way, whichever
             assert done.acquire(timeout=HANG_SECONDS)
@@ -183,8 +184,17 @@ def failover(pulsar_cluster: PulsarCluster) -> Failover:
         seen.short, seen.short_seconds = poor.result(HANG_SECONDS)
         found = [thread.result(HANG_SECONDS) for thread in threads]
     seen.trips = [[trip._replace(when=trip.when - began) for trip in trips] for trips in found]
-    victim.start()
     return seen
+
+
+@contextmanager
+def brought_back(broker: Broker) -> Iterator[None]:
+    """Others use the cluster too: a broker that was killed runs again afterwards, whatever happened."""
+    try:
+        yield
+    finally:
+        if not broker.alive:
+            broker.start()
 
 
 def round_trips(
