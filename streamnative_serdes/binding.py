@@ -202,8 +202,8 @@ class Binding:
 
     def _ask_latest(self, topic: str, name: str, patience: float | None) -> Known:
         info = self.client.latest(topic, patience=patience)
-        self._heard_of(name)
         self._compare(topic, name, info)
+        self._heard_of(name)  # only now: who doubts the topic meanwhile waits for this
         return self._memory.take(topic, name, info)
 
     def _name(self, topic: str) -> str:
@@ -218,18 +218,13 @@ class Binding:
 
     # Whether topics are still the ones that were met
 
-    def doubt(self, topic: str) -> bool:
-        """After a message could not be read: look at its topic again, at most once a second.
-
-        Returns:
-            whether it is other than before: made anew, or with a new latest schema.
-        """
+    def doubt(self, topic: str) -> None:
+        """After a message could not be read: look at its topic again, at most once a second."""
         name = self._name(topic)
-        before, asked = self._memory.newest(name), self._asked.get(name, _ASKED)
-        if before is None or (asked is not None and time.monotonic() < asked + _LEAST_SECONDS):
-            return False
+        asked = self._asked.get(name, _ASKED)
+        if self._memory.newest(name) is None or (asked is not None and time.monotonic() < asked + _LEAST_SECONDS):
+            return
         self._flights.run(("look", name), lambda: self._look_at(topic, name))
-        return self._memory.newest(name) is not before
 
     def _look(self) -> None:
         """What the watch does: look at all topics used since the last time, and have their use noted anew."""

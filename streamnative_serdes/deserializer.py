@@ -129,11 +129,12 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     ) -> Any:
         """After ``error``: the topic may have been made anew, or have a newer schema than the latest that is known."""
         in_header = header.read(data)
-        if self._attached().doubt(topic):
+        self._attached().doubt(topic)
+        # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
+        news = self._bind(topic, bound.key, ctx)
+        if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
             self.rebind()
-            news = self._look_up(topic, bound.key, ctx)
-            if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
-                return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
+            return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
         raise _explained(error.at(topic=topic, version=bound.version), data, in_header)
 
     def _read_by(self, bound: _serdes.Bound, data: Any, offset: int) -> Any:

@@ -84,6 +84,19 @@ def reads(reader: KafkaAvroDeserializer, message: bytes) -> Any:
         return None
 
 
+def test_a_reader_that_was_at_work_while_another_one_looked_reads_right_too(
+    registry: LocalRegistry, anew: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    first, second = (KafkaAvroDeserializer(conf(registry, **TTL)) for _ in range(2))
+    assert first.deserialize("t", old) == second.deserialize("t", old) == BOB
+    at_work = second._look_up("t", 0, None)
+    new = anew(COUNT, SEVEN)
+    until(lambda: reads(first, new) == SEVEN)
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second look
+    assert second._recover("t", new, at_work, None, None, DecodeError("by the old schema")) == SEVEN
+
+
 def test_a_message_of_before_is_an_error_afterwards(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
