@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import SchemaError
-from .tree import Array, AvroType, Enum, Field, Fixed, Map, Record, Union, last_name
+from .tree import Array, AvroType, Enum, Field, Fixed, Map, Record, Union
 
 
 class DuplicateFieldError(SchemaError):
-    """Aliases give two fields of a record one name."""
+    """Aliases give two fields of a record one name; the text is Java's."""
 
 
 class Aliases:
@@ -64,8 +64,17 @@ class Aliases:
         renamed = [
             replace(part, name=names.get(part.name, part.name), type=self._apply(part.type, seen)) for part in fields
         ]
-        if len({part.name for part in renamed}) != len(renamed):
-            raise DuplicateFieldError(f"Duplicate field in record {last_name(record)}")
+        seen_at: dict[str, int] = {}
+        for position, part in enumerate(renamed):
+            if part.name in seen_at:
+                found = [
+                    f"{part.name} type:{renamed[at].type.kind.upper()} pos:{at}"
+                    for at in (position, seen_at[part.name])
+                ]
+                raise DuplicateFieldError(
+                    f"Duplicate field {part.name} in record {record.name}: {' and '.join(found)}."
+                )
+            seen_at[part.name] = position
         return tuple(renamed)
 
 

@@ -73,10 +73,12 @@ def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryE
         hint = "the token is bad or has expired" if authenticated else "set bearer.auth.token"
     if kind is AuthorizationError:
         hint = f"the role needs {call.right}"
-    if reply.status == 404 and call.method == "POST":
+    if reply.status == 404 and reply.reason == "Not Found":
+        hint = "Pulsar 2.8 to 2.10 says this where a right is missing: there it takes an admin of the tenant"
+    elif reply.status == 404 and call.method == "POST":
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not make them itself"
     elif reply.status == 404 and not reply.reason:
-        hint = "Pulsar gives a reason as a rule: check schema.registry.url"
+        hint = "Pulsar 2.8 to 2.10 says no more of a missing schema; of a later one, check schema.registry.url"
     return kind(
         f"cannot {call.operation}: {quoted(words)} (HTTP {reply.status})",
         status=reply.status,

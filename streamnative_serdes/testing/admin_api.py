@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
 
-from ..schema.aliases import DuplicateFieldError
 from .admin_request import (
     AdminRequest,
-    BadNameError,
     BadRequestError,
     UndecodableNameError,
     UnsupportedMediaError,
     schema_data,
 )
-from .compatibility import STRATEGIES, IncompatibleError
-from .exchange import Answer, Request, as_broker_error, as_json, as_page, as_reason, as_text
-from .schema_data import BrokerError, InvalidDataError
-from .store import ConflictError, Entry, NotFoundError, Store
+from .compatibility import STRATEGIES
+from .exchange import Answer, Request, as_bad_message, as_broker_error, as_json, as_page, as_reason, as_text
+from .refusals import BrokerError, IncompatibleError, InvalidDataError
+from .store import ConflictError, Entry, NotFoundError, PreconditionError, Store
 
 _JAVA: Final = "org.apache.pulsar.broker.service.schema.exceptions"
 
@@ -41,12 +39,16 @@ class AdminApi:
         return f"{request.method} unknown"
 
     def answer(self, request: Request) -> Answer:
+        if _UNREADABLE.search(request.path):
+            return as_bad_message()
         for pattern, _, methods in _ROUTES:
             found = pattern.fullmatch(request.path)
             if found:
                 action = methods.get(request.method)
                 if action is None:
-                    return as_page(405, "Method Not Allowed", request)
+                    allowed = ("Allow", ",".join((*methods, "OPTIONS")))
+                    page = as_page(405, "Method Not Allowed", request)
+                    return replace(page, headers=(*page.headers, allowed))
                 return self._run(action, request, found.groups())
         return as_page(404, "Not Found", request)
 
@@ -58,13 +60,13 @@ class AdminApi:
         except UnsupportedMediaError:
             return as_page(415, "Unsupported Media Type", request)
         except BadRequestError as error:
-            return as_text(400, str(error))
-        except (NotFoundError, ConflictError, BadNameError) as error:
+            return as_text(400, f"{error}\n at [Source: REDACTED]")
+        except (NotFoundError, ConflictError, PreconditionError) as error:
             return as_reason(_REASON_STATUS[type(error)], str(error))
         except (IncompatibleError, InvalidDataError, UndecodableNameError) as error:
             return as_page(_PAGE_STATUS[type(error)], str(error), request)
-        except (BrokerError, DuplicateFieldError) as error:
-            return as_broker_error(str(error))
+        except BrokerError as error:
+            return as_broker_error(str(error), error.kind)
         except RecursionError:
             return as_broker_error("", "java.lang.StackOverflowError")
 
@@ -86,6 +88,7 @@ class AdminApi:
 
     def post_compatibility(self, asked: AdminRequest) -> Answer:
         payload, topic = asked.payload(), asked.topic
+        self.store.need_tenant(asked.tenant)
         self.store.need_namespace(asked.namespace)
         try:
             strategy = self.store.check(topic, schema_data(payload))
@@ -100,6 +103,7 @@ class AdminApi:
         return as_json({"version": self.store.find_exact(asked.topic, schema_data(payload))})
 
     def delete_schema(self, asked: AdminRequest) -> Answer:
+        self.store.need_tenant(asked.tenant)
         if asked.flag("force"):
             self.store.delete_forever(asked.topic)
             return as_json({"version": -1})
@@ -114,37 +118,61 @@ class AdminApi:
         return as_json(self.store.tenants())
 
     def put_tenant(self, asked: AdminRequest) -> Answer:
-        self.store.add_tenant(asked.tenant)
+        info = asked.json()
+        tenant = asked.named("Tenant", asked.tenant)
+        if info is None:
+            raise PreconditionError("TenantInfo is null")
+        clusters = info.get("allowedClusters") if isinstance(info, dict) else None
+        if clusters is None:
+            raise PreconditionError("Clusters cannot be null")
+        if not clusters or not all(clusters):
+            raise PreconditionError("Clusters cannot be empty or blank")
+        if set(clusters) != {"standalone"}:
+            raise PreconditionError("Clusters do not exist")
+        self.store.add_tenant(tenant)
         return Answer(204)
 
     def get_namespaces(self, asked: AdminRequest) -> Answer:
         return as_json(self.store.namespaces(asked.tenant))
 
     def put_namespace(self, asked: AdminRequest) -> Answer:
-        self.store.add_namespace(asked.tenant, unquote(asked.parts[1]))
+        tenant, _, name = asked.namespace.partition("/")
+        self.store.add_namespace(tenant, name)
         return Answer(204)
 
     def delete_namespace(self, asked: AdminRequest) -> Answer:
+        self.store.need_namespace(asked.namespace, f"Namespace {asked.namespace} does not exist.")
+        if asked.flag("force"):
+            return as_reason(405, "Broker doesn't allow forced deletion of namespaces")
         self.store.delete_namespace(asked.namespace)
         return Answer(204)
 
     def put_topic(self, asked: AdminRequest) -> Answer:
-        self.store.add_topic(asked.topic)
+        name, marked, number = asked.local().partition("-partition-")
+        if marked and re.fullmatch(r"[0-9]+", number):
+            self.store.add_partition(f"{asked.namespace}/{name}", number)
+        else:
+            self.store.add_topic(f"{asked.namespace}/{asked.local()}")
         return Answer(204)
 
     def delete_topic(self, asked: AdminRequest) -> Answer:
-        self.store.delete_topic(asked.topic)
+        if asked.partition is None:
+            self.store.delete_topic(asked.topic)
+        else:
+            self.store.delete_partition(asked.topic, asked.partition)
         return Answer(204)
 
     def put_partitions(self, asked: AdminRequest) -> Answer:
-        count = asked.json()
+        topic, count = _whole(asked), asked.json()
+        if count is None:
+            raise BrokerError('Cannot read field "partitions" because "metadata" is null', "NullPointerException")
         if type(count) is not int or count < 1:
             return as_reason(406, "Number of partitions should be more than 0")
-        self.store.add_topic(asked.topic, count)
+        self.store.add_topic(topic, count)
         return Answer(204)
 
     def delete_partitions(self, asked: AdminRequest) -> Answer:
-        self.store.delete_partitioned_topic(asked.topic)
+        self.store.delete_partitioned_topic(_whole(asked))
         return Answer(204)
 
     # Strategies
@@ -160,25 +188,30 @@ class AdminApi:
         return Answer(204)
 
     def get_topic_strategy(self, asked: AdminRequest) -> Answer:
+        self.store.need_topic(asked.topic)
         strategy = self.store.strategy(asked.topic)
-        return as_json(strategy) if strategy else Answer(204)
+        return as_json(strategy) if strategy else Answer(200)
 
     def put_topic_strategy(self, asked: AdminRequest) -> Answer:
-        self.store.set_strategy(asked.topic, _strategy(asked.json()))
+        strategy = _strategy(asked.json())
+        self.store.need_topic(asked.topic)
+        self.store.set_strategy(asked.topic, strategy)
         return Answer(204)
 
     def delete_topic_strategy(self, asked: AdminRequest) -> Answer:
+        self.store.need_topic(asked.topic)
         self.store.set_strategy(asked.topic, None)
         return Answer(204)
 
 
-_REASON_STATUS: Final[Mapping[type[Exception], int]] = {NotFoundError: 404, ConflictError: 409, BadNameError: 412}
+_REASON_STATUS: Final[Mapping[type[Exception], int]] = {NotFoundError: 404, ConflictError: 409, PreconditionError: 412}
 _PAGE_STATUS: Final[Mapping[type[Exception], int]] = {
     IncompatibleError: 409,
     InvalidDataError: 422,
     UndecodableNameError: 500,
 }
 _Action: TypeAlias = Callable[[AdminApi, AdminRequest], Answer]
+_UNREADABLE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 _TOPIC = r"([^/]+)/([^/]+)/([^/]+)"
 
 
@@ -235,6 +268,25 @@ def _shown(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _whole(asked: AdminRequest) -> str:
+    """The topic, if it may have partitions.
+
+    Raises:
+        PreconditionError: by its name it may be one itself.
+    """
+    if "-partition-" in asked.local():
+        raise PreconditionError("Partitioned Topic Name should not contain '-partition-'")
+    return asked.topic
+
+
 def _strategy(value: Any) -> str | None:
-    """The broker takes what it does not know for UNDEFINED."""
+    """Jackson takes an enum's number for its name; the broker takes what it does not know for UNDEFINED.
+
+    Raises:
+        BadRequestError: Jackson makes no enum of it.
+    """
+    if isinstance(value, dict | list | bool | float):
+        raise BadRequestError("Cannot deserialize value of type `SchemaCompatibilityStrategy`")
+    if type(value) is int and 0 <= value < len(STRATEGIES):
+        return STRATEGIES[value]
     return value if value in STRATEGIES else None

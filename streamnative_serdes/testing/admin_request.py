@@ -13,10 +13,14 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote, unquote_plus
 
 from .exchange import Request
-from .schema_data import BrokerError, SchemaData, from_post
-from .store import base_topic
+from .refusals import BrokerError
+from .schema_data import SchemaData, from_post
+from .store import PreconditionError, split_partition
 
 _PAYLOAD: Final = "org.apache.pulsar.common.protocol.schema.PostSchemaPayload"
+
+
+_NAME: Final = re.compile(r"[-=:.\w]*", re.ASCII)
 
 
 class UnsupportedMediaError(Exception):
@@ -24,11 +28,7 @@ class UnsupportedMediaError(Exception):
 
 
 class BadRequestError(Exception):
-    """400 in plain text: Jackson cannot read the body."""
-
-
-class BadNameError(Exception):
-    """412: the topic's name is empty."""
+    """400 in plain text: Jackson cannot read the body. Its own words differ, and name line and column."""
 
 
 class UndecodableNameError(Exception):
@@ -48,23 +48,49 @@ class AdminRequest:
 
     @property
     def namespace(self) -> str:
-        """``tenant/namespace``."""
-        return f"{self.tenant}/{unquote(self.parts[1])}"
+        """``tenant/namespace``.
+
+        Raises:
+            PreconditionError: there can be no such.
+        """
+        tenant, name = self.named("Namespace", self.tenant), self.named("Namespace", unquote(self.parts[1]))
+        return f"{tenant}/{name}"
+
+    def named(self, kind: str, name: str) -> str:
+        """The name, if a tenant or a namespace may have it; an error is that of the ``kind`` that was asked for."""
+        if not _NAME.fullmatch(name):
+            raise PreconditionError(f"{'Topic' if len(self.parts) > 2 else kind} name is not valid")
+        return name
 
     @property
     def topic(self) -> str:
-        """``tenant/namespace/topic``; the broker decodes a topic's name twice.
+        """``tenant/namespace/topic``, without a partition's number.
 
         Raises:
-            BadNameError, UndecodableNameError: as above.
+            PreconditionError: its name is empty.
+            UndecodableNameError: as above.
+        """
+        return f"{self.namespace}/{split_partition(self.local())[0]}"
+
+    @property
+    def partition(self) -> int | None:
+        """The number of the partition that is named in place of a topic."""
+        return split_partition(self.local())[1]
+
+    def local(self) -> str:
+        """The topic's own name; the broker decodes it twice.
+
+        Raises:
+            PreconditionError: it is empty.
+            UndecodableNameError: as above.
         """
         name = unquote(self.parts[2])
         if re.search(r"%(?![0-9A-Fa-f]{2})", name):
             raise UndecodableNameError("Request failed.")
         name = unquote_plus(name)
         if not name.strip():
-            raise BadNameError("Topic name is not valid")
-        return f"{self.namespace}/{base_topic(name)}"
+            raise PreconditionError("Topic name is not valid")
+        return name
 
     def version(self) -> int:
         """The version in the path, as Java's Long.parseLong takes it.
@@ -74,12 +100,13 @@ class AdminRequest:
         """
         text = self.parts[3]
         if not re.fullmatch(r"[+-]?[0-9]{1,19}", text) or not -(2**63) <= int(text) < 2**63:
-            raise BrokerError(f'For input string: "{text}"')
+            raise BrokerError(f'For input string: "{text}"', "NumberFormatException")
         return int(text)
 
     def flag(self, name: str) -> bool:
-        """Whether the query has ``name=true``."""
-        return parse_qs(self.request.target.partition("?")[2]).get(name) == ["true"]
+        """Whether the query has ``name=true``, in any case."""
+        values = parse_qs(self.request.target.partition("?")[2]).get(name, [""])
+        return values[0].lower() == "true"
 
     def json(self) -> Any:
         """The body, parsed; None when it is empty, as in the broker.
@@ -87,14 +114,17 @@ class AdminRequest:
         Raises:
             UnsupportedMediaError, BadRequestError: as above.
         """
-        if self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+        announced = self.request.headers.get("Content-Type")
+        if announced is None and not self.request.body:
+            return None
+        if (announced or "").partition(";")[0].strip().lower() != "application/json":
             raise UnsupportedMediaError
         if not self.request.body.strip():
             return None
         try:
             return json.loads(self.request.body)
         except ValueError as error:
-            raise BadRequestError(f"{error}\n at [Source: REDACTED]") from None
+            raise BadRequestError(str(error)) from None
 
     def payload(self) -> Payload | None:
         """The body as Jackson makes a PostSchemaPayload of it: unknown keys are ignored, scalars become text.
@@ -128,11 +158,12 @@ def schema_data(payload: Payload | None) -> SchemaData:
         BrokerError: something is missing or unknown.
     """
     if payload is None:
-        raise BrokerError(f'Cannot invoke "{_PAYLOAD}.getType()" because "payload" is null')
+        raise BrokerError(f'Cannot invoke "{_PAYLOAD}.getType()" because "payload" is null', "NullPointerException")
     if payload.schema is None:
         raise BrokerError(
             'Cannot invoke "String.getBytes(java.nio.charset.Charset)" because the return value of '
-            f'"{_PAYLOAD}.getSchema()" is null'
+            f'"{_PAYLOAD}.getSchema()" is null',
+            "NullPointerException",
         )
     return from_post(payload.type, payload.schema, payload.properties)
 

@@ -7,13 +7,15 @@ The broker runs ``SchemaValidatorBuilder`` over ``ResolvingGrammarGenerator``. W
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from ..schema import Schema
-from ..schema.aliases import Aliases
+from ..schema import Array, AvroType, Enum, Fixed, Map, Record, Schema, Union
+from ..schema.aliases import Aliases, DuplicateFieldError
 from ..schema.resolution import Resolution, Resolver
+from .java_avro import NeededDefaults
+from .java_text import java_text
+from .refusals import AVRO_RUNTIME, BrokerError, IncompatibleError
 
 # Strategy -> (the new schema must read the old ones, the old ones must read the new schema).
 DIRECTIONS: Final[Mapping[str, tuple[bool, bool]]] = {
@@ -24,11 +26,7 @@ DIRECTIONS: Final[Mapping[str, tuple[bool, bool]]] = {
     "FORWARD_TRANSITIVE": (False, True),
     "FULL_TRANSITIVE": (True, True),
 }
-STRATEGIES: Final = (*DIRECTIONS, "ALWAYS_COMPATIBLE", "ALWAYS_INCOMPATIBLE", "UNDEFINED")
-
-
-class IncompatibleError(Exception):
-    """The strategy refuses the new schema; the text is the broker's own."""
+STRATEGIES: Final = ("UNDEFINED", "ALWAYS_INCOMPATIBLE", "ALWAYS_COMPATIBLE", *DIRECTIONS)  # in Java's order
 
 
 def check(strategy: str, new: Schema, existing: Sequence[Schema]) -> None:
@@ -36,7 +34,8 @@ def check(strategy: str, new: Schema, existing: Sequence[Schema]) -> None:
 
     Raises:
         IncompatibleError: the strategy refuses ``new``.
-        DuplicateFieldError: aliases give two fields of a record one name; the broker answers 500.
+        BrokerError: aliases give two fields of a record, or two branches of a union, one name; or a default that is
+            needed holds what is no symbol of its enum.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:
         return
@@ -54,38 +53,75 @@ def can_read(writer: Schema, reader: Schema) -> bool:
     """Whether Java Avro can read every datum of ``writer`` with ``reader``.
 
     Raises:
-        DuplicateFieldError: see :func:`check`.
+        BrokerError: see :func:`check`.
     """
-    root = writer.root if writer.same_as(reader) else Aliases(reader.root).apply(writer.root)
-    return not _has_errors(Resolver(java=True, logical=False, defaults=False).resolve(root, reader.root), set())
+    root = writer.root if writer.same_as(reader) else _renamed(writer.root, reader.root)
+    resolver = Resolver(java=True, logical=False, defaults=False)
+    resolver.checker = NeededDefaults()
+    return not _has_errors(resolver.resolve(root, reader.root), set())
+
+
+def _renamed(writer: AvroType, reader: AvroType) -> AvroType:
+    try:
+        root = Aliases(reader).apply(writer)
+    except DuplicateFieldError as error:
+        raise BrokerError(str(error), AVRO_RUNTIME) from error
+    if root is not writer:
+        _refuse_twins(root)
+    return root
+
+
+def _refuse_twins(root: AvroType) -> None:
+    """Java refuses a union in which aliases gave two branches one name."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Union):
+            names = [full_name(branch) for branch in node.branches]
+            for name in names:
+                if names.count(name) > 1:
+                    raise BrokerError(f"Duplicate in union:{name}", AVRO_RUNTIME)
+        if id(node) not in seen:
+            seen.add(id(node))
+            waiting += children(node)
+
+
+def full_name(node: AvroType) -> str:
+    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind
+
+
+def children(node: AvroType) -> list[AvroType]:
+    """The types directly inside of this one."""
+    if isinstance(node, Record):
+        return [part.type for part in node.fields]
+    if isinstance(node, Array):
+        return [node.items]
+    if isinstance(node, Map):
+        return [node.values]
+    return list(node.branches) if isinstance(node, Union) else []
 
 
 def _unreadable(strategy: str, writer: Schema, reader: Schema) -> IncompatibleError:
     return IncompatibleError(
         f"Error during schema compatibility check with strategy {strategy}: "
         "org.apache.avro.SchemaValidationException: Unable to read schema: \n"
-        f"{_pretty(json.loads(writer.text))}\nusing schema:\n{_pretty(json.loads(reader.text))}"
+        f"{java_text(writer.text)}\nusing schema:\n{java_text(reader.text)}"
     )
 
 
-def _pretty(value: Any, level: int = 0) -> str:
-    """JSON in the layout of Jackson's default pretty printer, as Java's ``Schema.toString(true)`` has it."""
-    rows = []  # filled by loops: a comprehension costs one more frame per level, and there may be 200 levels
-    if isinstance(value, dict) and value:
-        gap = "\n" + "  " * (level + 1)
-        for key, item in value.items():
-            rows.append(f"{gap}{json.dumps(key)} : {_pretty(item, level + 1)}")
-        return "{" + ",".join(rows) + "\n" + "  " * level + "}"
-    if isinstance(value, list) and value:
-        for item in value:
-            rows.append(_pretty(item, level))  # noqa: PERF401
-        return "[ " + ", ".join(rows) + " ]"
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _has_errors(step: Resolution, visited: set[int]) -> bool:
-    """``Symbol.hasErrors``: whether any datum could fail."""
+    """``Symbol.hasErrors``: whether any datum could fail.
+
+    Raises:
+        BrokerError: Java left a record unfinished that it goes on to use.
+    """
     if id(step) in visited:
         return False
     visited.add(id(step))
-    return step.fault is not None or any(part is not None and _has_errors(part, visited) for part in step.parts)
+    if step.late_fault is not None and step.fault is None:
+        raise BrokerError(
+            'Cannot invoke "org.apache.avro.Schema$Field.pos()" because "fields[i]" is null', "NullPointerException"
+        )
+    # All of them, for Java makes the whole grammar before it looks for errors.
+    faults = [_has_errors(part, visited) for part in step.parts if part is not None]
+    return step.fault is not None or any(faults)

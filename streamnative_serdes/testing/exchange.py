@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import Message
@@ -12,7 +13,11 @@ from typing import Any, Final
 
 PHRASE_LIMIT: Final = 1024  # characters of a reason phrase
 PAGE_LIMIT: Final = 32_768  # bytes of an error page; Jetty sends none at all instead of a larger one
-_SERVLET = "org.glassfish.jersey.servlet.ServletContainer-10c47c79"
+_JETTY: Final = "9.4.58.v20250814"
+_UNCACHED: Final = (("Cache-Control", "must-revalidate,no-cache,no-store"),)
+_LABELS: Final = {"URI": "url", "STATUS": "status", "MESSAGE": "message", "SERVLET": "servlet"}
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")  # but those that are white space to Java
+_SERVLET: Final = "org.glassfish.jersey.servlet.ServletContainer-10c47c79"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,24 @@ class Request:
         return self.target.partition("?")[0]
 
     def accepts(self, media_type: str) -> bool:
-        kinds = [part.partition(";")[0].strip() for part in self.headers.get("Accept", "*/*").split(",")]
-        return any(kind in ("*/*", media_type, media_type.partition("/")[0] + "/*") for kind in kinds)
+        """An empty header is taken for none."""
+        main, _, sub = media_type.partition("/")
+        kinds = [kind.lower().partition("/") for kind in self.acceptable() or ["*/*"]]
+        return any(one in ("*", main) and other in ("*", sub) for one, _, other in kinds)
+
+    def acceptable(self) -> list[str]:
+        """The media types of ``Accept``, what is liked best first."""
+        parts = [part.strip() for part in self.headers.get("Accept", "").split(",")]
+        kinds = [(part.partition(";")[0].strip(), _quality(part)) for part in parts if part]
+        return [kind for kind, quality in sorted(kinds, key=lambda pair: -pair[1]) if quality > 0]
+
+
+def _quality(part: str) -> float:
+    found = re.search(r";\s*q=([0-9.]+)", part)
+    try:
+        return float(found[1]) if found else 1.0
+    except ValueError:
+        return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +65,11 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
     def status_text(self) -> str:
-        """The reason phrase as it is sent: ISO 8859-1 in one line, cut."""
+        """The reason phrase as it is sent: ISO 8859-1 in one line, cut as Java counts characters."""
         phrase = usual_phrase(self.status) if self.phrase is None else self.phrase
-        line = "".join(char if char.isprintable() else "?" for char in phrase[:PHRASE_LIMIT])
-        return line.encode("iso-8859-1", "replace").decode("iso-8859-1")
+        units = phrase.encode("utf-16-le", "surrogatepass")[: 2 * PHRASE_LIMIT]
+        line = units.decode("utf-16-le", "replace").encode("iso-8859-1", "replace").decode("iso-8859-1")
+        return line.replace("\r", "?").replace("\n", "?")
 
 
 def usual_phrase(status: int) -> str:
@@ -66,9 +88,10 @@ def as_reason(status: int, reason: str) -> Answer:
 
 def as_broker_error(message: str, exception: str = "java.lang.RuntimeException") -> Answer:
     """500 with a stack trace as the reason; an empty message is Java's null."""
+    first = f"{exception}: {message}" if message else exception
     reason = (
         "\n --- An unexpected error occurred in the server ---\n\n"
-        f"Message: {message or 'null'}\n\nStacktrace:\n\n{exception}: {message or 'null'}\n"
+        f"Message: {message or 'null'}\n\nStacktrace:\n\n{first}\n"
         "\tat org.apache.pulsar.broker.admin.impl.SchemasResourceBase(SchemasResourceBase.java)\n"
     )
     return as_json({"reason": reason}, 500, message or "Server Error")
@@ -78,46 +101,63 @@ def as_text(status: int, text: str) -> Answer:
     return Answer(status, text.encode(), "text/plain")
 
 
+def as_bad_message() -> Answer:
+    """What Jetty says to a request that it cannot read."""
+    return Answer(400, b"<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>", "text/html;charset=iso-8859-1")
+
+
 def as_page(status: int, message: str, request: Request) -> Answer:
     """Jetty's error page in the form that the client accepts; none for PUT and DELETE, none when it gets too large.
 
     The message stands in the reason phrase too, except that of a failure inside Jetty.
     """
     phrase = "Server Error" if status == 500 else message
-    headers = (("Cache-Control", "must-revalidate,no-cache,no-store"),)
     if request.method not in ("GET", "POST"):
-        return Answer(status, phrase=phrase, headers=headers)
+        return Answer(status, phrase=phrase)
     body, content_type = _page(status, message, request)
     if len(body) > PAGE_LIMIT:
-        return Answer(status, phrase=phrase, headers=headers)
-    return Answer(status, body, content_type, phrase, headers)
+        return Answer(status, phrase=phrase)
+    if not body:
+        return Answer(status, phrase=phrase, headers=_UNCACHED)
+    return Answer(status, body, content_type, phrase, _UNCACHED)
 
 
 def _page(status: int, message: str, request: Request) -> tuple[bytes, str]:
+    """The page as the first of the accepted types that Jetty can write; empty if there is none."""
     rows = {"url": request.path, "status": str(status), "message": message, "servlet": _SERVLET}
-    accept = request.headers.get("Accept", "*/*")
-    if "json" in accept or "application/*" in accept:
-        order = ("servlet", "message", "url", "status")
-        parts = (f'"{key}":{json.dumps(_escape(rows[key]), ensure_ascii=False)}' for key in order)
-        return ("{\n" + ",\n".join(parts) + "\n}").encode(), "application/json"
-    if "text/plain" in accept:
-        lines = f"URI: {request.path}\nSTATUS: {status}\nMESSAGE: {message}\nSERVLET: {_SERVLET}\n"
-        text = f"HTTP ERROR {status} {message}\n{lines}"
-        return text.encode("iso-8859-1", "replace"), "text/plain;charset=iso-8859-1"
-    return _html(rows).encode("iso-8859-1", "replace"), "text/html;charset=iso-8859-1"
+    for kind in request.acceptable() if "Accept" in request.headers else ["*/*"]:
+        if kind in ("text/html", "text/*", "*/*"):
+            return _html(rows).encode("iso-8859-1", "replace"), "text/html;charset=iso-8859-1"
+        if kind in ("application/json", "text/json"):
+            return _json(rows), kind
+        if kind == "text/plain":
+            return _plain(rows).encode("iso-8859-1", "replace"), "text/plain;charset=iso-8859-1"
+    return b"", ""
+
+
+def _json(rows: Mapping[str, str]) -> bytes:
+    order = ("servlet", "message", "url", "status")
+    parts = (f'"{key}":{json.dumps(_escape(rows[key]), ensure_ascii=False)}' for key in order)
+    return ("{\n" + ",\n".join(parts) + "\n}").encode()
+
+
+def _plain(rows: Mapping[str, str]) -> str:
+    labels = "".join(f"{label}: {rows[key]}\n" for label, key in _LABELS.items())
+    return f"HTTP ERROR {rows['status']} {rows['message']}\n{labels}"
 
 
 def _html(rows: Mapping[str, str]) -> str:
     title = _escape(f"{rows['status']} {rows['message']}")
-    labels = {"URI": "url", "STATUS": "status", "MESSAGE": "message", "SERVLET": "servlet"}
-    table = "\n".join(f"<tr><th>{label}:</th><td>{_escape(rows[key])}</td></tr>" for label, key in labels.items())
+    table = "\n".join(f"<tr><th>{label}:</th><td>{_escape(rows[key])}</td></tr>" for label, key in _LABELS.items())
     return (
         '<html>\n<head>\n<meta http-equiv="Content-Type" content="text/html;charset=ISO-8859-1"/>\n'
-        f"<title>Error {title}</title>\n</head>\n<body><h2>HTTP ERROR {title}</h2>\n<table>\n{table}\n</table>\n\n"
+        f"<title>Error {title}</title>\n</head>\n<body><h2>HTTP ERROR {title}</h2>\n<table>\n{table}\n</table>\n"
+        f'<hr/><a href="https://jetty.org/">Powered by Jetty:// {_JETTY}</a><hr/>\n\n'
         "</body>\n</html>\n"
     )
 
 
 def _escape(text: str) -> str:
     """Jetty escapes for XML, also inside JSON."""
+    text = _CONTROLS.sub("?", text)
     return html.escape(text, quote=False).replace('"', "&quot;").replace("'", "&apos;")

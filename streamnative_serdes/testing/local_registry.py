@@ -15,6 +15,7 @@ from ..errors import ConfigError
 from .admin_api import AdminApi
 from .exchange import Answer, Request, as_page
 from .faults import Fault, FaultQueue
+from .flavours import FLAVOURS
 from .store import Store
 
 _STOP_SECONDS = 5.0  # to wait for one connection's thread
@@ -32,12 +33,27 @@ class LocalRegistry:
     """Pulsar's admin REST API for schemas, on ``127.0.0.1``, in threads of this process.
 
     Tenant ``public`` with namespace ``default`` exists; others are made with PUT, as in Pulsar. Nothing outlives the
-    object. What it answers was taken from Apache Pulsar 4.0.8 (statuses, bodies, reason phrases, Avro compatibility);
-    topics live here only as far as the admin API makes or deletes them.
+    object. It answers as Apache Pulsar 4.0.8 does, which ``tests/integration/contract`` of the project proves: status,
+    reason phrase, headers and body, and whether a schema is compatible. What differs on purpose:
+
+    - topics live here only as far as the admin API makes or deletes them;
+    - topic-level strategies are on, as with ``topicLevelPoliciesEnabled``, and act at once;
+    - GET, POST, PUT, DELETE and PATCH are served, HEAD and OPTIONS are not;
+    - the words of Jackson, in a 400, and of Gson, for KEY_VALUE that is no JSON, are Python's;
+    - a PROTOBUF_NATIVE descriptor is kept as text, neither decoded nor compared;
+    - a bad default whose type refers to a named type is told with the name alone, not with its definition;
+    - doubles of many digits, in schemas that a refusal quotes, are as JDK 19 and later print them;
+    - any token may do all: there are no roles. A missing right is ``Fault.status(401, "Unauthorized to ...")``.
 
     Args:
         port: 0 picks a free one.
         token: when given, each request needs ``Authorization: Bearer TOKEN``.
+        flavour: "4.0", or "2.8" for what Pulsar 2.8 to 2.10 answer otherwise: registering and looking up are 202, a
+            schema that is not found is Jetty's page without a reason, and so is a namespace; where a right is missing
+            it is 404 as well.
+
+    Raises:
+        ConfigError: there is no such flavour.
 
     Use it as a context manager, or call :meth:`start` and :meth:`close`::
 
@@ -45,7 +61,10 @@ class LocalRegistry:
             requests.get(registry.url + "/admin/v2/clusters")
     """
 
-    def __init__(self, port: int = 0, token: str | None = None) -> None:
+    def __init__(self, port: int = 0, token: str | None = None, *, flavour: str = "4.0") -> None:
+        if flavour not in FLAVOURS:
+            raise ConfigError(f"flavour is one of {', '.join(map(repr, FLAVOURS))}, got {flavour!r:.80}")
+        self._flavour = FLAVOURS[flavour]
         self.store = Store()
         self._api = AdminApi(self.store)
         self._port = port
@@ -158,15 +177,16 @@ class LocalRegistry:
     # Serving
 
     def _serve(self, request: Request, stopping: threading.Event) -> tuple[Answer, Fault | None]:
+        kind = self._api.kind(request)
         with self._lock:
-            self._counts[self._api.kind(request)] += 1
+            self._counts[kind] += 1
             self._log.append(Call(request.method, request.target))
         fault = self._faults.take(request.method, request.target)
         if fault is not None:
             stopping.wait(fault.seconds)
             if fault.answer is not None:
-                return fault.answer(request, self._url), fault
-        return self._answer(request), fault
+                return self._flavour(kind, request, fault.answer(request, self._url)), fault
+        return self._flavour(kind, request, self._answer(request)), fault
 
     def _answer(self, request: Request) -> Answer:
         if self._token is not None and request.headers.get("Authorization") != f"Bearer {self._token}":
@@ -255,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(answer, cut == "body")
 
-    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815  # http.server's names
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET  # noqa: N815  # http.server's names
 
     def _send(self, answer: Answer, cut: bool) -> None:
         self.send_response(answer.status, answer.status_text())

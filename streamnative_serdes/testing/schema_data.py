@@ -6,33 +6,28 @@ Source: Pulsar's SchemaDataValidator, SchemaRegistryServiceImpl and SchemaUtils;
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from ..errors import SchemaError
-from ..schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Fixed, Record, Schema, Union, default_fault, parse
-from ..schema.aliases import DuplicateFieldError
-from .compatibility import IncompatibleError, check
+from ..schema import Schema, Union
+from .compatibility import check
+from .java_avro import OutsideOfParserError, check_defaults, java_parse
+from .java_text import compact
+from .refusals import BrokerError, IncompatibleError, InvalidDataError
 
 AVRO_TYPES: Final = frozenset({"AVRO", "JSON", "PROTOBUF"})  # their text is an Avro schema
+_CHECKED: Final = frozenset({"AVRO", "JSON"})  # a PROTOBUF one may change as it likes
 _CLIENT_SIDE: Final = frozenset({"AUTO", "AUTO_CONSUME", "AUTO_PUBLISH"})
 _TEXTLESS: Final = frozenset(
     {"BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "DATE", "TIME", "TIMESTAMP"}
     | {"INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME"}
 )
 _TYPES: Final = AVRO_TYPES | _CLIENT_SIDE | _TEXTLESS | {"NONE", "BYTES", "STRING", "KEY_VALUE", "PROTOBUF_NATIVE"}
-_NAME = re.compile(r"(?!\d)\w+")  # as Java's Character.isLetterOrDigit: letters of any alphabet
-
-
-class InvalidDataError(Exception):
-    """The schema is not what its type asks for: status 422, the text is the broker's own."""
-
-
-class BrokerError(Exception):
-    """The broker stumbles over the request: status 500, the text is Java's own; empty where Java has none."""
+_GSON: Final = "com.google.gson"
+_PARSE: Final = "org.apache.avro.SchemaParseException"
+_JACKSON: Final = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "OBJECT", "ARRAY", "NULL", "ANY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ class SchemaData:
 
     def _half(self, name: str, tree: Mapping[str, Any]) -> SchemaData:
         kind = self.properties.get(f"{name}.schema.type", "BYTES")
-        return SchemaData(_known_type(kind), "" if tree[name] == "" else _compact(tree[name]), {})
+        return SchemaData(_known_type(kind), "" if tree[name] == "" else compact(tree[name]), {})
 
     def shown(self) -> str:
         """The text of a GET answer.
@@ -64,7 +59,7 @@ class SchemaData:
         if self.type != "KEY_VALUE":
             return self.text
         key, value = (json.loads(half.text) if half.type in AVRO_TYPES else "" for half in self.halves())
-        return _compact({"key": key, "value": value})
+        return compact({"key": key, "value": value})
 
 
 def from_post(kind: str | None, text: str, properties: Mapping[str, str | None]) -> SchemaData:
@@ -74,35 +69,41 @@ def from_post(kind: str | None, text: str, properties: Mapping[str, str | None])
         BrokerError: an unknown type, or a KEY_VALUE text without its two halves.
     """
     if kind == "KEY_VALUE":
-        text = _compact(_two_halves(text))
+        text = compact(_two_halves(text))
     if kind is None:
-        raise BrokerError("Name is null")
+        raise BrokerError("Name is null", "NullPointerException")
     given = {key: value for key, value in properties.items() if value is not None}
     if len(given) != len(properties):
-        raise BrokerError("")  # protobuf's setValue(null)
+        raise BrokerError("", "NullPointerException")  # protobuf's setValue(null)
     return SchemaData(_known_type(kind), text, given)
 
 
 def _known_type(kind: str) -> str:
     if kind not in _TYPES:
-        raise BrokerError(f"No enum constant org.apache.pulsar.common.schema.SchemaType.{kind}")
+        raise BrokerError(
+            f"No enum constant org.apache.pulsar.common.schema.SchemaType.{kind}", "IllegalArgumentException"
+        )
     return kind
 
 
 def _two_halves(text: str) -> dict[str, Any]:
     try:
-        tree = json.loads(text)
+        tree = json.loads(text) if text.strip() else None
     except ValueError as error:
-        raise BrokerError(f"com.google.gson.stream.MalformedJsonException: {error}") from None
+        raise BrokerError(
+            f"{_GSON}.stream.MalformedJsonException: {error} path $", f"{_GSON}.JsonSyntaxException"
+        ) from None
     if not isinstance(tree, dict):
-        raise BrokerError("class com.google.gson.JsonPrimitive cannot be cast to class com.google.gson.JsonObject")
+        raise BrokerError(
+            f"class {_GSON}.JsonPrimitive cannot be cast to class {_GSON}.JsonObject "
+            f"({_GSON}.JsonPrimitive and {_GSON}.JsonObject are in unnamed module of loader 'app')",
+            "ClassCastException",
+        )
     if "key" not in tree or "value" not in tree:
-        raise BrokerError('Cannot invoke "com.google.gson.JsonElement.toString()" because "jsonElement" is null')
+        raise BrokerError(
+            f'Cannot invoke "{_GSON}.JsonElement.toString()" because "jsonElement" is null', "NullPointerException"
+        )
     return {"key": tree["key"], "value": tree["value"]}
-
-
-def _compact(tree: Any) -> str:
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def validate(data: SchemaData) -> None:
@@ -112,11 +113,15 @@ def validate(data: SchemaData) -> None:
         InvalidDataError: as above.
     """
     if data.type in AVRO_TYPES:
+        if jackson_kind(data):
+            return
         root = avro(data).root
         if data.type == "AVRO" and isinstance(root, Union):
             raise InvalidDataError("Avro schema typed [UNION] is not supported")
     elif data.type == "KEY_VALUE":
         for half in data.halves():
+            if half.type == "KEY_VALUE":  # the broker takes four bytes of the text for a length
+                raise BrokerError("Java heap space", "OutOfMemoryError")
             validate(half)
     elif data.type in _CLIENT_SIDE:
         raise InvalidDataError(f"Schema {data.type} is a client-side schema type")
@@ -135,44 +140,53 @@ def avro(data: SchemaData) -> Schema:
     """The Avro schema of an AVRO, JSON or PROTOBUF text.
 
     Raises:
-        InvalidDataError: Java Avro does not parse the text. (JSON topics of old hold Jackson's JsonSchema, which the
-            broker takes too; this one does not.)
+        InvalidDataError: Java's Avro does not parse the text.
+        BrokerError: it is a JSON topic's schema of old, in Jackson's words.
     """
     try:
-        return _parse(data.text)
+        return java_parse(data.text)
+    except OutsideOfParserError:
+        raise InvalidDataError(f"Invalid schema definition data for {data.type} schema") from None
     except SchemaError:
+        old = jackson_kind(data)
+        if old == "array":
+            raise BrokerError(f"Array has no items type: {data.text}", _PARSE) from None
+        if old:
+            raise BrokerError(f"Type not supported: {old}", _PARSE) from None
         raise InvalidDataError(f"Invalid schema definition data for {data.type} schema") from None
 
 
-@lru_cache(maxsize=1024)
-def _parse(text: str) -> Schema:
-    if text.strip() in PRIMITIVES or text.endswith(".avsc"):  # which parse() takes for a type and for a file
-        raise SchemaError("the schema is not JSON")
-    schema = parse(text, strict=False)
-    for named in schema.names.values():
-        inner = [part.name for part in named.fields] if isinstance(named, Record) else []
-        inner += named.symbols if isinstance(named, Enum) else []
-        for name in (named.name.rpartition(".")[2], *inner):  # Java does not check the namespace
-            if not _NAME.fullmatch(name):
-                raise SchemaError(f"Illegal character in: {name}")
-    if _has_stray_enum_default(json.loads(text)):
-        raise SchemaError("The Enum Default is not in the enum symbol set")
-    return schema
+def jackson_kind(data: SchemaData) -> str | None:
+    """The type of a JSON topic's schema that is no Avro but Jackson's JsonSchema, as Pulsar had it before 2.1.
+
+    Raises:
+        BrokerError: Jackson knows no such type.
+    """
+    try:
+        tree = json.loads(data.text) if data.type == "JSON" else None
+    except ValueError:
+        return None
+    kind = tree.get("type") if isinstance(tree, dict) else None
+    if not isinstance(kind, str) or is_avro(data):
+        return None
+    if kind.upper() not in _JACKSON:
+        raise BrokerError(
+            f"Can not resolve JsonSchema 'type' id of \"{kind}\", not recognized as one of standard values: "
+            f"[{', '.join(_JACKSON)}]",
+            "IllegalArgumentException",
+        )
+    return kind
 
 
-def _has_stray_enum_default(tree: Any) -> bool:
-    """The lenient parser drops such a default; Java refuses it."""
-    nodes = [tree]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, dict):
-            symbols = node.get("symbols") if node.get("type") == "enum" and "default" in node else None
-            if isinstance(symbols, list) and node["default"] not in symbols:
-                return True
-            nodes += node.values()
-        elif isinstance(node, list):
-            nodes += node
-    return False
+def is_avro(data: SchemaData) -> bool:
+    """Whether Java's parser takes it for Avro, or fails in another way than to say no."""
+    try:
+        java_parse(data.text)
+    except OutsideOfParserError:
+        return True
+    except SchemaError:
+        return False
+    return True
 
 
 def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
@@ -201,27 +215,8 @@ def find_exact(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
 
 def _checked(data: SchemaData) -> Schema:
     schema = avro(data)
-    for named in schema.names.values():
-        for part in named.fields if isinstance(named, Record) else ():
-            if part.default is not MISSING and not _java_default(part.type, part.default):
-                raise BrokerError(
-                    f"Invalid default for field {part.name}: {_compact(part.default)} not a {_label(part)}"
-                )
+    check_defaults(schema)
     return schema
-
-
-def _java_default(kind: AvroType, value: Any) -> bool:
-    """``Schema.isValidDefault`` of Java Avro 1.11: any text for enum, fixed and bytes; a union's first branch only."""
-    if isinstance(kind, Union):
-        return bool(kind.branches) and _java_default(kind.branches[0], value)
-    if isinstance(kind, Enum | Fixed) or kind.kind == "bytes":
-        return isinstance(value, str)
-    return default_fault(kind, value) is None
-
-
-def _label(part: Field) -> str:
-    kind = part.type
-    return _compact([branch.kind for branch in kind.branches] if isinstance(kind, Union) else kind.kind)
 
 
 def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaData]) -> None:
@@ -229,7 +224,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
 
     Raises:
         IncompatibleError: it does not.
-        DuplicateFieldError: see :func:`compatibility.check`.
+        BrokerError: Java's Avro stumbles over one of the schemas.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:
         return
@@ -239,14 +234,16 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
     if strategy.endswith("_TRANSITIVE"):
         try:
             _check_type(strategy, new, existing)
-        except DuplicateFieldError as error:  # which the broker expects here alone
-            raise IncompatibleError(f"org.apache.avro.AvroRuntimeException: {error}") from error
+        except BrokerError as error:
+            raise IncompatibleError(f"{error.kind}: {error}") from error  # which the broker expects here alone
     elif find_exact(new, existing[-1:]) is None:
         _check_type(strategy, new, existing)
 
 
 def _check_type(strategy: str, new: SchemaData, existing: Sequence[SchemaData]) -> None:
-    if new.type in AVRO_TYPES:
+    if new.type in _CHECKED:
+        if not all(map(is_avro, (new, *existing[-1:]))):
+            return  # Jackson's schemas are compared by their id alone
         check(strategy, avro(new), [avro(old) for old in existing])
     elif new.type == "KEY_VALUE":
         _check_halves(strategy, new, existing)

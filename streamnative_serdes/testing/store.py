@@ -26,6 +26,10 @@ class ConflictError(Exception):
     """Status 409 of an endpoint that is not about schemas; the text is the broker's reason."""
 
 
+class PreconditionError(Exception):
+    """Status 412; the text is the broker's reason."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One stored version; ``data`` is None for the tombstone of a soft delete. ``timestamp`` in ms since 1970, UTC."""
@@ -35,13 +39,15 @@ class Entry:
     timestamp: int
 
 
-def base_topic(local: str) -> str:
-    """A topic's local name without ``-partition-N``: schemas belong to the topic, not to its partitions.
+def split_partition(local: str) -> tuple[str, int | None]:
+    """A topic's local name without ``-partition-N``, and N: schemas belong to the topic, not to its partitions.
 
     N counts only as Java writes it, so ``x-partition-03`` is a topic of its own.
     """
     name, partition, number = local.rpartition("-partition-")
-    return name if name and partition and _PARTITION.fullmatch(partition + number) else local
+    if not name or not _PARTITION.fullmatch(partition + number):
+        return local, None
+    return name, int(number)
 
 
 def namespace_of(topic: str) -> str:
@@ -55,7 +61,8 @@ class Store:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._namespaces: dict[str, set[str]] = {"public": {"default"}, "pulsar": {"system"}}
-        self._topics: dict[str, int] = {}  # partitions; 0: not partitioned
+        self._topics: dict[str, int] = {}  # how many partitions; 0: not partitioned
+        self._partitions: dict[str, set[int]] = {}  # those that are not deleted
         self._strategies: dict[str, str] = {}
         self._entries: dict[str, list[Entry]] = {}
         self._last_timestamp = 0
@@ -66,7 +73,7 @@ class Store:
         """The version of a known schema, under any strategy; else the new one that it gets.
 
         Raises:
-            InvalidDataError, IncompatibleError, BrokerError, DuplicateFieldError: the broker refuses it.
+            InvalidDataError, IncompatibleError, BrokerError: the broker refuses it.
         """
         validate(data)
         with self._lock:
@@ -82,7 +89,7 @@ class Store:
         """The strategy that lets ``data`` be registered.
 
         Raises:
-            InvalidDataError, IncompatibleError, DuplicateFieldError: it would be refused.
+            InvalidDataError, IncompatibleError, BrokerError: it would be refused.
         """
         validate(data)
         with self._lock:
@@ -181,22 +188,26 @@ class Store:
 
     def add_namespace(self, tenant: str, name: str) -> None:
         with self._lock:
-            if tenant not in self._namespaces:
-                raise NotFoundError("Tenant does not exist")
+            self.need_tenant(tenant)
             if name in self._namespaces[tenant]:
                 raise ConflictError("Namespace already exists")
             self._namespaces[tenant].add(name)
 
     def delete_namespace(self, namespace: str) -> None:
-        """Delete it with all that is in it."""
+        """Delete it, if there are no topics in it. Schemas of topics that were never made stay, as in the broker."""
         self.need_namespace(namespace)
         tenant, _, name = namespace.partition("/")
         with self._lock:
+            if any(namespace_of(topic) == namespace for topic in self._topics):
+                raise ConflictError("Cannot delete non empty namespace")
             self._namespaces[tenant].discard(name)
             self.set_strategy(namespace, None)
-            for topic in {*self._topics, *self._strategies, *self._entries}:
-                if namespace_of(topic) == namespace:
-                    self._drop(topic)
+
+    def need_tenant(self, tenant: str) -> None:
+        """Raises: NotFoundError: there is no such tenant."""
+        with self._lock:
+            if tenant not in self._namespaces:
+                raise NotFoundError("Tenant does not exist")
 
     def need_namespace(self, namespace: str, reason: str = "Namespace does not exist") -> None:
         """Raises: NotFoundError: there is no such namespace."""
@@ -205,12 +216,48 @@ class Store:
             if name not in self._namespaces.get(tenant, ()):
                 raise NotFoundError(reason)
 
+    def need_topic(self, topic: str) -> None:
+        """Raises: NotFoundError: the topic was never made, or is deleted."""
+        with self._lock:
+            if topic not in self._topics:
+                raise NotFoundError(f"Topic persistent://{topic} not found")
+
     def add_topic(self, topic: str, partitions: int = 0) -> None:
         self.need_namespace(namespace_of(topic), "Namespace not found")
         with self._lock:
             if topic in self._topics:
                 raise ConflictError("This topic already exists")
             self._topics[topic] = partitions
+            self._partitions[topic] = set(range(partitions))
+
+    def add_partition(self, topic: str, digits: str) -> None:
+        """Make a partition again that was deleted.
+
+        Raises:
+            PreconditionError: the topic has no such partition.
+        """
+        self.need_namespace(namespace_of(topic), "Namespace not found")
+        local = topic.split("/", 2)[2]
+        number = int(digits)
+        words = f'Can\'t create topic {local}-partition-{digits} with "-partition-" followed by'
+        with self._lock:
+            count = self._topics.get(topic, 0)
+            if not count:
+                raise PreconditionError(f"{words} numeric value if there isn't a partitioned topic {local} created.")
+            if number >= count:
+                raise PreconditionError(
+                    f"{words} a number smaller than number of partition of partitioned topic {local}"
+                )
+            if number in self._partitions[topic]:
+                raise ConflictError("This topic already exists")
+            self._partitions[topic].add(number)
+
+    def delete_partition(self, topic: str, number: int) -> None:
+        """Delete one partition; the schemas are the topic's, and stay."""
+        with self._lock:
+            if number not in self._partitions.get(topic, ()):
+                raise NotFoundError(f"Topic persistent://{topic}-partition-{number} not found")
+            self._partitions[topic].discard(number)
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic that is not partitioned, and its schemas; these go even if the topic was never made."""
@@ -228,11 +275,17 @@ class Store:
     def delete_partitioned_topic(self, topic: str) -> None:
         """Delete a partitioned topic and its schemas."""
         with self._lock:
+            if self._topics.get(topic) == 0:
+                raise ConflictError(
+                    f"persistent://{topic} is a non-partitioned topic. "
+                    "Instead of calling delete-partitioned-topic please call delete."
+                )
             if not self._topics.get(topic):
                 raise NotFoundError(f"Topic persistent://{topic} not found.")
             self._drop(topic)
 
     def _drop(self, topic: str) -> None:
         self._topics.pop(topic, None)
+        self._partitions.pop(topic, None)
         self._strategies.pop(topic, None)
         self.delete_forever(topic)

@@ -293,7 +293,7 @@ IMPOSSIBLE: dict[str, tuple[Json, Json, str, str]] = {
     "a decimal with a scale of its own": (D42, logical("bytes", "big-decimal"), "", "reader's bytes big-decimal"),
     "fields that aliases give one name": (
         record("A", ("x", "int"), ("y", "int")), record("A", {"name": "y", "type": "int", "aliases": ["x"]}), "",
-        "Duplicate field in record A",
+        "Duplicate field y in record A",
     ),
 }  # fmt: skip
 

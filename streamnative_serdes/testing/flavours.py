@@ -1,0 +1,43 @@
+"""How other releases of Pulsar answer: what differs from 4.0.8, as a change of its answers.
+
+Source: SchemasResourceBase of Pulsar 2.8 to 2.10.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from .exchange import Answer, Request, as_page, as_reason
+
+Flavour: TypeAlias = Callable[[str, Request, Answer], Answer]
+
+
+def _as_4_0(_kind: str, _request: Request, answer: Answer) -> Answer:
+    return answer
+
+
+def _as_2_8(kind: str, request: Request, answer: Answer) -> Answer:
+    """Registering and looking up are 202; a 404 has no reason; a missing right is a 404 too."""
+    if not request.path.startswith("/admin/v2/schemas/"):
+        return answer
+    if answer.status == 200 and kind in ("POST schema", "POST version"):
+        return replace(answer, status=202)
+    reason = _reason(answer)
+    if answer.status == 404 and reason == "Schema not found":
+        return as_page(404, "Not Found", request)
+    if answer.status == 404 and reason == "Namespace does not exist" and kind == "POST schema":
+        return as_page(404, f"org.apache.pulsar.broker.web.RestException: {reason}", request)
+    if answer.status == 401 and reason:  # missing or bad credentials are Jetty's page, and stay 401
+        return as_reason(404, "Not Found")
+    return answer
+
+
+def _reason(answer: Answer) -> str:
+    tree: Any = json.loads(answer.body) if answer.content_type == "application/json" and answer.body else None
+    return str(tree.get("reason", "")) if isinstance(tree, dict) else ""
+
+
+FLAVOURS: Final[Mapping[str, Flavour]] = {"4.0": _as_4_0, "2.8": _as_2_8}

@@ -1,0 +1,188 @@
+"""Schema texts as Java's Avro takes them inside the broker: what it parses, and which defaults it stumbles over.
+
+Source: Avro 1.11.4, ``Schema.Parser``, ``Schema.isValidDefault``, ``ResolvingGrammarGenerator.encode``; seen live.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from ..errors import SchemaError
+from ..schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Record, Schema, Union, parse
+from ..schema.rules import DefaultChecker
+from ..schema.tree import Array, Map
+from .java_text import NAMED, as_number, compact, ordered
+from .refusals import AVRO_RUNTIME, BrokerError
+
+_NAME: Final = re.compile(r"(?!\d)\w+")  # as Java's Character.isLetterOrDigit: letters of any alphabet
+_NUMBERS: Final = ("int", "long", "float", "double")
+_AVRO_TYPE: Final = "org.apache.avro.AvroTypeException"
+_ORDERS: Final = frozenset({"ascending", "descending", "ignore"})
+_NO_SYMBOL: Final = (
+    'Cannot invoke "java.lang.Integer.intValue()" because the return value of "java.util.Map.get(Object)" is null'
+)
+
+
+class OutsideOfParserError(SchemaError):
+    """Java refuses a schema, but not by its parser's own exception."""
+
+
+@lru_cache(maxsize=1024)
+def java_parse(text: str) -> Schema:
+    """The schema, with defaults checked no more than Pulsar does.
+
+    Raises:
+        SchemaError: Java's Avro does not parse it.
+    """
+    if text.strip() in PRIMITIVES or text.endswith(".avsc"):  # which parse() takes for a type and for a file
+        raise SchemaError("the schema is not JSON")
+    schema = parse(text, strict=False)
+    for named in schema.names.values():
+        parts = named.fields if isinstance(named, Record) else ()
+        inner = [part.name for part in parts]
+        inner += named.symbols if isinstance(named, Enum) else []
+        for name in (named.name.rpartition(".")[2], *inner):  # Java does not check the namespace
+            if not _NAME.fullmatch(name):
+                raise SchemaError(f"Illegal character in: {name}")
+        for part in parts:
+            _settle(part)
+    _refuse_what_only_we_take(json.loads(text))
+    return schema
+
+
+def _settle(part: Field) -> None:
+    """Order and default as Java has them."""
+    if part.order.lower() not in _ORDERS:
+        raise OutsideOfParserError(f"No enum constant org.apache.avro.Schema.Field.Order.{part.order.upper()}")
+    part.order = part.order.lower()
+    if part.type.kind in ("float", "double"):
+        try:
+            part.default = as_number(part.default)
+        except ValueError as error:
+            raise OutsideOfParserError(str(error)) from None
+
+
+def _refuse_what_only_we_take(tree: Any) -> None:
+    """The lenient parser drops an enum's default that is no symbol, and looks into types that wrap another one."""
+    for node in _types(tree):
+        if not isinstance(node["type"], str):
+            raise SchemaError(f"No type: {node}")
+        if node["type"] == "enum" and "default" in node and node["default"] not in node["symbols"]:
+            raise SchemaError("The Enum Default is not in the enum symbol set")
+
+
+def _types(tree: Any) -> Iterator[dict[str, Any]]:
+    """The types that schema JSON writes as objects, in the order in which they begin."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += reversed(node)
+        elif isinstance(node, dict):
+            yield node
+            kind = node["type"]
+            inner = [node[key] for key in ("items", "values") if kind in ("array", "map") and key in node]
+            inner += [part["type"] for part in node.get("fields", ()) if kind in ("record", "error")]
+            waiting += reversed(inner)
+
+
+def check_defaults(schema: Schema) -> None:
+    """What Java does as it compares two schemas, though not as it parses one.
+
+    Raises:
+        BrokerError: a default does not fit its field.
+    """
+    if all(_fits(part) for named in schema.names.values() if isinstance(named, Record) for part in named.fields):
+        return
+    definitions = (node for node in _types(json.loads(schema.text)) if node["type"] in NAMED)
+    for named, tree in zip(schema.names.values(), definitions, strict=True):
+        for part, field in zip(named.fields, tree["fields"], strict=True) if isinstance(named, Record) else ():
+            if not _fits(part):
+                kind = compact(ordered(field["type"], ""))
+                raise BrokerError(
+                    f"Invalid default for field {part.name}: {compact(part.default)} not a {kind}",
+                    _AVRO_TYPE,
+                )
+
+
+def _fits(part: Field) -> bool:
+    return part.default is MISSING or _is_valid_default(part.type, part.default)
+
+
+def _is_valid_default(kind: AvroType, value: Any) -> bool:
+    """``Schema.isValidDefault``: any text for enum, fixed and bytes; a union's first branch only."""
+    if isinstance(kind, Union):
+        if not kind.branches:
+            raise BrokerError("Index 0 out of bounds for length 0", "IndexOutOfBoundsException")
+        return _is_valid_default(kind.branches[0], value)
+    if isinstance(kind, Array):
+        return isinstance(value, list) and all(_is_valid_default(kind.items, item) for item in value)
+    if isinstance(kind, Map):
+        return isinstance(value, dict) and all(_is_valid_default(kind.values, item) for item in value.values())
+    if isinstance(kind, Record):
+        return isinstance(value, dict) and all(
+            given is not MISSING and _is_valid_default(part.type, given)
+            for part in kind.fields
+            for given in [value.get(part.name, part.default)]
+        )
+    return _is_valid_leaf(kind.kind, value)
+
+
+def _is_valid_leaf(kind: str, value: Any) -> bool:
+    if kind in ("int", "long"):
+        limit = 2 ** (31 if kind == "int" else 63)
+        return type(value) is int and -limit <= value < limit
+    if kind in ("float", "double"):
+        return type(value) in (int, float)
+    if kind in ("null", "boolean"):
+        return value is None if kind == "null" else isinstance(value, bool)
+    return isinstance(value, str)
+
+
+class NeededDefaults(DefaultChecker):
+    """Java encodes the defaults that a reader needs, and so meets what is wrong inside of them."""
+
+    def fault(self, kind: AvroType, value: Any, depth: int = 0) -> None:
+        """As ``ResolvingGrammarGenerator.encode``, which knows no refusal but exceptions.
+
+        Raises:
+            BrokerError: it cannot be encoded.
+        """
+        if isinstance(kind, Union):
+            self.fault(kind.branches[0], value, depth)
+        elif isinstance(kind, Array):
+            for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+                self.fault(kind.items, item, depth)
+        elif isinstance(kind, Map):
+            if isinstance(value, list) and value:  # it writes how many there are, and then no keys
+                raise BrokerError("java.io.EOFException", AVRO_RUNTIME)
+            for item in value.values() if isinstance(value, dict) else ():
+                self.fault(kind.values, item, depth)
+        elif isinstance(kind, Record):
+            self._record_fault(kind, value, depth)
+        elif isinstance(kind, Enum):
+            if value not in kind.symbols:
+                raise BrokerError(_NO_SYMBOL, "NullPointerException")
+        else:
+            _encode_leaf(kind.kind, value)
+
+    def _record_fault(self, kind: Record, value: Any, depth: int) -> None:
+        for part in kind.fields:
+            given = value.get(part.name, part.default) if isinstance(value, dict) else part.default
+            if given is MISSING:
+                raise BrokerError(f"No default value for: {part.name}", _AVRO_TYPE)
+            self.fault(part.type, given, depth)
+
+
+def _encode_leaf(kind: str, value: Any) -> None:
+    fits, words = {
+        "null": (value is None, "Non-null default value for null type"),
+        "boolean": (isinstance(value, bool), "Non-boolean default for boolean"),
+        **{name: (type(value) in (int, float), f"Non-numeric default value for {name}") for name in _NUMBERS},
+    }.get(kind, (isinstance(value, str), f"Non-string default value for {kind}"))
+    if not fits:
+        raise BrokerError(f"{words}: {compact(value)}", _AVRO_TYPE)
