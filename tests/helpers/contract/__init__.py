@@ -1,0 +1,41 @@
+"""The contract of Pulsar's schema registry as scripts of requests, which any server that is to keep it can be asked.
+
+A case is a script on a topic of its own. It is played on each server once; what came back is compared with what the
+script says, and the whole transcripts of two servers with each other.
+"""
+
+from .cases import GROUPS
+from .play import Player, said_differently
+from .said import Said, words
+from .script import (
+    Ask,
+    Case,
+    delete,
+    get,
+    lookup,
+    make_tenant,
+    post,
+    put,
+    register,
+    send,
+    would_take,
+)
+
+__all__ = [
+    "GROUPS",
+    "Ask",
+    "Case",
+    "Player",
+    "Said",
+    "delete",
+    "get",
+    "lookup",
+    "make_tenant",
+    "post",
+    "put",
+    "register",
+    "said_differently",
+    "send",
+    "words",
+    "would_take",
+]

@@ -1,0 +1,15 @@
+"""All cases by the name of their group."""
+
+from __future__ import annotations
+
+from . import changes, endpoints, equality, refusals, topics, types
+from .script import Case
+
+GROUPS: dict[str, list[Case]] = {
+    "endpoints": endpoints.cases(),
+    "equality": equality.cases(),
+    "refusals": refusals.cases(),
+    "types": types.cases(),
+    "topics": topics.cases(),
+    "strategies": changes.cases(),
+}

@@ -1,0 +1,175 @@
+"""Schemas of other types than AVRO: primitives, JSON, PROTOBUF, and pairs of key and value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from .avro import ONE, OTHER, A, field, record
+from .endpoints import shown
+from .script import Ask, Case, get, lookup, register, would_take
+
+Json = Any
+PRIMITIVES: Final = (
+    *("STRING", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "DATE", "TIME", "TIMESTAMP"),
+    *("INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME", "NONE"),
+)
+HALVES: Final = {"key.schema.type": "AVRO", "value.schema.type": "AVRO", "kv.encoding.type": "SEPARATED"}
+NAMED_KEY: Final = {**HALVES, "key.schema.name": "n", "key.schema.properties": '{"a":"b"}'}
+TAKEN: Final = {"schemaCompatibilityStrategy": "FULL", "compatibility": True}
+OTHER_HALVES: Final = "Key schemas or Value schemas are different schema type, from key schema type is "
+K, V = record(field("k")), record(field("v"))
+GROWN = record(field("v"), field("w", default=1))
+STUCK = record(field("v"), field("w"))
+
+
+def cases() -> list[Case]:
+    return [*_primitives(), *_json_and_protobuf(), *_pairs()]
+
+
+def _primitives() -> list[Case]:
+    return [
+        *[
+            Case(
+                f"{kind} has no text, and one version",
+                register("", kind).registers(0),
+                register("", kind).registers(0),
+                get().gives(shown("", kind=kind)),
+                lookup("", kind).finds(0),
+                would_take("", kind).gives(TAKEN, 202),
+                register(ONE).refused(409, f"Incompatible schema: exists schema type {kind}, new schema type AVRO"),
+            )
+            for kind in PRIMITIVES
+        ],
+        Case(
+            "BYTES is kept as NONE, and so does not find itself",
+            register("", "BYTES").registers(0),
+            get().gives(shown("", kind="NONE")),
+            register("", "BYTES").refused(409, "Incompatible schema: exists schema type NONE, new schema type BYTES"),
+            register("", "NONE").registers(0),
+        ),
+        Case(
+            "NONE may have any text",
+            register("x", "NONE").registers(0),
+            register("y", "NONE").registers(1),
+            get("schema/0").gives(shown("x", kind="NONE")),
+        ),
+        Case(
+            "another primitive is refused",
+            register("", "INT32").registers(0),
+            register("", "INT64").refused(409, "Incompatible schema: exists schema type INT32, new schema type INT64"),
+        ),
+        Case(
+            "a primitive follows nothing under ALWAYS_INCOMPATIBLE, but itself",
+            register("x", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").registers(0),
+            register("x", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").registers(0),
+            register("y", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").refused(409),
+        ),
+    ]
+
+
+def _json_and_protobuf() -> list[Case]:
+    return [
+        Case(
+            "a JSON topic's schema is Avro and evolves like it",
+            register(ONE, "JSON").registers(0),
+            register(json.dumps(ONE) + " ", "JSON").registers(0),
+            register(OTHER, "JSON").refused(409, "Error during schema compatibility check with strategy FULL: "),
+            register(record(A, field("b", default=0)), "JSON").registers(1),
+            get("schema/1").gives(shown(json.dumps(record(A, field("b", default=0))), 1, "JSON")),
+        ),
+        Case("a JSON topic's schema may be a union", register('["null","string"]', "JSON").registers(0)),
+        Case(
+            "a PROTOBUF schema is Avro and may change as it likes",
+            register(ONE, "PROTOBUF").registers(0),
+            register(json.dumps(ONE) + " ", "PROTOBUF").registers(0),
+            would_take(OTHER, "PROTOBUF").gives(TAKEN, 202),
+            register(OTHER, "PROTOBUF").registers(1),
+            register(OTHER, "JSON").refused(409, "Incompatible schema: exists schema type PROTOBUF"),
+        ),
+    ]
+
+
+def pair(key: Json, value: Json, **more: Any) -> Ask:
+    """POST of both halves, by default of Avro, separated."""
+    return register({"key": key, "value": value}, "KEY_VALUE", **{"properties": HALVES, **more})
+
+
+def kept(key: Json, value: Json, version: int = 0, *, properties: dict[str, str] = HALVES) -> dict[str, Any]:
+    """As GET shows a pair: compact."""
+    text = json.dumps({"key": key, "value": value}, separators=(",", ":"))
+    return shown(text, version, "KEY_VALUE") | {"properties": properties}
+
+
+def _pairs() -> list[Case]:
+    text_key = {**HALVES, "key.schema.type": "STRING"}
+    numbers = {"key.schema.type": "INT32", "value.schema.type": "STRING"}
+    return [
+        Case(
+            "KEY_VALUE is kept compact, and its look-up works",
+            pair(K, V).registers(0),
+            get().gives(kept(K, V)),
+            pair(K, V, leaf="version").finds(0),
+            register(json.dumps({"value": V, "key": K}, indent=2), "KEY_VALUE", properties=HALVES).registers(0),
+            pair(V, K, leaf="version").finds(-1),
+        ),
+        Case(
+            "KEY_VALUE evolves half by half",
+            pair(K, V).registers(0),
+            pair(K, STUCK).refused(409, "Error during schema compatibility check with strategy FULL: "),
+            pair(V, V).refused(409, "Error during schema compatibility check with strategy FULL: "),
+            pair(K, STUCK, leaf="compatibility").refused(500, "Error during schema compatibility check"),
+            pair(K, GROWN).registers(1),
+            pair(K, V).registers(0),
+            get("schema/1").gives(kept(K, GROWN, 1)),
+        ),
+        *[
+            Case(
+                f"KEY_VALUE evolves half by half under {strategy}",
+                pair(K, V, namespace=f"contract/{strategy}").registers(0),
+                pair(K, STUCK, namespace=f"contract/{strategy}").refused(409)
+                if backward
+                else pair(K, STUCK, namespace=f"contract/{strategy}").registers(1),
+            )
+            for strategy, backward in (("BACKWARD", True), ("FORWARD", False), ("FORWARD_TRANSITIVE", False))
+        ],
+        Case(
+            "KEY_VALUE inline and separated are one schema",
+            pair(K, V).registers(0),
+            pair(K, V, properties={**HALVES, "kv.encoding.type": "INLINE"}).registers(0),
+            get().gives(kept(K, V)),
+        ),
+        Case(
+            "a half of another type is refused",
+            pair(K, V).registers(0),
+            pair("", V, properties=text_key).refused(409, f"{OTHER_HALVES}AVRO and to key schema is STRING"),
+        ),
+        Case(
+            "a half that is a primitive is empty text",
+            pair("", V, properties=text_key).registers(0),
+            get().gives(kept("", V, properties=text_key)),
+            pair("x", V, properties=text_key, at="2").refused(422, "Invalid schema definition data for string schema"),
+        ),
+        Case(
+            "both halves may be primitives",
+            pair("", "", properties=numbers).registers(0),
+            get().gives(kept("", "", properties=numbers)),
+            pair("", "", properties={**numbers, "value.schema.type": "INT64"}).registers(0),
+        ),
+        Case(
+            "a half whose type is not named is lost",
+            pair(K, V, properties={}).registers(0),
+            get().gives(shown('{"key":"","value":""}', kind="KEY_VALUE")),
+        ),
+        Case(
+            "the properties of the halves are kept",
+            pair(K, V, properties=NAMED_KEY).registers(0),
+            get().gives(kept(K, V, properties=NAMED_KEY)),
+        ),
+        Case(
+            "a half is checked as its type asks",
+            pair(K, {"type": "zz"}).refused(422, "Invalid schema definition data for AVRO schema"),
+            pair(K, V, properties={**HALVES, "key.schema.type": "AUTO"}).refused(422, "Schema AUTO is a client-side"),
+            pair(K, V, properties={**HALVES, "key.schema.type": "z"}).refused(500, "No enum constant"),
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,71 @@
+"""Where LocalRegistry answers otherwise than Pulsar, on purpose: all of it, each shown on both sides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from contract import Ask, Case, Player, get, put, register, said_differently
+from contract.avro import array, field, fixed, record
+from contract.script import schema_path
+
+DESCRIPTOR = '{"fileDescriptorSet":"CgA=","rootMessageTypeName":"a","rootFileDescriptorName":"b"}'
+REFERRING = record(field("f", fixed(2)), field("a", array("F"), default=[1]))
+STRATEGY = "/admin/v2/persistent/public/default/{case}/schemaCompatibilityStrategy"
+
+
+class Difference(NamedTuple):
+    """The same requests; ``first`` is what both promise alike, ``pulsar`` and ``local`` is where they part."""
+
+    name: str
+    first: list[Ask]
+    pulsar: Ask
+    local: Ask
+
+
+def _bad_default(words: str) -> Ask:
+    return register(REFERRING).refused(500, f"Invalid default for field a: [1] not a {words}")
+
+
+DIFFERENCES = [
+    Difference(
+        "HEAD is not served",
+        [],
+        Ask("HEAD", schema_path()).done(404),
+        Ask("HEAD", schema_path()).done(501),
+    ),
+    Difference(
+        "OPTIONS is not served",
+        [],
+        Ask("OPTIONS", schema_path()).refused(200),
+        Ask("OPTIONS", schema_path()).refused(501),
+    ),
+    Difference(
+        "a PROTOBUF_NATIVE descriptor is not decoded",
+        [],
+        register(DESCRIPTOR, "PROTOBUF_NATIVE").refused(422, "deserialize ProtobufNative Schema failed"),
+        register(DESCRIPTOR, "PROTOBUF_NATIVE").registers(0),
+    ),
+    Difference(
+        "a bad default is told without the definition of the type that its own refers to",
+        [register(REFERRING).registers(0)],
+        _bad_default('{"type":"array","items":{"type":"fixed","name":"F","size":2}}'),
+        _bad_default('{"type":"array","items":"F"}'),
+    ),
+    Difference(
+        "topic-level strategies are on",
+        [put("/admin/v2/persistent/public/default/{case}").done()],
+        get(STRATEGY).gives(
+            {"reason": "Topic level policies is disabled, to enable the topic level policy and retry."}, 405
+        ),
+        get(STRATEGY).done(200),
+    ),
+]
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.name)
+def test_what_differs_differs_as_it_is_told(local: Player, real: Player, difference: Difference) -> None:
+    theirs, ours = (Case(difference.name, *difference.first, ask) for ask in (difference.pulsar, difference.local))
+    assert not (found := theirs.complaints(real.transcript(theirs))), "\n".join(found)
+    assert not (found := ours.complaints(local.transcript(ours))), "\n".join(found)
+    assert len(said_differently(ours, local.transcript(ours), real.transcript(ours))) == 1
