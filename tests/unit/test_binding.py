@@ -149,8 +149,8 @@ def test_other_tenants_namespaces_and_tokens_share_nothing(registry: LocalRegist
 
 def test_tenant_and_namespace_say_where_a_short_name_is(registry: LocalRegistry) -> None:
     here = conf(registry, **{"pulsar.tenant": "t2", "pulsar.namespace": "n2"})
-    for path in ("tenants/t2", "namespaces/t2/n2"):
-        requests.put(f"{registry.url}/admin/v2/{path}", json={}, timeout=5).raise_for_status()
+    for path, body in (("tenants/t2", {"allowedClusters": ["standalone"]}), ("namespaces/t2/n2", None)):
+        requests.put(f"{registry.url}/admin/v2/{path}", json=body, timeout=5).raise_for_status()
     assert KafkaAvroSerializer(here, USER).serialize("users", BOB) == FRAMED
     assert KafkaAvroDeserializer(conf(registry)).deserialize("t2/n2/users", FRAMED) == BOB
     with pytest.raises(SchemaNotFoundError):
