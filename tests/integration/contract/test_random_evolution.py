@@ -16,7 +16,7 @@ from contract.changes import STRATEGIES
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-PAIRS = 250
+PAIRS = 200
 SAMPLES = st.one_of(writer_reader_datum(), writer_reader_datum(gentle=True))
 SETTINGS = settings(
     max_examples=PAIRS,
