@@ -115,6 +115,6 @@ def spoilt(datum: Any, rng: Random) -> Any:
         found = [(root, 0), *places(root[0])] if len(root) == 1 else []
         try:
             rng.choice(CHANGES)(*rng.choice(found), rng)
-        except (TypeError, RecursionError, IndexError, KeyError):
+        except (TypeError, ValueError, RecursionError, IndexError, KeyError):
             break  # what came before has left nothing there to change
     return root[0] if root else None
