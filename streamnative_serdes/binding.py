@@ -136,6 +136,15 @@ class Binding:
         known, expires = self._latest_until(topic)
         return known, max(expires - time.monotonic(), 0.0)
 
+    def warm_up(self, topic: str) -> None:
+        """Get to know all versions of the topic, and so the latest one, with one GET.
+
+        Raises:
+            SchemaError: one of them is not of type AVRO, or no Avro.
+        """
+        name = self._use(topic)
+        self._flights.run(("all", name), lambda: self._fetch_all(topic, name))
+
     def missing_seconds(self) -> float:
         """For how many seconds a version that was not found counts as missing."""
         return min(self._memory.ttl, _MISSING_SECONDS)
@@ -177,6 +186,14 @@ class Binding:
             known = self._memory.take(topic, name, self.client.by_version(topic, version))
             self._heard_of(name)
         return known
+
+    def _fetch_all(self, topic: str, name: str) -> None:
+        infos = self.client.all_versions(topic)
+        self._heard_of(name)
+        if infos:
+            self._compare(topic, name, infos[-1])
+            known = [self._memory.take(topic, name, info) for info in infos]
+            self._memory.keep_latest(name, known[-1])
 
     def _latest_until(self, topic: str) -> tuple[Known, float]:
         name = self._use(topic)

@@ -73,6 +73,13 @@ def _one_of(*words: str) -> Callable[[object], str]:
     return check
 
 
+def _version(value: object) -> int:
+    number = _number(value, 0, "a schema version, from 0")
+    if number != int(number):
+        raise ValueError("a schema version, from 0")
+    return int(number)
+
+
 def _milliseconds(value: object) -> float:
     return _number(value, 1, "milliseconds, from 1")
 
@@ -216,6 +223,20 @@ SERIALIZER_OPTIONS = (
         "enough then.",
     ),
     Option(
+        "use.latest.version",
+        False,
+        _flag,
+        "Write by the topic's latest schema, whichever the serializer was given. Asks for "
+        "`auto.register.schemas=false`.",
+    ),
+    Option(
+        "use.schema.version",
+        None,
+        _version,
+        "Write by this version of the topic's schema, whichever the serializer was given. Asks for "
+        "`auto.register.schemas=false`.",
+    ),
+    Option(
         "allow.null",
         True,
         _flag,
@@ -229,6 +250,12 @@ DESERIALIZER_OPTIONS = (
     *READ_OPTIONS,
     Option("auto.register.schemas", True, _flag, "Of no effect here: a deserializer registers nothing."),
     Option(
+        "use.latest.version",
+        False,
+        _flag,
+        "Read every message as the topic's latest schema. A schema that the deserializer was given goes before it.",
+    ),
+    Option(
         "fallback.to.latest",
         True,
         _flag,
@@ -240,8 +267,6 @@ DESERIALIZER_OPTIONS = (
 
 # Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
-    "use.latest.version": (False, "false"),
-    "use.schema.version": (-1,),
     "use.schema.id": (-1,),
     "normalize.schemas": (False, "false"),
     "basic.auth.user.info": (),
@@ -277,7 +302,19 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     values = {option.key: _checked(option, conf.get(option.key)) for option in options}
     if values["schema.registry.url"] is None:
         raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
+    _refuse_contradictions(values)
     return values
+
+
+def _refuse_contradictions(values: Mapping[str, Any]) -> None:
+    if "use.schema.version" not in values:  # the deserializer's
+        return
+    asked = {"use.latest.version": values["use.latest.version"], "use.schema.version": values["use.schema.version"]}
+    chosen = [key for key, value in asked.items() if value is not None and value is not False]
+    if len(chosen) == 2:
+        raise ConfigError(f"cannot enable both {' and '.join(chosen)}")
+    if chosen and values["auto.register.schemas"]:
+        raise ConfigError(f"cannot enable both {chosen[0]} and auto.register.schemas", hint="set the latter to false")
 
 
 class CodecArguments(TypedDict, total=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -85,7 +86,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             if not self._fall_back:
                 raise
             return _serdes.Bound(topic, number, number, None, None, binding.missing_seconds())
-        return _serdes.Bound(topic, number, number, None, self._codec_for(topic, known))
+        codec, lifetime = self._codec_for(topic, known, binding)
+        return _serdes.Bound(topic, number, number, None, codec, lifetime)
 
     def _bind_latest(self, topic: str, binding: Binding) -> _serdes.Bound:
         if not self._fall_back:
@@ -93,16 +95,29 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
                 "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
             )
         known, lifetime = binding.latest(topic)
-        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, self._codec_for(topic, known), lifetime)
+        codec, _ = self._codec_for(topic, known, binding)
+        return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, lifetime)
 
-    def _codec_for(self, topic: str, known: Known) -> Codec:
-        """What reads messages of this version, as the reader's schema if there is one."""
+    def _codec_for(self, topic: str, known: Known, binding: Binding) -> tuple[Codec, float]:
+        """What reads messages of this version, as the reader's schema if there is one, and for how many seconds."""
         assert self._conf is not None
+        reader, lifetime = self._codec.schema if self._codec else None, math.inf
+        if reader is None and self._conf["use.latest.version"]:
+            latest, lifetime = binding.latest(topic)
+            reader = latest.schema
         try:
-            return known.codec(config.codec_arguments(self._conf), self._codec.schema if self._codec else None)
+            return known.codec(config.codec_arguments(self._conf), reader), lifetime
         except SchemaError as error:
             error.at(topic=topic, version=known.version)
             raise
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now, in one call, for all schemas that the topic has.
+
+        Raises:
+            SchemaRegistryError: as a message would.
+        """
+        self._attached().warm_up(topic)
 
     def _recover(
         self,

@@ -74,7 +74,8 @@ class Lifecycle:
 
     def _attached(self) -> Binding:
         """The binding, which from now on tells when to :meth:`rebind`."""
-        assert self._binding is not None
+        if self._binding is None:
+            raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
         self._binding.attach(self)
         return self._binding
 

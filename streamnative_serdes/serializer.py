@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _serdes, config, header
+from .binding import Binding
 from .codec import Codec
 from .errors import SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
-from .memory import schema_limits
+from .memory import Known, schema_limits
 from .models import is_model, schema_of
 from .schema import parse
 from .serialization import MessageField, SerializationContext, Serializer
@@ -60,20 +62,44 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object where no schema was given."""
-        assert self._conf is not None
         binding = self._attached()
+        assert self._conf is not None
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
-        codec = self._compiled(key, self._conf) if is_model(key) else self._codec
+        codec = self._own_codec(key)
         if codec is not None:
             version = binding.registered(topic, codec.schema, new=self._conf["auto.register.schemas"])
             return _serdes.Bound(topic, key, version, header.pack(version), codec)
-        try:
-            known, lifetime = binding.latest(topic)
-        except SchemaNotFoundError as error:
-            error.hint = "the serializer was given no schema, and the topic has none: give it one"
-            raise
+        known, lifetime = self._chosen(topic, binding)
         codec = known.codec(config.codec_arguments(self._conf))
         return _serdes.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
+
+    def _own_codec(self, key: type | None) -> Codec | None:
+        """The codec of the schema that was given, or that the object's class brings; None to write by the topic's."""
+        assert self._conf is not None
+        if self._conf["use.latest.version"] or self._conf["use.schema.version"] is not None:
+            return None
+        return self._compiled(key, self._conf) if is_model(key) else self._codec
+
+    def _chosen(self, topic: str, binding: Binding) -> tuple[Known, float]:
+        """The version of the topic to write by, and for how many seconds that holds."""
+        assert self._conf is not None
+        number = self._conf["use.schema.version"]
+        if number is not None:
+            return binding.version(topic, number), math.inf
+        try:
+            return binding.latest(topic)
+        except SchemaNotFoundError as error:
+            if not self._conf["use.latest.version"]:
+                error.hint = "the serializer was given no schema, and the topic has none: give it one"
+            raise
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now for all that the first message of ``topic`` would ask for.
+
+        Raises:
+            SchemaRegistryError: as a message would.
+        """
+        self._bind(topic, None, None)
 
     def stats(self) -> dict[str, int]:
         """Counts: ``messages`` and cache ``misses`` of this serializer, ``registry_calls`` of its process."""

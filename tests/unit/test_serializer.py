@@ -359,10 +359,10 @@ def test_options_that_are_no_dict_are_named(wrong: Any) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_an_option_that_is_not_there_yet_is_refused_and_not_ignored(registry: LocalRegistry, strict: bool) -> None:
-    asking = conf(registry, **{"use.latest.version": True})
-    with pytest.raises(ConfigError, match=r"use\.latest\.version with True is not supported yet"):
+    asking = conf(registry, **{"normalize.schemas": True})
+    with pytest.raises(ConfigError, match=r"normalize\.schemas with True is not supported yet"):
         KafkaAvroSerializer(asking, USER) if strict else KafkaAvroSerializer(schema=USER).configure(asking)
-    harmless = conf(registry, **{"use.latest.version": False})
+    harmless = conf(registry, **{"normalize.schemas": False})
     assert KafkaAvroSerializer(harmless, USER)(BOB, value("users")) == header(0) + BOB_BODY
 
 
