@@ -15,13 +15,21 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from copy import copy
+from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakSet
 
 from .cache import TopicCache
 from .config import REGISTRY_OPTIONS
-from .errors import SchemaError, SchemaNotFoundError, SchemaRegistryError
+from .errors import (
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
 from .flights import Flights
 from .memory import Known, Learnt, Memory, schema_limits
 from .schema import Schema, parse
@@ -30,12 +38,15 @@ from .watch import Watch
 
 logger = logging.getLogger("streamnative_serdes")
 
+_T = TypeVar("_T")
+
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
 _REFRESH_SECONDS = 2.0  # patience with a registry that does not answer, where an older answer is at hand
-_MISSING_SECONDS = 5.0  # how long a version counts as missing; a broker may lag behind the others for a moment
 _LEAST_SECONDS = 1.0  # between two looks at one topic, however many messages cannot be read
 _ASKED = "asked"
+# What says something about schemas, and is asked for again by each message. Rights and tokens may change at any time.
+_REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, SchemaError)
 
 
 class User(Protocol):
@@ -62,6 +73,8 @@ class Binding:
         self._limits = schema_limits(conf)
         self._memory = Memory(conf["cache.capacity"], conf["cache.latest.ttl.sec"], self._limits)
         self._flights = Flights()
+        self._missing_ttl: float = conf["cache.missing.ttl.sec"]
+        self._refused = TopicCache(conf["cache.capacity"])  # topic -> question -> (error, until when it holds)
         self._asked = TopicCache(conf["cache.capacity"])  # topic -> "asked" -> when the registry last told something
         self._users: WeakSet[User] = WeakSet()
         self._users_lock = threading.RLock()
@@ -113,8 +126,7 @@ class Binding:
         name = self._use(topic)
         version = self._memory.registered(name, schema)
         if version is None:
-            question = ("register", new, name, schema.text)
-            version = self._flights.run(question, lambda: self._register(topic, name, schema, new))
+            version = self._ask(name, ("register", new, schema.text), lambda: self._register(topic, name, schema, new))
         return version
 
     def version(self, topic: str, version: int) -> Known:
@@ -126,7 +138,7 @@ class Binding:
         """
         name = self._use(topic)
         known = self._memory.known(name, version)
-        return known or self._flights.run(("version", name, version), lambda: self._fetch(topic, name, version))
+        return known or self._ask(name, ("version", version), lambda: self._fetch(topic, name, version))
 
     def latest(self, topic: str) -> tuple[Known, float]:
         """The topic's latest schema, and for how many seconds that holds.
@@ -143,11 +155,11 @@ class Binding:
             SchemaError: one of them is not of type AVRO, or no Avro.
         """
         name = self._use(topic)
-        self._flights.run(("all", name), lambda: self._fetch_all(topic, name))
+        self._ask(name, ("all",), lambda: self._fetch_all(topic, name))
 
     def missing_seconds(self) -> float:
         """For how many seconds a version that was not found counts as missing."""
-        return min(self._memory.ttl, _MISSING_SECONDS)
+        return self._missing_ttl
 
     def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
         """All that is known of these topics, to be pickled."""
@@ -156,6 +168,18 @@ class Binding:
     def learn(self, learnt: Iterable[Learnt]) -> None:
         """Take over what another process knew."""
         self._memory.learn(learnt)
+
+    def _ask(self, name: str, question: tuple[Hashable, ...], work: Callable[[], _T]) -> _T:
+        """What ``work`` gives, in one thread at a time; an answer that is a no holds for a moment."""
+        refused: tuple[SerdesError, float] | None = self._refused.get(name, question)
+        if refused is not None and time.monotonic() < refused[1]:
+            raise copy(refused[0])
+        try:
+            answer: _T = self._flights.run((name, *question), work)
+        except _REFUSALS as error:
+            self._refused.set(name, question, (copy(error), time.monotonic() + self._missing_ttl))
+            raise
+        return answer
 
     # How they are asked; who comes here is the only one
 
@@ -167,6 +191,7 @@ class Binding:
             if why:
                 self._made_anew(topic, name, why)
             self._memory.keep_registered(name, schema, version)
+            self._refused.drop(name)  # what was missing may be there now
             self._heard_of(name)
         return version
 
@@ -200,8 +225,7 @@ class Binding:
         held = self._memory.latest(name)
         if held is not None and time.monotonic() < held[1]:
             return held
-        fresh: tuple[Known, float] = self._flights.run(("latest", name), lambda: self._fetch_latest(topic, name, held))
-        return fresh
+        return self._ask(name, ("latest",), lambda: self._fetch_latest(topic, name, held))
 
     def _fetch_latest(self, topic: str, name: str, held: tuple[Known, float] | None) -> tuple[Known, float]:
         now = self._memory.latest(name)
@@ -290,12 +314,14 @@ class Binding:
     def _made_anew(self, topic: str, name: str, why: str) -> None:
         logger.warning("topic %s was deleted and made anew, so what was known of it is forgotten: %s", topic, why)
         self._memory.forget(name)
+        self._refused.drop(name)
         self._let_rebind()
 
     def _lost(self, topic: str, name: str) -> None:
         """Its schemas were deleted. Those that are known still read what was written by them."""
         logger.warning("topic %s has lost its schemas; what is written next is registered anew", topic)
         self._memory.forget_registered(name)
+        self._refused.drop(name)
         self._heard_of(name)
         self._let_rebind()
 
@@ -316,6 +342,7 @@ class Binding:
         self._watch.reset()
         self._memory.after_fork()
         self._asked.after_fork()
+        self._refused.after_fork()
         self._users_lock = threading.RLock()
         self._let_rebind()
 

@@ -99,7 +99,13 @@ class Option:
 
 
 REGISTRY_OPTIONS = (
-    Option("schema.registry.url", None, _text, "Pulsar's HTTP address, such as `http://localhost:8080`. Required."),
+    Option(
+        "schema.registry.url",
+        None,
+        _text,
+        "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Several addresses of one cluster, separated "
+        "by commas: the one that answered last is asked first, and the next where it fails.",
+    ),
     Option("pulsar.tenant", "public", _text, "Tenant of topics given by a short name."),
     Option("pulsar.namespace", "default", _text, "Namespace of topics given by a short name."),
     Option(
@@ -108,6 +114,12 @@ REGISTRY_OPTIONS = (
         _text_or_function,
         "JSON web token: the text itself, `token:TEXT`, `file:///PATH`, or a function without arguments that returns "
         "the text. File and function are asked for each request, and once more when Pulsar says that the token is bad.",
+    ),
+    Option(
+        "proxy",
+        None,
+        _text,
+        "HTTP proxy, such as `http://localhost:8030`. Without it, those of the environment count (`HTTP_PROXY`, ...).",
     ),
     Option("http.connect.timeout.ms", 5_000.0, _milliseconds, "Time to connect, in milliseconds."),
     Option(
@@ -135,6 +147,13 @@ REGISTRY_OPTIONS = (
         "Levels of nesting in a schema from the registry. Much above the default, Python's own recursion limit is met.",
     ),
     Option("cache.capacity", 1_000, _count, "Topics kept in each cache, and versions kept per topic."),
+    Option(
+        "cache.missing.ttl.sec",
+        5.0,
+        _seconds,
+        "How long it is believed that a topic has no such schema or version, or does not take one, in seconds. Until "
+        "then, messages get the same error again, and the registry is not asked.",
+    ),
     Option(
         "cache.latest.ttl.sec",
         60.0,
@@ -358,7 +377,7 @@ def _checked(option: Option, given: object) -> Any:
     try:
         return option.default if given is None else option.check(given)
     except ValueError as expected:
-        shown = "a value" if "auth" in option.key else repr(given)[:100]
+        shown = "a value" if "auth" in option.key or option.key == "proxy" else repr(given)[:100]
         raise ConfigError(f"{option.key} takes {expected}, got {shown} of type {type(given).__name__}") from None
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
+from copy import copy
 from typing import Any
+
+from .errors import SerdesError
 
 
 class Flights:
@@ -29,9 +32,12 @@ class Flights:
             if leader == thread:  # from a signal handler, say, in the middle of the same question
                 return work()
             try:
-                return future.result()
+                error = future.exception()
             except CancelledError:  # its leader was interrupted, which is no answer for others
                 continue
+            if isinstance(error, SerdesError):
+                raise copy(error)  # threads would write their tracebacks, topics and hints into one object
+            return future.result()
 
     def _lead(self, key: Hashable, future: Future[Any], work: Callable[[], Any]) -> Any:
         try:

@@ -6,19 +6,21 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
-_HINT = "give one HTTP address of Pulsar, such as http://localhost:8080"
+_HINT = "give the HTTP address of Pulsar, such as http://localhost:8080, or several, separated by commas"
 
 
-def base_url(url: str) -> str:
-    """The checked option ``schema.registry.url``, without a trailing slash; a path before it is kept.
+def base_urls(text: str) -> tuple[str, ...]:
+    """The checked option ``schema.registry.url``: addresses without a trailing slash; a path before it is kept.
 
     Raises:
-        ConfigError: it is no single http(s) address. The message does not show it: it may hold a password.
+        ConfigError: one is no http(s) address. The message does not show it: it may hold a password.
     """
-    if "," in url:
-        raise ConfigError("schema.registry.url takes one address, got a list", hint=_HINT)
+    return tuple(_base_url(part.strip()) for part in text.split(","))
+
+
+def _base_url(url: str) -> str:
     parts = _split(url)
-    if parts is None or url != url.strip():
+    if parts is None or not url:
         raise ConfigError("schema.registry.url is no address", hint=_HINT)
     if parts.scheme not in ("http", "https"):
         raise ConfigError(f"schema.registry.url takes http:// or https://, got {parts.scheme[:20]!r}", hint=_HINT)

@@ -11,7 +11,7 @@ class Call:
 
     Args:
         method: HTTP method.
-        url: the address to ask first, and again after each failure.
+        urls: the addresses to ask, again and again after failures; each leads to the same registry.
         operation: what is asked, to be read after "cannot", such as "register a schema".
         right: what a role needs for it, to be read after "needs".
         topic: as the user named it.
@@ -21,10 +21,15 @@ class Call:
     """
 
     method: str
-    url: str
+    urls: tuple[str, ...]
     operation: str
     right: str
     topic: str
     version: int | None = None
     body: bytes | None = None
     patience: float | None = None
+
+    @property
+    def url(self) -> str:
+        """What stands for them all in errors and logs."""
+        return self.urls[0]

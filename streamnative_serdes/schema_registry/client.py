@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import schema_info
-from .address import base_url
+from .address import base_urls
 from .call import Call
 from .refusal import incompatible, refusal
 from .reply import Reply, quoted
@@ -50,7 +50,7 @@ class SchemaRegistryClient:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._url = base_url(conf["schema.registry.url"])
+        self._urls = base_urls(conf["schema.registry.url"])
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
         from .transport import Transport  # requests opens a socket as it is imported, to look for IPv6
 
@@ -59,7 +59,7 @@ class SchemaRegistryClient:
         TopicName.parse("checked", self._tenant, self._namespace)
 
     def __repr__(self) -> str:
-        return f"SchemaRegistryClient({self._url})"
+        return f"SchemaRegistryClient({','.join(self._urls)})"
 
     @property
     def calls(self) -> Counter[str]:
@@ -156,7 +156,8 @@ class SchemaRegistryClient:
 
     def _call(self, method: str, topic: str, leaf: str, operation: str, right: str, **more: Any) -> Call:
         name = TopicName.parse(topic, self._tenant, self._namespace)
-        return Call(method, f"{self._url}/admin/v2/schemas/{name.path}/{leaf}", operation, right, topic, **more)
+        urls = tuple(f"{base}/admin/v2/schemas/{name.path}/{leaf}" for base in self._urls)
+        return Call(method, urls, operation, right, topic, **more)
 
     def _ask(self, call: Call, meaning: Callable[[Any], _T]) -> _T:
         return self._understood(call, self._send(call), meaning)

@@ -75,6 +75,8 @@ class Transport:
 
     def __init__(self, conf: Mapping[str, Any], *, clock: Callable[[], float]) -> None:
         self._auth = auth.from_option(conf["bearer.auth.token"])
+        self._proxies = None if conf["proxy"] is None else {"http": conf["proxy"], "https": conf["proxy"]}
+        self._first = 0  # of several addresses, the one that answered last
         self._connect = conf["http.connect.timeout.ms"] / 1000
         self._read = conf["http.read.timeout.ms"] / 1000
         self._clock = clock
@@ -94,20 +96,30 @@ class Transport:
     def attempt(self, call: Call, deadline: float) -> Reply | Trouble:
         """One attempt, redirects included, until ``deadline`` on the clock.
 
+        Of several addresses, the one that answered last is asked first, and the others in their order if it fails.
         Credentials that are found bad are asked for once more: a token may have run out on its way, or a file with
         the next one may just have been written.
 
         Raises:
             SchemaRegistryError: it failed in a way that lasts (bad certificate, bad redirect, endless answer).
         """
-        outcome = self._follow(call, deadline)
-        if self._auth.renewable and isinstance(outcome, Reply) and bad_credentials(outcome):
-            _log.info("%s %s: the credentials are bad, trying with those of now", call.method, call.url)
-            outcome = self._follow(call, deadline)
+        first = self._first
+        for step in range(len(call.urls)):
+            number = (first + step) % len(call.urls)
+            outcome = self._authenticated(call, call.urls[number], deadline)
+            if isinstance(outcome, Reply):
+                self._first = number
+                break
         return outcome
 
-    def _follow(self, call: Call, deadline: float) -> Reply | Trouble:
-        url = call.url
+    def _authenticated(self, call: Call, url: str, deadline: float) -> Reply | Trouble:
+        outcome = self._follow(call, url, deadline)
+        if self._auth.renewable and isinstance(outcome, Reply) and bad_credentials(outcome):
+            _log.info("%s %s: the credentials are bad, trying with those of now", call.method, url)
+            outcome = self._follow(call, url, deadline)
+        return outcome
+
+    def _follow(self, call: Call, url: str, deadline: float) -> Reply | Trouble:
         for _ in range(MAX_HOPS + 1):
             outcome = self._hop(call, url, deadline)
             if isinstance(outcome, Trouble):
@@ -131,7 +143,7 @@ class Transport:
             return reply
         # Raised out here, the error does not carry requests' error, which holds the request with its credentials.
         text = f"{type(fault).__name__}: {fault}"
-        text = text if url == call.url else f"redirected to {url}: {text}"
+        text = text if url in call.urls else f"redirected to {url}: {text}"
         if lasting or (isinstance(fault, ssl.SSLError) and not isinstance(fault, _PASSING_TLS_ERRORS)):
             raise SchemaRegistryError(f"cannot {call.operation}: {text}", url=url)
         return Trouble(text)
@@ -146,6 +158,7 @@ class Transport:
             data=call.body,
             headers={} if call.body is None else {"Content-Type": "application/json"},
             auth=self._auth,
+            proxies=self._proxies,  # given with the session, those of the environment would go before it
             timeout=(min(self._connect, left), min(self._read, left)),
             allow_redirects=False,
             stream=True,

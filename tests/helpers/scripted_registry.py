@@ -16,6 +16,7 @@ CONF: dict[str, Any] = {
     "pulsar.tenant": "public",
     "pulsar.namespace": "default",
     "bearer.auth.token": None,
+    "proxy": None,
     "http.connect.timeout.ms": 5_000.0,
     "http.read.timeout.ms": 20_000.0,
     "retries.total.ms": 60_000.0,

@@ -19,7 +19,6 @@ from streamnative_serdes import (
     SchemaRegistryError,
     config,
 )
-from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.memory import Known
@@ -157,12 +156,9 @@ def test_tenant_and_namespace_say_where_a_short_name_is(registry: LocalRegistry)
         KafkaAvroDeserializer(conf(registry)).deserialize("users", FRAMED[10:])
 
 
-def test_a_version_counts_as_missing_only_for_a_moment(
-    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(binding_module, "_MISSING_SECONDS", 0.0)
+def test_a_version_counts_as_missing_only_for_a_moment(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
-    deserializer = KafkaAvroDeserializer(conf(registry))
+    deserializer = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0}))
     later = b"\x03\x04" + (1).to_bytes(8, "big") + FRAMED[10:] + b"\x00"
     assert deserializer.deserialize("users", later[:-1]) == BOB
     wider = {**USER, "fields": [*USER["fields"], {"name": "a", "type": ["null", "int"], "default": None}]}

@@ -1,0 +1,113 @@
+"""A no of the registry holds for a moment: messages that cannot go anywhere do not become a storm of requests."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+
+from streamnative_serdes import (
+    IncompatibleSchemaError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaError,
+    SchemaNotFoundError,
+    SerdesError,
+)
+from streamnative_serdes.errors import AuthorizationError
+from streamnative_serdes.testing import Fault, LocalRegistry
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+OTHER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "id", "type": "int"}]}
+BOB = {"name": "bob"}
+FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def errors(call: Callable[[], object], kind: type[SerdesError], count: int = 3) -> list[SerdesError]:
+    found = []
+    for _ in range(count):
+        with pytest.raises(kind) as caught:
+            call()
+        found.append(caught.value)
+    return found
+
+
+def test_a_topic_without_a_schema_is_asked_about_once(registry: LocalRegistry) -> None:
+    reader, writer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry))
+    first, *others = errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError)
+    assert registry.calls == {"GET schema": 1}
+    assert [str(error) for error in others] == [str(first)] * 2
+    assert all(error is not first for error in others)  # each has a traceback of its own
+    errors(lambda: writer.serialize("t", BOB), SchemaNotFoundError)
+    assert registry.calls == {"GET schema": 1}  # both share what this process knows
+
+
+def test_a_topic_of_another_type_is_asked_about_once(registry: LocalRegistry) -> None:
+    body = {"type": "STRING", "schema": "", "properties": {}}
+    requests.post(f"{registry.url}/admin/v2/schemas/public/default/t/schema", json=body, timeout=10).raise_for_status()
+    registry.reset_calls()
+    errors(lambda: KafkaAvroDeserializer(conf(registry)).deserialize("t", b"\x06bob"), SchemaError)
+    assert registry.calls == {"GET schema": 1}
+
+
+def test_a_refused_schema_is_posted_once(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    registry.reset_calls()
+    refused = KafkaAvroSerializer(conf(registry), OTHER)
+    errors(lambda: refused.serialize("t", {"id": 1}), IncompatibleSchemaError)
+    assert registry.calls == {"POST schema": 1}
+    assert KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB) == FRAMED
+
+
+def test_a_no_holds_for_its_time_only(registry: LocalRegistry) -> None:
+    reader = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0.05}))
+    errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1)
+    other = conf(registry, **{"retries.wait.ms": 201})  # as if in another process
+    KafkaAvroSerializer(other, USER).serialize("t", BOB)
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            assert reader.deserialize("t", b"\x06bob") == BOB
+        except SchemaNotFoundError:
+            assert time.monotonic() < deadline
+        else:
+            return
+
+
+def test_who_registers_a_schema_knows_that_it_is_there(registry: LocalRegistry) -> None:
+    reader = KafkaAvroDeserializer(conf(registry))
+    errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1)
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    assert reader.deserialize("t", b"\x06bob") == BOB
+
+
+def test_a_missing_right_is_asked_for_again(registry: LocalRegistry) -> None:
+    writer = KafkaAvroSerializer(conf(registry), USER)
+    registry.fail(Fault.status(403))
+    errors(lambda: writer.serialize("t", BOB), AuthorizationError, 1)
+    assert writer.serialize("t", BOB) == FRAMED
+
+
+def test_threads_that_wait_for_one_answer_get_an_error_each(registry: LocalRegistry) -> None:
+    registry.fail(Fault.delay(0.3))
+    reader, start, seen = KafkaAvroDeserializer(conf(registry)), threading.Barrier(8), []
+
+    def read() -> None:
+        start.wait()
+        seen.extend(errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1))
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert registry.calls == {"GET schema": 1}
+    assert len({id(error) for error in seen}) == 8
