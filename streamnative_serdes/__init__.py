@@ -1,5 +1,6 @@
 """Avro SerDes for Kafka clients that talk to Apache Pulsar, with schemas in Pulsar's own registry (SNIP 42)."""
 
+from .builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
 from .deserializer import KafkaAvroDeserializer
 from .errors import (
     AuthenticationError,
@@ -26,7 +27,9 @@ __all__ = [
     "IncompatibleSchemaError",
     "InvalidSchemaError",
     "KafkaAvroDeserializer",
+    "KafkaAvroDeserializerBuilder",
     "KafkaAvroSerializer",
+    "KafkaAvroSerializerBuilder",
     "RegistryUnavailableError",
     "SchemaError",
     "SchemaNotFoundError",

@@ -1,0 +1,68 @@
+"""Builders: SerDes made by the Kafka client itself, of the options that stand among its own (confluent-kafka 2.16).
+
+::
+
+    producer = SerializingProducer({
+        "bootstrap.servers": "localhost:9092",
+        "schema.registry.url": "http://localhost:8080",
+        "value.serializer.builder": KafkaAvroSerializerBuilder(schema),
+    })
+
+The client closes what a builder made together with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import config
+from .deserializer import KafkaAvroDeserializer
+from .lifecycle import refuse_keys
+from .serialization import DeserializerBuilder, SerializationContext, SerializerBuilder
+from .serializer import KafkaAvroSerializer
+
+
+class KafkaAvroSerializerBuilder(SerializerBuilder):
+    """For the property ``value.serializer.builder``; arguments as of :class:`KafkaAvroSerializer`."""
+
+    def __init__(
+        self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._to_dict = schema, to_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
+        """The serializer, and what of ``conf`` is not for it.
+
+        Raises:
+            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+        """
+        refuse_keys(is_key)
+        own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
+        return KafkaAvroSerializer(own, self._schema, self._to_dict), others
+
+
+class KafkaAvroDeserializerBuilder(DeserializerBuilder):
+    """For the property ``value.deserializer.builder``; arguments as of :class:`KafkaAvroDeserializer`."""
+
+    def __init__(
+        self, schema: object = None, from_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._from_dict = schema, from_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
+        """The deserializer, and what of ``conf`` is not for it.
+
+        Raises:
+            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+        """
+        refuse_keys(is_key)
+        own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
+        return KafkaAvroDeserializer(own, self._schema, self._from_dict), others
+
+
+def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is for us, options that are not there yet included so that they are refused, and what is for the client."""
+    ours = {option.key for option in options} | set(config.NOT_THERE)
+    own = {key: value for key, value in conf.items() if key in ours}
+    return own, {key: value for key, value in conf.items() if key not in ours}

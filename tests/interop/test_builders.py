@@ -1,0 +1,71 @@
+"""SerDes that the clients of confluent-kafka build themselves, of one dict of options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka import DeserializingConsumer, SerializingProducer, serialization
+
+from streamnative_serdes import ConfigError, KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BOB = {"name": "bob"}
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16"
+)
+
+
+def test_one_dict_configures_client_and_serdes(registry: LocalRegistry) -> None:
+    with MockBroker({"users": 1}) as broker:
+        shared = {"bootstrap.servers": broker.bootstrap_servers, "schema.registry.url": registry.url}
+        producer = SerializingProducer(
+            {
+                **shared,
+                "linger.ms": 1,
+                "allow.null": "true",
+                "value.serializer.builder": KafkaAvroSerializerBuilder(USER),
+            }
+        )
+        producer.produce("users", value=BOB)
+        assert producer.flush(30) == 0
+        consumer = DeserializingConsumer(
+            {
+                **shared,
+                "group.id": "g",
+                "auto.offset.reset": "earliest",
+                "fallback.to.latest": "false",
+                "value.deserializer.builder": KafkaAvroDeserializerBuilder(
+                    from_dict=lambda user, ctx: (ctx.topic, user)
+                ),
+            }
+        )
+        consumer.subscribe(["users"])
+        try:
+            message = consumer.poll(30)
+            assert message is not None
+            assert message.value() == ("users", BOB)
+        finally:
+            consumer.close()
+
+
+def test_exactly_what_is_ours_is_taken_out() -> None:
+    conf = {"schema.registry.url": "http://localhost:8080", "cache.capacity": 7, "acks": "all", "client.id": "c"}
+    for builder in (KafkaAvroSerializerBuilder(USER), KafkaAvroDeserializerBuilder()):
+        serdes, left = builder.build(conf, False)
+        assert left == {"acks": "all", "client.id": "c"}
+        assert isinstance(serdes, serialization.Serializer | serialization.Deserializer)
+    assert conf["cache.capacity"] == 7
+
+
+@pytest.mark.parametrize("builder", [KafkaAvroSerializerBuilder(USER), KafkaAvroDeserializerBuilder(USER)])
+def test_what_cannot_be_done_is_said_when_the_client_is_made(builder: Any) -> None:
+    url = {"schema.registry.url": "http://localhost:8080"}
+    with pytest.raises(ConfigError, match="keys cannot be serialized or deserialized"):
+        builder.build(url, True)
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url is missing"):
+        builder.build({"acks": "all"}, False)
+    with pytest.raises(ConfigError, match=r"normalize\.schemas with True is not supported yet"):
+        builder.build({**url, "normalize.schemas": True}, False)
