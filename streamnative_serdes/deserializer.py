@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _serdes, config, header
+from .batches import OnError, read_many
 from .binding import Binding
 from .codec import Codec
 from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
@@ -110,6 +111,24 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         except SchemaError as error:
             error.at(topic=topic, version=known.version)
             raise
+
+    def deserialize_many(
+        self, topic: str | None, messages: Iterable[Any], on_error: OnError = "raise"
+    ) -> Iterator[Any]:
+        """What each message holds, one after the other, as they are asked for.
+
+        Args:
+            topic: the messages' topic; None takes each message's own.
+            messages: values as bytes, or messages of confluent-kafka, kafka-python or aiokafka.
+            on_error: what becomes of a message that cannot be read. ``"raise"`` ends with its error, ``"skip"`` leaves
+                it out, a function is called with the error and gives what stands in its place. ``error.raw`` is the
+                message: its bytes and, where it came as a client's message, partition, offset, key and headers.
+
+        Raises:
+            ConfigError: ``on_error`` is none of them.
+            RegistryUnavailableError: whatever ``on_error`` says, since the message itself may be good.
+        """
+        return read_many(self.deserialize, topic, messages, on_error)
 
     def warm_up(self, topic: str) -> None:
         """Ask the registry now, in one call, for all schemas that the topic has.
@@ -217,7 +236,11 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         )
 
     def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, cache ``misses``, ``headerless``, ``fallbacks``; ``registry_calls`` of the process."""
+        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
+
+        Hits and misses are those of the cache, misses the questions to what the process knows; registry calls are those
+        of the whole process.
+        """
         return {**super().stats(), "registry_calls": self.registry_calls()}
 
 

@@ -20,11 +20,33 @@ The tree::
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from confluent_kafka.serialization import SerializationError
 
 _E = TypeVar("_E", bound="SerdesError")
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """A message as it came, to be kept, routed or read by other means.
+
+    Args:
+        data: its value.
+        topic: the Kafka topic.
+        partition: None where the message came as bytes alone, and so for the following.
+        offset: in its partition.
+        key: as the client has it; None also where the message has none.
+        headers: as the client has them; likewise.
+    """
+
+    data: Any
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    key: Any = None
+    headers: Any = None
 
 
 class SerdesError(SerializationError, ValueError):
@@ -38,8 +60,11 @@ class SerdesError(SerializationError, ValueError):
         offset: position in the message, in bytes from its first byte.
         hint: what the user can do about it.
 
-    Clients report only ``str(error)``, so its first line says all of this.
+    Clients report only ``str(error)``, so its first line says all of this. An error of
+    :meth:`KafkaAvroDeserializer.deserialize_many` has the message that could not be read in ``raw``.
     """
+
+    raw: RawMessage | None = None
 
     def __init__(
         self,
@@ -72,6 +97,8 @@ class SerdesError(SerializationError, ValueError):
             f"{name} {value}"
             for name, value in (
                 ("topic", self.topic),
+                ("partition", self.raw and self.raw.partition),
+                ("message", self.raw and self.raw.offset),
                 ("schema version", self.version),
                 ("field", self.path),
                 ("offset", self.offset),

@@ -102,5 +102,5 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         self._bind(topic, None, None)
 
     def stats(self) -> dict[str, int]:
-        """Counts: ``messages`` and cache ``misses`` of this serializer, ``registry_calls`` of its process."""
+        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
         return {**super().stats(), "registry_calls": self.registry_calls()}

@@ -124,7 +124,7 @@ cdef class _Serdes:
     cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (vectorcall.h)
     cdef TopicCache cache
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
-    cdef int64_t messages, misses
+    cdef int64_t messages, misses, errors
 
     cpdef _reset(self, Py_ssize_t capacity):
         cache = TopicCache(capacity)
@@ -139,11 +139,23 @@ cdef class _Serdes:
         """Put ``bound`` where it was looked for: after a configure() in between, that cache is nobody's any more."""
         if bound is None:
             raise TypeError("_bind returned None")
-        self.misses += 1
         cache.put(bound.topic, bound.key, bound)
         if self.cache is cache:
             self.last = bound
         return bound
+
+    cdef object ask(self, str topic, object key, object context):
+        """What ``_bind`` says: a miss."""
+        self.misses += 1
+        try:
+            return self._bind(topic, key, context)
+        except Exception:
+            self.errors += 1
+            raise
+
+    cdef dict counts(self):
+        return {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,
+                "errors": self.errors}
 
     cdef int require_configured(self) except -1:
         if self.cache is None:
@@ -186,13 +198,13 @@ cdef class Serializer(_Serdes):
             if self.cache is cache:
                 self.last = bound
             return bound
-        bound = self._bind(name, key, context)
+        bound = self.ask(name, key, context)
         if bound is not None and (bound.codec is None or bound.header is None):
             raise TypeError("_bind returned nothing to write with")
         return self.remember(cache, bound)
 
     def stats(self):
-        return {"messages": self.messages, "misses": self.misses}
+        return self.counts()
 
 
 cdef inline object serialize(Serializer self, object obj, object context):
@@ -215,6 +227,7 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     self.messages += 1
     message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
     if unlikely(message is NULL):
+        self.errors += 1
         explain(bound)
     return given(message)
 
@@ -264,7 +277,14 @@ cdef class Deserializer(_Serdes):
             if self.cache is cache:
                 self.last = bound
             return bound
-        return self.remember(cache, self._bind(name, number, context))
+        return self.remember(cache, self.ask(name, number, context))
+
+    cdef object rescue(self, object topic, object data, Bound bound, object version, object context, object error):
+        try:
+            return self._recover(topic, data, bound, version, context, error)
+        except Exception:
+            self.errors += 1
+            raise
 
     def _look_up(self, topic, number, context):
         return self.look_up(topic, number, context)
@@ -273,12 +293,7 @@ cdef class Deserializer(_Serdes):
         self.fallbacks += 1
 
     def stats(self):
-        return {
-            "messages": self.messages,
-            "misses": self.misses,
-            "headerless": self.headerless,
-            "fallbacks": self.fallbacks,
-        }
+        return {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
 
 
 cdef inline object deserialize(Deserializer self, object data, object context):
@@ -325,7 +340,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
         bound = self.look_up(topic, number, context)
     if unlikely(bound.codec is None):
-        return self._recover(topic, data, bound, version, context, None)
+        return self.rescue(topic, data, bound, version, context, None)
     datum = bound.codec.try_read(start, size, offset)
     if unlikely(datum is NULL):
         return recover(self, topic, data, bound, version, context)
@@ -337,7 +352,7 @@ cdef object recover(Deserializer self, object topic, object data, Bound bound, o
     try:
         sns_reraise()
     except DecodeError as error:
-        return self._recover(topic, data, bound, version, context, error)
+        return self.rescue(topic, data, bound, version, context, error)
 
 
 cdef int64_t number_of(object version) except? -2:

@@ -382,7 +382,7 @@ def test_stats_count_messages_misses_and_registry_calls(registry: LocalRegistry)
     with KafkaAvroSerializer(conf(registry), USER) as serializer:
         for topic in ("a", "a", "b"):
             serializer(BOB, value(topic))
-        assert serializer.stats() == {"messages": 3, "misses": 2, "registry_calls": 2}
+        assert serializer.stats() == {"messages": 3, "hits": 1, "misses": 2, "errors": 0, "registry_calls": 2}
 
 
 def test_a_closed_serializer_still_works(registry: LocalRegistry) -> None:

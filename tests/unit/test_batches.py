@@ -1,0 +1,147 @@
+"""Many messages at once: what cannot be read is raised, left out or handed over, with all that is known of it."""
+
+from __future__ import annotations
+
+import pickle
+from collections import namedtuple
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import ConfigError, DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes.errors import RawMessage, RegistryUnavailableError
+from streamnative_serdes.testing import Fault, LocalRegistry
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BOB, ANN = {"name": "bob"}, {"name": "ann"}
+HEADER = b"\x03\x04" + bytes(8)
+GOOD, OTHER, BAD = HEADER + b"\x06bob", HEADER + b"\x06ann", HEADER + b"\x06bo"
+Record = namedtuple("Record", "topic partition offset key value headers")  # as of kafka-python and aiokafka
+
+
+class Message:
+    """As of confluent-kafka: methods."""
+
+    def __init__(self, value: bytes | None, error: str | None = None) -> None:
+        self._value, self._error = value, error
+
+    def value(self) -> bytes | None:
+        return self._value
+
+    def error(self) -> str | None:
+        return self._error
+
+    def topic(self) -> str:
+        return "users"
+
+    def partition(self) -> int:
+        return 3
+
+    def offset(self) -> int:
+        return 42
+
+    def key(self) -> bytes:
+        return b"k"
+
+    def headers(self) -> list[tuple[str, bytes]]:
+        return [("h", b"v")]
+
+
+@pytest.fixture
+def reader(registry: LocalRegistry) -> KafkaAvroDeserializer:
+    KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
+    return KafkaAvroDeserializer({"schema.registry.url": registry.url, "retries.total.ms": 100})
+
+
+def test_good_messages_come_in_their_order_as_they_are_asked_for(reader: KafkaAvroDeserializer) -> None:
+    taken: list[bytes | None] = []
+
+    def messages() -> Iterator[bytes | None]:
+        for message in (GOOD, None, OTHER):
+            taken.append(message)
+            yield message
+
+    found = reader.deserialize_many("users", messages())
+    assert taken == []
+    assert next(found) == BOB
+    assert taken == [GOOD]
+    assert list(found) == [None, ANN]
+
+
+def test_an_error_ends_it_and_carries_the_message(reader: KafkaAvroDeserializer) -> None:
+    found = reader.deserialize_many("users", [GOOD, BAD, OTHER])
+    assert next(found) == BOB
+    with pytest.raises(DecodeError) as caught:
+        next(found)
+    assert caught.value.raw == RawMessage(BAD, "users")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.raw == caught.value.raw
+    assert str(again) == str(caught.value)
+
+
+def test_what_cannot_be_read_may_be_left_out(reader: KafkaAvroDeserializer) -> None:
+    assert list(reader.deserialize_many("users", [BAD, GOOD, BAD, None, OTHER], on_error="skip")) == [BOB, None, ANN]
+    assert reader.stats()["errors"] == 2
+
+
+def test_a_function_is_given_the_error_and_gives_what_stands_in_its_place(reader: KafkaAvroDeserializer) -> None:
+    dead: list[RawMessage | None] = []
+
+    def keep(error: SerdesError) -> str:
+        dead.append(error.raw)
+        return "dead"
+
+    assert list(reader.deserialize_many("users", [GOOD, BAD, OTHER], keep)) == [BOB, "dead", ANN]
+    assert dead == [RawMessage(BAD, "users")]
+
+
+@pytest.mark.parametrize("kind", ["confluent", "kafka-python"])
+def test_messages_of_clients_bring_their_topic_and_place(reader: KafkaAvroDeserializer, kind: str) -> None:
+    def message(value: bytes) -> Any:
+        headers = [("h", b"v")]
+        return Message(value) if kind == "confluent" else Record("users", 3, 42, b"k", value, headers)
+
+    assert list(reader.deserialize_many(None, [message(GOOD), message(OTHER)])) == [BOB, ANN]
+    with pytest.raises(DecodeError, match="topic users, partition 3, message 42, schema version 0") as caught:
+        list(reader.deserialize_many(None, [message(BAD)]))
+    assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", [("h", b"v")])
+
+
+def test_an_error_in_a_messages_place_is_no_datum(reader: KafkaAvroDeserializer) -> None:
+    batch = [Message(b"Broker: partition EOF", "PARTITION_EOF"), Message(GOOD)]
+    with pytest.raises(DecodeError, match="in place of a message: PARTITION_EOF"):
+        list(reader.deserialize_many(None, batch))
+    assert list(reader.deserialize_many(None, batch, "skip")) == [BOB]
+
+
+def test_a_registry_that_is_away_makes_no_message_a_dead_one(
+    reader: KafkaAvroDeserializer, registry: LocalRegistry
+) -> None:
+    registry.fail(Fault.status(503), times=None)
+    with pytest.raises(RegistryUnavailableError) as caught:
+        list(reader.deserialize_many("users", [GOOD], on_error="skip"))
+    assert caught.value.raw == RawMessage(GOOD, "users")
+
+
+@pytest.mark.parametrize("wrong", ["ignore", None, 3])
+def test_another_on_error_is_refused_at_once(reader: KafkaAvroDeserializer, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="on_error takes 'raise', 'skip' or a function of the error, got"):
+        reader.deserialize_many("users", [], wrong)
+
+
+@pytest.mark.parametrize("wrong", ["text", 3, object()])
+def test_what_is_no_message_is_an_error(reader: KafkaAvroDeserializer, wrong: Any) -> None:
+    with pytest.raises(DecodeError, match="topic users: expected bytes or a client's message, got"):
+        list(reader.deserialize_many("users", [wrong]))
+
+
+def test_counts_tell_hits_misses_and_errors(reader: KafkaAvroDeserializer) -> None:
+    list(reader.deserialize_many("users", [GOOD, GOOD, BAD, GOOD], "skip"))
+    stats = reader.stats()
+    assert {name: stats[name] for name in ("messages", "hits", "misses", "errors")} == {
+        "messages": 4,
+        "hits": 3,
+        "misses": 1,
+        "errors": 1,
+    }
