@@ -1,0 +1,55 @@
+"""Our SerDes in the interfaces of other Kafka clients than confluent-kafka.
+
+aiokafka takes functions of the value alone, so it needs nothing of this module::
+
+    AIOKafkaProducer(value_serializer=partial(serializer.serialize, "users"))
+    AIOKafkaConsumer("users", value_deserializer=partial(deserializer.deserialize, "users"))
+
+The first message of a topic asks the registry, and would stop the event loop meanwhile; so ask ahead of it, in a
+thread: ``await asyncio.to_thread(serializer.warm_up, "users")``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from .deserializer import KafkaAvroDeserializer
+from .errors import ConfigError
+from .serializer import KafkaAvroSerializer
+
+
+def for_kafka_python(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Any:
+    """For ``value_serializer`` or ``value_deserializer`` of kafka-python, 2 or 3.
+
+    Returns:
+        a ``kafka.serializer.Serializer`` or ``Deserializer``, which closes ``serdes`` with the client.
+
+    Raises:
+        ConfigError: ``serdes`` is neither, or kafka-python is not installed.
+    """
+    for face, name in ((KafkaAvroSerializer, "serialize"), (KafkaAvroDeserializer, "deserialize")):
+        if isinstance(serdes, face):
+            return _adapter(name)(serdes)
+    raise ConfigError(f"expected a KafkaAvroSerializer or KafkaAvroDeserializer, got {type(serdes).__name__}")
+
+
+@cache
+def _adapter(name: str) -> type:
+    try:
+        from kafka import serializer as interface
+    except ImportError as error:
+        raise ConfigError("kafka-python is not installed", hint="pip install kafka-python") from error
+
+    def convert(self: Any, topic: str, *more: Any) -> Any:
+        # Version 2 passes the value, version 3 the headers and the value.
+        if name == "serialize":
+            return self.serdes.serialize(topic, more[-1], more[0] if len(more) == 2 else None)
+        return self.serdes.deserialize(topic, more[-1])
+
+    def begin(self: Any, serdes: Any) -> None:
+        self.serdes = serdes
+
+    base = interface.Serializer if name == "serialize" else interface.Deserializer
+    members = {"__init__": begin, name: convert, "close": lambda self: self.serdes.close()}
+    return type(f"KafkaAvro{base.__name__}ForKafkaPython", (base,), members)
