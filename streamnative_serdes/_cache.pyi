@@ -1,6 +1,9 @@
 from collections.abc import Hashable
 from typing import Any, Self
 
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class TopicCache:
     """A bounded cache, topic -> key -> entry. Looking up takes no lock; what came first goes first when it is full."""
 

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from .schema import AvroType, Resolution
 
@@ -12,6 +12,7 @@ class Duration(NamedTuple):
     days: int
     millis: int
 
+@disjoint_base
 class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 

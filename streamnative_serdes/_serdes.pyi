@@ -1,11 +1,12 @@
-from typing import Any, Final
+from typing import Any, Final, final
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from .codec import Codec
 
 LATEST: Final[int]
 
+@final
 class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
 
@@ -29,9 +30,11 @@ class Bound:
     @property
     def codec(self) -> Codec | None: ...
 
+@disjoint_base
 class _Serdes:
     def _bound(self) -> list[Bound]: ...
 
+@disjoint_base
 class Serializer(_Serdes):
     """The call path of a serializer; a subclass overrides ``_bind`` and ``_context``."""
 
@@ -44,6 +47,7 @@ class Serializer(_Serdes):
 
     def stats(self) -> dict[str, int]: ...
 
+@disjoint_base
 class Deserializer(_Serdes):
     """The call path of a deserializer; a subclass overrides ``_bind``, ``_recover`` and ``_context``."""
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -60,6 +61,22 @@ def test_eight_threads_on_one_cold_serializer_make_one_post(registry: LocalRegis
     registry.fail(Fault.delay(0.2))
     assert together(lambda: serializer.serialize("users", BOB)) == [FRAMED] * THREADS
     assert registry.calls == {"POST schema": 1}
+
+
+def test_64_threads_with_a_thousand_messages_each_on_one_cold_serializer_make_one_post(registry: LocalRegistry) -> None:
+    serializer, start = KafkaAvroSerializer(conf(registry), USER), threading.Barrier(64)
+    registry.fail(Fault.delay(0.2))
+
+    def work(number: int) -> list[bytes | None]:
+        start.wait(PATIENCE)
+        return [serializer.serialize("users", {"name": f"{number}-{message}"}) for message in range(1000)]
+
+    with ThreadPoolExecutor(64) as pool:
+        found = list(pool.map(work, range(64)))
+    assert registry.calls == {"POST schema": 1}
+    names = [[message[11:].decode() for message in messages if message] for messages in found]
+    assert names == [[f"{number}-{message}" for message in range(1000)] for number in range(64)]
+    assert serializer.stats()["messages"] == 64_000
 
 
 def test_eight_serializers_in_eight_threads_make_one_post(registry: LocalRegistry) -> None:
