@@ -90,6 +90,20 @@ class Overhead:
         return cost.calls <= most, said(goal, cost.calls, f"{{:.2f}} ({cost.ns:.0f} ns)")
 
 
+@dataclass(frozen=True)
+class InClient:
+    """A client's method takes at most ``most`` times as long with our SerDes as with one that does nothing."""
+
+    shape: str
+    method: str
+    most: float
+
+    def verdict(self, results: Results) -> tuple[bool, str]:
+        cost = results.clients.get(self.method)
+        goal = f"{self.method}, {TITLES[self.shape]}: <= {self.most:g}x the same with constant bytes"
+        return cost is not None and cost.times <= self.most, said(goal, cost.times if cost else None, "{:.2f}x")
+
+
 def said(goal: str, got: float | None, form: str) -> str:
     return f"{goal}: {'not measured' if got is None else form.format(got)}"
 
@@ -105,6 +119,8 @@ LEAST = (
 )
 MOST = {"methods": 15, "ours": 55}  # ns, on the machine on which they were set,
 CALL_NS = 11  # where this is what the call of a C function of one argument takes
+# Times the same with constant bytes; with the deserializer it is the objects themselves that cost.
+IN_CLIENTS = {"SerializingProducer.produce": 1.3, "DeserializingConsumer.poll": 1.5}
 
 GOALS: tuple[Goal, ...] = (
     *(
@@ -115,6 +131,7 @@ GOALS: tuple[Goal, ...] = (
     *(NeverSlower(shape.name) for shape in SHAPES),
     *(Share(shape.name, 0.75) for shape in SHAPES if shape.name != "text"),  # a large copy is not the decoder's
     *(Overhead(SMALLEST, operation, call, most) for operation in OVERHEADS for call, most in MOST.items()),
+    *(InClient("flat", method, most) for method, most in IN_CLIENTS.items()),
 )
 
 

@@ -58,6 +58,15 @@ class Overhead:
     calls: float
 
 
+@dataclass(frozen=True)
+class ClientCost:
+    """Nanoseconds of the caller's thread per message, and how many times as long it is with our SerDes."""
+
+    constant: float
+    ours: float
+    times: float
+
+
 @dataclass
 class Results:
     """Cells and refusals by (shape, operation, contender); a refusal says why there is no cell."""
@@ -66,6 +75,7 @@ class Results:
     refused: dict[tuple[str, str, str], str] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
     overheads: dict[tuple[str, str], Overhead] = field(default_factory=dict)  # by operation and contender
+    clients: dict[str, ClientCost] = field(default_factory=dict)  # by method of the client
 
     def find(self, shape: str, operation: str, contender: str) -> Cell | None:
         return self.cells.get((shape, operation, contender))

@@ -109,12 +109,20 @@ def overhead(results: Results) -> str:
     return table(rows)
 
 
+def in_clients(results: Results) -> str:
+    """What a message costs in the clients of confluent-kafka."""
+    rows = [["in confluent-kafka's clients, 10 fields", "constant bytes", "ours", "times"]]
+    for method, cost in results.clients.items():
+        rows.append([method, f"{cost.constant:,.0f}", f"{cost.ours:,.0f}", f"{cost.times:.2f}x"])
+    return table(rows)
+
+
 def tables(results: Results, where: dict[str, Any]) -> str:
     """All tables as Markdown."""
     blocks = [heading(where), "Nanoseconds per message; in brackets how many times ours that is."]
     blocks += [speed(results, operation, framed=True) for operation in FRAMED]
     blocks += [speed(results, operation, framed=False) for operation in OPERATIONS]
-    blocks += [limit(results), overhead(results)]
+    blocks += [limit(results), overhead(results), in_clients(results)]
     lines = [
         f"- {name} is not timed on {TITLES[shape]}, {operation}: {reason}"
         for (shape, operation, name), reason in results.refused.items()

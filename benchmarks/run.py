@@ -16,6 +16,7 @@ from pathlib import Path
 
 import goals
 import report
+from clients import measure_clients
 from contenders import CONTENDERS, OPERATIONS
 from measure import Cell, Results, measure, measure_overheads, pin, prepare
 from shapes import SHAPES
@@ -107,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = 0.002 if chosen.quick else 0.01
     measure(results, chosen.rounds, seconds, show)
     measure_overheads(results, 50 if chosen.quick else 600)
+    if "flat" in results.sizes:
+        results.clients.update(measure_clients(5 if chosen.quick else 60))
     text = report.tables(results, where)
     print(text)
     verdicts = list(goals.verdicts(results))
