@@ -43,6 +43,7 @@ _T = TypeVar("_T")
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
 _REFRESH_SECONDS = 2.0  # patience with a registry that does not answer, where an older answer is at hand
+_MOST_LOOKS = 600  # topics that are looked at in one round; with more in use, the rest come first in the next
 _LEAST_SECONDS = 1.0  # between two looks at one topic, however many messages cannot be read
 _ASKED = "asked"
 # What says something about schemas, and is asked for again by each message. Rights and tokens may change at any time.
@@ -270,9 +271,12 @@ class Binding:
     def _look(self) -> None:
         """What the watch does: look at all topics used since the last time, and have their use noted anew."""
         in_use, self._in_use = self._in_use, {}
-        for name, topic in list(in_use.items()):
-            if self._memory.newest(name) is not None:
-                self._look_at(topic, name)
+        known = [(name, topic) for name, topic in list(in_use.items()) if self._memory.newest(name) is not None]
+        known.sort(key=lambda use: self._asked.get(use[0], _ASKED) or 0.0)  # the longest unasked first
+        for name, topic in known[:_MOST_LOOKS]:
+            self._look_at(topic, name)
+        for name, topic in known[_MOST_LOOKS:]:
+            self._in_use.setdefault(name, topic)
         self._let_rebind()
         with self._users_lock:
             if not self._users:

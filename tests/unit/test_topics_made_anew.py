@@ -189,6 +189,25 @@ def test_idle_topics_are_not_asked_about(registry: LocalRegistry) -> None:
     assert sum("/idle/" in call.path for call in registry.requests) <= 1  # of the round under way at the reset
 
 
+def test_of_many_topics_some_are_looked_at_in_each_round_and_all_in_turn(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_MOST_LOOKS", 2)
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    writer, topics = KafkaAvroSerializer(often, USER), [f"t{number}" for number in range(5)]
+    for topic in topics:
+        writer.serialize(topic, BOB)
+    registry.reset_calls()
+
+    def seen() -> bool:
+        for topic in topics:
+            writer.serialize(topic, BOB)
+        return len(registry.requests) >= 20
+
+    until(seen)
+    assert {call.path.split("/")[-2] for call in registry.requests} == set(topics)
+
+
 def test_an_unreachable_registry_stops_nothing(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05, "retries.total.ms": 100})
     writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
