@@ -107,7 +107,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             latest, lifetime = binding.latest(topic)
             reader = latest.schema
         try:
-            return known.codec(config.codec_arguments(self._conf), reader), lifetime
+            return known.compiled.codec(config.codec_arguments(self._conf), reader), lifetime
         except SchemaError as error:
             error.at(topic=topic, version=known.version)
             raise

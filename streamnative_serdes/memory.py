@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakValueDictionary
 
 from .cache import TopicCache
 from .codec import Codec
@@ -15,24 +16,32 @@ from .errors import NestedTooDeeplyError, SchemaError
 from .schema import Limits, Schema, parse
 from .schema_registry import SchemaInfo
 
-_MAX_CODECS = 16  # readers' schemas and sets of options for which one version is kept compiled
+_MAX_CODECS = 16  # readers' schemas and sets of options for which one schema is kept compiled
 _LATEST, _NEWEST = "latest", "newest"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """A schema version of a topic, and what was compiled of it; ``timestamp`` as of SchemaInfo."""
+class Compiled:
+    """A schema and the codecs made of it; one for all topics and versions that have the same text."""
 
-    version: int
-    schema: Schema
-    timestamp: int = 0
-    _codecs: dict[Hashable, Codec | SchemaError] = field(default_factory=dict)
+    __slots__ = ("__weakref__", "_codecs", "schema")
+
+    _all: ClassVar[WeakValueDictionary[tuple[str, Limits], Compiled]] = WeakValueDictionary()
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._codecs: dict[Hashable, Codec | SchemaError] = {}
+
+    @classmethod
+    def of(cls, text: str, limits: Limits) -> Compiled:
+        """Raises: SchemaError: it is no Avro schema, or beyond the limits."""
+        found = cls._all.get((text, limits))
+        return found or cls._all.setdefault((text, limits), cls(parse(text, strict=False, limits=limits)))
 
     def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
-        """What reads this version, as ``reader`` if one is given; made once for all who ask alike.
+        """What reads this schema, as ``reader`` if one is given; made once for all who ask alike.
 
         Raises:
-            SchemaError: ``reader`` cannot read this version.
+            SchemaError: ``reader`` cannot read it.
         """
         key = (None if reader is None else reader.text, *sorted(options.items()))
         found = self._codecs.get(key)
@@ -49,6 +58,19 @@ class Known:
         if isinstance(found, SchemaError):
             raise copy(found)  # to find it out again for each message would take far longer
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A schema version of a topic; ``timestamp`` as of SchemaInfo."""
+
+    version: int
+    compiled: Compiled
+    timestamp: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        return self.compiled.schema
 
 
 class Learnt(NamedTuple):
@@ -104,7 +126,7 @@ class Memory:
     def keep_registered(self, name: str, schema: Schema, version: int) -> None:
         """It is not kept for reading: the registry's text may have another doc."""
         self._versions.set(name, schema.text, version)
-        self._see(name, self.known(name, version) or Known(version, schema))
+        self._see(name, self.known(name, version) or Known(version, Compiled(schema)))
 
     def _see(self, name: str, known: Known) -> None:
         newest = self.newest(name)
@@ -125,7 +147,7 @@ class Memory:
         """
         known = self.known(name, info.version)
         if known is None:
-            return self.keep(name, Known(info.version, _parsed(topic, info, self._limits), info.timestamp))
+            return self.keep(name, Known(info.version, _compiled(topic, info, self._limits), info.timestamp))
         if known.timestamp == 0 != info.timestamp:  # learnt from a process that knew it from a POST alone
             return self.keep(name, replace(known, timestamp=info.timestamp))
         return known
@@ -145,7 +167,7 @@ class Memory:
         if info.type != "AVRO" or known.schema.text == info.text:
             return info.type == "AVRO"
         try:
-            return parse(info.text, strict=False, limits=self._limits).same_as(known.schema)
+            return Compiled.of(info.text, self._limits).schema.same_as(known.schema)
         except SchemaError:
             return False
 
@@ -183,18 +205,18 @@ class Memory:
             self._versions.set(name, text, version)
             known = self.known(name, version)
             if known is None:
-                known = self.keep(name, Known(version, parse(text, strict=False, limits=self._limits), timestamp))
+                known = self.keep(name, Known(version, Compiled.of(text, self._limits), timestamp))
             if latest and self.latest(name) is None:
                 self.keep_latest(name, known)
 
 
-def _parsed(topic: str, info: SchemaInfo, limits: Limits) -> Schema:
+def _compiled(topic: str, info: SchemaInfo, limits: Limits) -> Compiled:
     if info.type != "AVRO":
         raise SchemaError(
             f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic, version=info.version
         )
     try:
-        return parse(info.text, strict=False, limits=limits)
+        return Compiled.of(info.text, limits)
     except SchemaError as error:
         error.at(topic=topic, version=info.version)
         raise

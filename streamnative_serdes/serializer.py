@@ -70,7 +70,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             version = binding.registered(topic, codec.schema, new=self._conf["auto.register.schemas"])
             return _serdes.Bound(topic, key, version, header.pack(version), codec)
         known, lifetime = self._chosen(topic, binding)
-        codec = known.codec(config.codec_arguments(self._conf))
+        codec = known.compiled.codec(config.codec_arguments(self._conf))
         return _serdes.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
 
     def _own_codec(self, key: type | None) -> Codec | None:

@@ -22,7 +22,7 @@ from streamnative_serdes import (
 )
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
-from streamnative_serdes.memory import Known
+from streamnative_serdes.memory import Compiled
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -239,6 +239,16 @@ def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: 
     assert registry.calls == {"GET schema": 1}
 
 
+def test_topics_with_the_same_schema_share_what_is_compiled_of_it(registry: LocalRegistry) -> None:
+    for topic in ("a", "b"):
+        KafkaAvroSerializer(conf(registry), USER).serialize(topic, BOB)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for topic in ("a", "b"):
+        assert reader.deserialize(topic, FRAMED) == BOB
+    first, second = (bound.codec for bound in reader._bound())
+    assert first is second
+
+
 def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> None:
     def chain(leaf: str) -> Any:
         schema: Any = leaf
@@ -249,7 +259,7 @@ def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> 
     def from_below(levels: int) -> Any:
         return from_below(levels - 1) if levels else known.codec({}, reader)
 
-    known, reader = Known(0, parse(chain("int"))), parse(chain("long"))
+    known, reader = Compiled(parse(chain("int"))), parse(chain("long"))
     with pytest.raises(NestedTooDeeplyError, match="recursion limit"):
         from_below(sys.getrecursionlimit() - 250 - len(inspect.stack()))
     assert known.codec({}, reader).decode(b"\0") == {"f": None}
