@@ -18,7 +18,7 @@ TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help install build demo demo-real servers test test-integration check lint types imports test-kolkata bench wheel asan fuzz fuzz-guided format \
+.PHONY: help install build demo demo-real servers test test-integration check lint types imports test-kolkata bench bench-scale wheel asan fuzz fuzz-guided format \
 	clean distclean sanitized
 
 help: ## this list
@@ -75,6 +75,9 @@ test-kolkata: $(BUILT) ## unit and property tests in another time zone
 
 bench: $(BUILT) ## throughput against confluent-kafka, fastavro and cavro; BENCH_ARGS for options
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+bench-scale: $(BUILT) ## 10,000 topics of 20 versions against one topic; BENCH_ARGS for options
+	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)
 
 wheel: $(BUILT) ## sdist and wheel in dist/, checked, installed elsewhere and tested there
 	$(BIN)/python tools/check_wheel.py

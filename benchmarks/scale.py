@@ -1,0 +1,138 @@
+"""Many topics: what a message costs and what is kept with 10,000 topics of 20 versions each, against one topic.
+
+python benchmarks/scale.py                  topics alike, as where each customer has one; and 300, each of its own kind
+python benchmarks/scale.py --topics 1000    quicker
+
+Topics that are alike share what is compiled of their schemas. Where each has its own kind, the processor's caches do
+not hold all of it, and what a message costs is for the memory to say: that is shown, and is no goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from measure import CLOCK, pin
+from shapes import SHAPES
+
+from streamnative_serdes import KafkaAvroDeserializer, header
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.memory import Learnt
+
+SHAPE = next(shape for shape in SHAPES if shape.name == "flat")
+SLICE = 2_000  # messages
+ROUNDS = 31
+MOST = 1.5
+
+
+def schema(topic: str, version: int, *, alike: bool) -> str:
+    """The 10-field record with as many more optional fields as its version says; not alike, it names its topic."""
+    more = [{"name": f"more{number}", "type": ["null", "long"], "default": None} for number in range(version)]
+    tree: dict[str, Any] = json.loads(SHAPE.text)
+    return json.dumps({**tree, "doc": "" if alike else topic, "fields": [*tree["fields"], *more]})
+
+
+def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAvroDeserializer:
+    """One that knows them all, and asks no registry: as a pickle would have it travel."""
+    conf = {
+        "schema.registry.url": "http://localhost:9",
+        "cache.capacity": capacity,
+        # Each reader shares with others of its options only, and none is to look whether topics are made anew.
+        "cache.latest.ttl.sec": 1e9 + random.randrange(10**6),
+    }
+    made = KafkaAvroDeserializer(conf)
+    assert made._binding is not None
+    name = "public/default/{}".format
+    made._binding.learn(
+        Learnt(name(f"t{topic}"), version, schema(f"t{topic}", version, alike=alike), version == versions - 1, 1)
+        for topic in range(topics)
+        for version in range(versions)
+    )
+    return made
+
+
+def messages(topics: int, versions: int) -> list[tuple[str, bytes]]:
+    bodies = [Codec(schema("", version, alike=True)).encode(SHAPE.records[0]) for version in range(versions)]
+    picks = random.Random(0)
+    found = []
+    for _ in range(SLICE):
+        version = picks.randrange(versions)
+        found.append((f"t{picks.randrange(topics)}", header.pack(version) + bodies[version]))
+    return found
+
+
+def spent(deserializer: KafkaAvroDeserializer, batch: list[tuple[str, bytes]]) -> float:
+    """Nanoseconds per message."""
+    deserialize = deserializer.deserialize
+    began = CLOCK()
+    for topic, data in batch:
+        deserialize(topic, data)
+    return (CLOCK() - began) / len(batch) * 1e9
+
+
+def resident() -> int:
+    """Bytes of memory that this process has."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def compare(topics: int, versions: int, *, alike: bool) -> bool:
+    """Whether the goal is met; there is one only for topics that are alike."""
+    kind = "all alike" if alike else "each of its own kind"
+    gc.collect()
+    before = resident()
+    many = reader(topics, versions, topics, alike=alike)
+    one, batch = reader(1, versions, 1_000, alike=alike), messages(topics, versions)
+    single = [("t0", data) for _, data in batch]
+    for topic in range(topics):  # each is bound once, ahead of the clock
+        for version in range(versions):
+            many._look_up(f"t{topic}", version, None)
+    spent(one, single)
+    taken = (resident() - before) / (topics * versions)
+    rows = [(spent(one, single), spent(many, batch)) for _ in range(ROUNDS)]
+    times = median(there / here for here, there in rows)
+    met = times <= MOST or not alike
+    verdict = f" (goal {MOST}x, {'met' if met else 'MISSED'})" if alike else ""
+    print(
+        f"{topics:,} topics of {versions} versions, {kind}: {median(row[1] for row in rows):,.0f} ns a message, "
+        f"one topic {median(row[0] for row in rows):,.0f} ns: {times:.2f}x{verdict}; "
+        f"{taken:,.0f} bytes for each version that is kept"
+    )
+    return met
+
+
+def bounded(topics: int, versions: int) -> bool:
+    """Whether a cache for a tenth of the topics keeps no more than that, with all of them in turn."""
+    capacity = topics // 10
+    few = reader(topics, versions, capacity, alike=True)
+    kept = len(few._binding.learnt(f"t{topic}" for topic in range(topics))) if few._binding else 0
+    met = kept <= capacity * versions
+    print(
+        f"cache.capacity={capacity:,}: {kept:,} versions kept of {topics * versions:,} ({'met' if met else 'MISSED'})"
+    )
+    return met
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topics", type=int, default=10_000)
+    parser.add_argument("--versions", type=int, default=20)
+    chosen = parser.parse_args()
+    pin()
+    met = [
+        compare(chosen.topics, chosen.versions, alike=True),
+        compare(min(chosen.topics, 300), chosen.versions, alike=False),
+        bounded(chosen.topics, chosen.versions),
+    ]
+    return int(not all(met))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
