@@ -194,6 +194,13 @@ WRITE_OPTIONS = (
         _flag,
         "An object must have all fields of its record but those with a default, and no others.",
     ),
+    Option(
+        "confluent.leniency",
+        False,
+        _flag,
+        "Write True and False for a number as 1 and 0, and a datetime without a zone as local time of the machine, as "
+        "Confluent's serializer does. They are errors otherwise.",
+    ),
 )
 
 READ_OPTIONS = (
@@ -343,6 +350,7 @@ class CodecArguments(TypedDict, total=False):
     max_depth: int
     validate_strict: bool
     validate_strict_allow_default: bool
+    confluent_leniency: bool
     return_record_name: bool
     ignore_trailing_bytes: bool
     schema_resolution: Literal["java", "spec"]

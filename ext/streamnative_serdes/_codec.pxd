@@ -9,11 +9,12 @@ cdef struct Step:
     PyObject* key               # map only: owned
 
 
-cdef struct Limits:             # of one message
+cdef struct Limits:             # of one message, and what it may be
     int depth                   # open containers
     int64_t empty               # values read that take no bytes
     int64_t items               # items read of arrays and maps, and fields filled in from defaults
     bint trailing               # bytes may follow the datum
+    bint lenient                # True is 1, and a naive datetime is local time
 
 
 cdef class Node:

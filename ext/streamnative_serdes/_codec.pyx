@@ -225,6 +225,7 @@ cdef class Codec:
         self.limits.empty = options["max.empty.values"]
         self.limits.items = options["max.items"]
         self.limits.trailing = options["ignore.trailing.bytes"]
+        self.limits.lenient = options["confluent.leniency"]
         self.writing = self.reading = build(root, options, False)
         if resolution is not None:
             self.reading = build_resolved(resolution, options)

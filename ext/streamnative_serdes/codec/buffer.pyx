@@ -26,7 +26,8 @@ cdef struct Writer:
     uint8_t* end
     uint8_t* base
     PyObject* result            # owned bytes object that base points into; NULL while on the stack
-    bint local_time             # inside a pyspark Row, where a naive datetime means local time
+    bint lenient                # as of Limits
+    bint local_time             # a naive datetime means local time: when lenient, and inside a pyspark Row
     bint too_deep               # max_depth was met, and no other branch of a union is tried
     int64_t opened              # containers so far
     int64_t waste_left          # what is left of WASTE_BUDGET

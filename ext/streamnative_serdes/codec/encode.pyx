@@ -20,12 +20,12 @@ cdef int write_value(PyObject* node, Writer* w, object value) except -1:
     if kind == STRING:
         return put_text(w, value)
     elif kind == LONG:
-        return put_long(w, as_long(value, "long"))
+        return put_long(w, as_number(w, value, "long"))
     elif kind == INT:
         return write_int(w, value)
     elif kind == DOUBLE:
         room(w, 8)
-        sns_put_double(w.p, as_double(value, "double"))
+        sns_put_double(w.p, as_double(w, value, "double"))
         w.p += 8
         return 0
     elif kind == RECORD:
@@ -87,6 +87,18 @@ cdef inline int64_t as_long(object value, str what) except? -1:
     return as_long_slow(value, what)
 
 
+cdef inline int64_t as_number(Writer* w, object value, str what) except? -1:
+    """For int and long themselves, where a bool may pass; a date is not to be made of one."""
+    cdef int64_t out = 0
+    if likely(PyLong_CheckExact(value)):
+        if likely(sns_as_int64(value, &out) == 0):
+            return out
+        return out_of_range(value, what)
+    if w.lenient and PyBool_Check(value):
+        return value is True
+    return as_long_slow(value, what)
+
+
 cdef int64_t out_of_range(object value, str what) except? -1:
     bits = 32 if what == "int" else 64
     raise EncodeError(f"{what} out of range: {shorten(value)} does not fit {bits} bits")
@@ -105,20 +117,22 @@ cdef inline int write_boolean(Writer* w, object value) except -1:
 
 
 cdef inline int write_int(Writer* w, object value) except -1:
-    cdef int64_t number = as_long(value, "int")
+    cdef int64_t number = as_number(w, value, "int")
     if unlikely(number != <int32_t>number):
         out_of_range(value, "int")
     return put_long(w, number)
 
 
-cdef inline double as_double(object value, str what) except? -1:
+cdef inline double as_double(Writer* w, object value, str what) except? -1:
     if likely(PyFloat_CheckExact(value)):
         return PyFloat_AS_DOUBLE(value)
+    if w.lenient and PyBool_Check(value):
+        return value is True
     return as_double_slow(value, what)
 
 
 cdef int write_float(Writer* w, object value) except -1:
-    cdef double wide = as_double(value, "float")
+    cdef double wide = as_double(w, value, "float")
     cdef float narrow = <float>wide
     if isinf(narrow) and not isinf(wide):
         raise EncodeError(f"float out of range: {shorten(value)} does not fit 32 bits")
@@ -288,7 +302,8 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.base = w.p = stack
     w.end = stack + STACK_BYTES
     w.result = NULL
-    w.local_time = w.too_deep = False
+    w.lenient = w.local_time = limits.lenient
+    w.too_deep = False
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0

@@ -57,7 +57,7 @@ cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
         return expected(node.label, values, "a plain tuple has no field names")
     if node.closed:
         refuse_unknown(node, names)
-    w.local_time = is_spark_row(values)
+    w.local_time = w.lenient or is_spark_row(values)
     write_named_items(node, w, values, names)
     w.local_time = local_time
     return 0

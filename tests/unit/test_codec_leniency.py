@@ -1,0 +1,77 @@
+"""`confluent.leniency`: what Confluent's serializer lets pass, and what is an error in either case."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from typing import Any
+
+import fastavro
+import pytest
+
+from streamnative_serdes import EncodeError
+from streamnative_serdes.codec import Codec
+
+NAIVE = dt.datetime(2021, 6, 1, 12, 30, 15, 250_000)
+MILLIS, MICROS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros"))
+
+
+def by_fastavro(schema: Any, datum: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), datum)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["int", "long", "float", "double"])
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_bool_is_a_number(kind: str, flag: bool) -> None:
+    assert Codec(kind, confluent_leniency=True).encode(flag) == by_fastavro(kind, flag)
+    with pytest.raises(EncodeError, match=f"expected {kind}, got bool"):
+        Codec(kind).encode(flag)
+
+
+@pytest.mark.parametrize("schema", [MILLIS, MICROS], ids=["millis", "micros"])
+def test_a_naive_datetime_is_local_time(schema: Any) -> None:
+    assert Codec(schema, confluent_leniency=True).encode(NAIVE) == by_fastavro(schema, NAIVE)
+    with pytest.raises(EncodeError, match="expected a datetime with a time zone"):
+        Codec(schema).encode(NAIVE)
+
+
+def test_it_holds_at_every_depth_and_in_named_tuples() -> None:
+    from collections import namedtuple
+
+    Inner = namedtuple("Inner", "at flag")
+    inner = {
+        "type": "record",
+        "name": "Inner",
+        "fields": [{"name": "at", "type": MILLIS}, {"name": "flag", "type": "int"}],
+    }
+    schema = {
+        "type": "record",
+        "name": "Outer",
+        "fields": [
+            {"name": "all", "type": {"type": "array", "items": inner}},
+            {"name": "after", "type": ["null", MILLIS]},
+        ],
+    }
+    datum = {"all": [{"at": NAIVE, "flag": True}], "after": NAIVE}
+    codec = Codec(schema, confluent_leniency=True)
+    assert codec.encode(datum) == by_fastavro(schema, datum)
+    assert codec.encode({**datum, "all": [Inner(NAIVE, True)]}) == by_fastavro(schema, datum)
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum"),
+    [
+        (["string", "int"], True),
+        ({"type": "int", "logicalType": "date"}, True),
+        (MILLIS, True),
+        ("int", 2**31),
+        ("int", 1.5),
+        ("boolean", 1),
+        ({"type": "long", "logicalType": "local-timestamp-millis"}, NAIVE.astimezone(dt.UTC)),
+    ],
+)
+def test_what_is_an_error_stays_one(schema: Any, datum: Any) -> None:
+    with pytest.raises(EncodeError):
+        Codec(schema, confluent_leniency=True).encode(datum)
