@@ -170,6 +170,24 @@ class SchemaRegistryError(SerdesError):
         self.url = url
         self.retriable = retriable
 
+    # The same under the names that Confluent's error has
+
+    @property
+    def http_status_code(self) -> int:
+        """``status``, or -1 when there was no answer."""
+        return -1 if self.status is None else self.status
+
+    @property
+    def error_code(self) -> int:
+        """Confluent's own code: 40401 no schemas, 40402 no such version, 42201 no valid schema; else the status."""
+        if self.status == 404:
+            return 40401 if self.version is None else 40402
+        return 42201 if self.status == 422 else self.http_status_code
+
+    @property
+    def error_message(self) -> str:
+        return str(self)
+
 
 class SchemaNotFoundError(SchemaRegistryError):
     """404: the version, the topic's schema or the namespace does not exist."""

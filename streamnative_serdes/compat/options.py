@@ -1,0 +1,152 @@
+"""Confluent's configuration keys as ours: what means the same, what means nothing here, and what is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamnative_serdes import config
+from streamnative_serdes.errors import ConfigError
+
+_NO_RULES = "Pulsar's registry keeps no rules"
+_BY_TOPIC = "in Pulsar, a schema belongs to its topic"
+_NO_METADATA = "Pulsar's registry keeps no metadata"
+_NOT_YET = "not there yet"
+_OAUTH = "only a token is supported so far; give bearer.auth.token, which may be a function that returns it"
+
+# Key -> why not. A value that asks for nothing (None, False, "") passes.
+_REFUSED_BY_CLIENT: Final[Mapping[str, str]] = {
+    "basic.auth.user.info": "Pulsar takes tokens: give bearer.auth.token",
+    "max.retries": "requests are repeated until retries.total.ms is over: give that",
+    "proxy": f"{_NOT_YET}; HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment are heeded",
+    **dict.fromkeys(
+        ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password"),
+        f"{_NOT_YET}; REQUESTS_CA_BUNDLE in the environment names a file of CAs",
+    ),
+    **{
+        f"bearer.auth.{key}": _OAUTH
+        for key in (
+            "client.id",
+            "client.secret",
+            "scope",
+            "scopes",
+            "issuer.endpoint.url",
+            "query",
+            "custom.provider.function",
+            "custom.provider.config",
+        )
+    },
+}
+# What Confluent Cloud wants beside a token; Pulsar has no use for it.
+_IDLE_IN_CLIENT: Final = ("bearer.auth.logical.cluster", "bearer.auth.identity.pool.id")
+
+_REFUSED_BY_SERDES: Final[Mapping[str, str]] = {
+    "use.schema.id": f"{_BY_TOPIC}, and so does its version: there are no ids",
+    "use.latest.with.metadata": _NO_METADATA,
+    "subject.name.strategy.conf": _BY_TOPIC,
+    "validation.rules.fail.fast": _NO_RULES,
+    "validation.rules.executor": _NO_RULES,
+}
+# Key -> the values that ask for what happens anyway, by name, and why no others.
+_HARMLESS_IN_SERDES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
+    "subject.name.strategy": (frozenset({"topic_subject_name_strategy"}), _BY_TOPIC),
+    "subject.name.strategy.type": (frozenset({"NONE", "TOPIC"}), _BY_TOPIC),
+    "schema.id.serializer": (frozenset({"prefix_schema_id_serializer"}), "SNIP 42 has the version before the datum"),
+    "schema.id.deserializer": (
+        frozenset({"prefix_schema_id_deserializer", "dual_schema_id_deserializer"}),
+        "SNIP 42 has the version before the datum",
+    ),
+    "validation.rules.execution": (frozenset({"DISABLED"}), _NO_RULES),
+    # Pulsar compares schemas as parsed: white space and the order of keys never make a new version.
+    "normalize.schemas": (frozenset({"true", "True", "false"}), "it takes true or false"),
+}
+
+
+def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Our registry options for a configuration of Confluent's client; ours may stand in it too.
+
+    Raises:
+        ConfigError: unknown key, bad value, or a key that Pulsar cannot serve.
+    """
+    if not isinstance(conf, Mapping):
+        raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}", hint='{"url": "http://..."}')
+    left = _without_refused(conf, _REFUSED_BY_CLIENT)
+    for key in _IDLE_IN_CLIENT:
+        left.pop(key, None)
+    source = left.pop("bearer.auth.credentials.source", None)
+    if source not in (None, "STATIC_TOKEN"):
+        raise ConfigError(f"bearer.auth.credentials.source {source!r:.80} is not supported: {_OAUTH}")
+    if "url" in left:
+        left["schema.registry.url"] = left.pop("url")
+    seconds = left.pop("timeout", None)
+    if seconds is not None:
+        left["http.connect.timeout.ms"] = left["http.read.timeout.ms"] = _milliseconds(seconds)
+    return config.parse(config.REGISTRY_OPTIONS, left, strict=True)
+
+
+def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is left for our SerDes of a configuration of Confluent's.
+
+    Raises:
+        ConfigError: a key that Pulsar cannot serve.
+    """
+    if not isinstance(conf, Mapping | None):
+        raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}")
+    left = _without_refused(conf or {}, _REFUSED_BY_SERDES)
+    for key, (harmless, reason) in _HARMLESS_IN_SERDES.items():
+        value = left.pop(key, None)
+        if value not in (None, False, "") and _name(value) not in harmless:
+            raise ConfigError(f"{key} {_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
+    return left
+
+
+def refuse_rules(rule_conf: object, rule_registry: object) -> None:
+    """Rules, among them encryption of fields, are refused rather than left undone.
+
+    Raises:
+        ConfigError: there are some.
+    """
+    for name, given in (("rule_conf", rule_conf), ("rule_registry", rule_registry)):
+        if given is not None:
+            raise ConfigError(f"{name} is not supported: {_NO_RULES}", hint="leave it out")
+
+
+def take_latest(left: dict[str, Any]) -> bool:
+    """Take ``use.latest.version`` out of a serializer's options.
+
+    Raises:
+        ConfigError: it is on, and so is ``auto.register.schemas``, as it is by default.
+    """
+    latest = _flag("use.latest.version", left.pop("use.latest.version", None))
+    if latest and _flag("auto.register.schemas", left.get("auto.register.schemas", True)):
+        raise ConfigError("cannot enable both use.latest.version and auto.register.schemas")
+    return latest
+
+
+def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dict[str, Any]:
+    for key, reason in refused.items():
+        if conf.get(key) not in (None, False, ""):
+            raise ConfigError(f"{key} is not supported: {reason}", hint="leave it out")
+    return {key: value for key, value in conf.items() if key not in refused and value is not None}
+
+
+def _name(value: object) -> str:
+    """A function by its name, a member of an enum by its value, the rest as text."""
+    return str(getattr(value, "__name__", None) or getattr(value, "value", value))
+
+
+def _flag(key: str, value: object) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ConfigError(f"{key} takes true or false, got {value!r:.80}")
+
+
+def _milliseconds(seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float | str):
+        raise ConfigError(f"timeout takes seconds, got {seconds!r:.80}")
+    try:
+        return float(seconds) * 1000
+    except ValueError:
+        raise ConfigError(f"timeout takes seconds, got {seconds!r:.80}") from None

@@ -1,0 +1,204 @@
+"""References made good: a schema and those that it refers to become one self-contained schema.
+
+Pulsar's registry knows no references. Each named type is written out where a reader first meets it, and goes by its
+full name from there on, however many references lead to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
+from streamnative_serdes.schema import PRIMITIVES
+
+from .schema import Schema, SchemaReference, require_avro
+
+_NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
+_BUILT_IN: Final = _NAMED | PRIMITIVES | {"array", "map"}
+
+
+def self_contained(schema: Schema, fetch: Callable[[SchemaReference], Schema]) -> str:
+    """The text of ``schema`` with all that it refers to inside; as it is, if it refers to nothing.
+
+    Args:
+        schema: the schema, of type AVRO.
+        fetch: gives what a reference leads to, once per subject and version.
+
+    Raises:
+        SchemaError: references in a circle; one name with two meanings; a reference to what does not define its name.
+    """
+    require_avro(schema)
+    if not schema.references:
+        return schema.schema_str
+    try:
+        library = _Library()
+        _gather(schema, fetch, library, {}, ())
+        root = library.add(_json(schema.schema_str), "the schema")
+        return json.dumps(library.unfold(root, "", set()))
+    except RecursionError:
+        raise NestedTooDeeplyError from None
+
+
+def _gather(
+    schema: Schema,
+    fetch: Callable[[SchemaReference], Schema],
+    library: _Library,
+    met: dict[tuple[str, int], Any],
+    path: tuple[tuple[str, int], ...],
+) -> None:
+    """Put all that ``schema`` refers to into ``library``, what it builds on first; ``path`` is how we came here."""
+    for reference in schema.references or ():
+        place = reference.subject, reference.version
+        if place in path:
+            circle = " -> ".join(f"{subject} {version}" for subject, version in (*path, place))
+            raise SchemaError(f"the references run in a circle: {circle}")
+        if place not in met:
+            referred = require_avro(fetch(reference))
+            _gather(referred, fetch, library, met, (*path, place))
+            met[place] = library.add(_json(referred.schema_str), f"{place[0]} version {place[1]}")
+        library.call(reference, met[place])
+
+
+class _Library:
+    """Named types by full name: each flat, that is, with full names in place of all named types inside."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, tuple[dict[str, Any], str]] = {}
+        self._also: dict[str, str] = {}  # what a reference calls a type -> its full name
+
+    def add(self, tree: Any, source: str) -> Any:
+        """The flat form of ``tree``, whose named types are kept. ``source`` is for messages."""
+        own: set[str] = set()
+        _collect(tree, "", own)
+        return self._flat(tree, "", own, source)
+
+    def call(self, reference: SchemaReference, root: Any) -> None:
+        """Let the name that a reference uses mean the root of what it leads to, unless that is its name anyway."""
+        if reference.name in self._types:
+            return
+        if not isinstance(root, str) or root not in self._types:
+            raise SchemaError(
+                f"the reference to {reference.subject} version {reference.version} is for {reference.name!r:.120}, "
+                "which is not defined there"
+            )
+        self._also[reference.name] = root
+
+    def unfold(self, tree: Any, namespace: str, seen: set[str]) -> Any:
+        """``tree`` with each known type written out at its first mention; ``seen`` are those that were."""
+        if isinstance(tree, list):
+            return [self.unfold(branch, namespace, seen) for branch in tree]
+        if isinstance(tree, str):
+            return self._mention(tree, namespace, seen)
+        return {key: self.unfold(tree[key], namespace, seen) if key in _inner(tree) else tree[key] for key in tree}
+
+    def _mention(self, name: str, namespace: str, seen: set[str]) -> Any:
+        if name not in self._types:
+            return name
+        if name in seen:
+            if "." not in name and namespace and f"{namespace}.{name}" in self._types:
+                raise SchemaError(f"{name!r:.120} without a namespace cannot be told from {namespace}.{name}")
+            return name
+        seen.add(name)
+        inner, _, local = name.rpartition(".")
+        rest = self._types[name][0]
+        flat = {"type": rest["type"], "name": local, "namespace": inner, **rest}
+        if inner == namespace:
+            del flat["namespace"]
+        if "fields" in flat:
+            flat["fields"] = [{**one, "type": self.unfold(one["type"], inner, seen)} for one in flat["fields"]]
+        return flat
+
+    def _flat(self, tree: Any, namespace: str, own: set[str], source: str) -> Any:
+        if isinstance(tree, list):
+            return [self._flat(branch, namespace, own, source) for branch in tree]
+        if isinstance(tree, str):
+            return self._full(tree, namespace, own)
+        if not isinstance(tree, dict):
+            raise SchemaError(f"expected a type in {source}, got {tree!r:.80}")
+        kind = _kind(tree)
+        if kind and kind not in _BUILT_IN:
+            return self._full(
+                kind, namespace, own
+            )  # {"type": "Name"}, which Java does not take as a definition's place
+        if kind not in _NAMED:
+            inner = _inner(tree)
+            return {key: self._flat(tree[key], namespace, own, source) if key in inner else tree[key] for key in tree}
+        name = _full_name(tree, namespace)
+        inside = name.rpartition(".")[0]
+        flat = {key: value for key, value in tree.items() if key not in ("name", "namespace")}
+        if "fields" in tree:
+            flat["fields"] = [{**one, "type": self._flat(one["type"], inside, own, source)} for one in _fields(tree)]
+        return self._keep(name, flat, source)
+
+    def _keep(self, name: str, flat: dict[str, Any], source: str) -> str:
+        before, where = self._types.setdefault(name, (flat, source))
+        if before != flat:
+            raise SchemaError(f"{name!r:.120} is one thing in {where} and another in {source}")
+        return name
+
+    def _full(self, name: str, namespace: str, own: set[str]) -> str:
+        """What a name means inside ``namespace``: a type of its own schema, or of one referred to."""
+        if name in PRIMITIVES:
+            return name
+        for candidate in (f"{namespace}.{name}" if namespace and "." not in name else name, name):
+            if candidate in own or candidate in self._types:
+                return candidate
+            if candidate in self._also:
+                return self._also[candidate]
+        return name
+
+
+def _collect(tree: Any, namespace: str, names: set[str]) -> None:
+    """The full names of all types that ``tree`` defines: a recursive one is used before it is complete."""
+    if isinstance(tree, list):
+        for branch in tree:
+            _collect(branch, namespace, names)
+    if not isinstance(tree, dict):
+        return
+    if _kind(tree) in _NAMED:
+        full = _full_name(tree, namespace)
+        names.add(full)
+        for one in _fields(tree):
+            _collect(one["type"], full.rpartition(".")[0], names)
+    for key in _inner(tree):
+        _collect(tree[key], namespace, names)
+
+
+def _kind(tree: dict[str, Any]) -> str:
+    kind = tree.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _inner(tree: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of a type that is not named under which there are types."""
+    kind = _kind(tree)
+    key = {"array": "items", "map": "values"}.get(kind, "" if kind in _NAMED else "type")
+    return (key,) if key in tree else ()
+
+
+def _full_name(tree: dict[str, Any], namespace: str) -> str:
+    name = tree.get("name")
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"a {tree['type']} needs a name")
+    if "." in name:
+        return name
+    given = tree.get("namespace", namespace)
+    return f"{given}.{name}" if given else name
+
+
+def _fields(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    fields = tree.get("fields", [])
+    if not isinstance(fields, list) or not all(isinstance(one, dict) and "type" in one for one in fields):
+        raise SchemaError(f"expected a list of fields with types in {tree.get('name')!r:.120}")
+    return fields
+
+
+def _json(text: str) -> Any:
+    if text in PRIMITIVES:
+        return text
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"the schema is not JSON: {error}") from None

@@ -1,0 +1,182 @@
+"""SchemaRegistryClient has Confluent's methods where Pulsar can serve them, and says why where it cannot."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from schemas import record
+
+from streamnative_serdes.compat import RegisteredSchema, Schema, SchemaReference, SchemaRegistryClient
+from streamnative_serdes.compat.error import SchemaRegistryError
+from streamnative_serdes.errors import ConfigError, IncompatibleSchemaError, SchemaError
+from streamnative_serdes.testing import LocalRegistry
+
+A = Schema(json.dumps(record("A", ("x", "int"))))
+B = Schema(json.dumps(record("A", ("x", "int"), ("y", "int", 0))), "AVRO")
+TEXTS = Schema(json.dumps(record("A", ("x", "string"))))
+
+
+@pytest.fixture
+def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        yield client
+
+
+def test_versions_count_from_0_and_an_id_is_a_version_of_its_topic(client: SchemaRegistryClient) -> None:
+    assert [client.register_schema("t-value", schema) for schema in (A, B, A)] == [0, 1, 0]
+    assert client.register_schema("other", B) == 0
+    assert client.get_versions("t-value") == [0, 1]
+    assert client.get_versions("t", offset=1, limit=1) == [1]
+    assert client.get_version("t-value", 0) == RegisteredSchema("t-value", 0, 0, None, A)
+    assert client.get_latest_version("t-value") == client.get_version("t-value") == client.get_version("t-value", 1)
+    assert client.get_schema(1, "t-value") == B
+
+
+def test_a_full_response_has_confluents_attributes(client: SchemaRegistryClient) -> None:
+    made = client.register_schema_full_response("t-value", A)
+    assert (made.subject, made.version, made.schema_id, made.guid) == ("t-value", 0, 0, None)
+    assert (made.schema.schema_str, made.schema.schema_type, made.schema.references) == (A.schema_str, "AVRO", [])
+
+
+def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
+    client.register_schema("t", A)
+    client.register_schema("t", B)
+    spaced = Schema(json.dumps(json.loads(A.schema_str), indent=4))
+    assert client.lookup_schema("t-value", spaced).version == 0
+    with pytest.raises(SchemaRegistryError, match="no such schema") as caught:
+        client.lookup_schema("t", TEXTS)
+    assert (caught.value.http_status_code, caught.value.error_code) == (404, 40403)
+
+
+def test_references_are_registered_inside_and_looked_up_likewise(client: SchemaRegistryClient) -> None:
+    client.register_schema("a", A)
+    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "a", 0)])
+    assert client.register_schema("t", top) == 0
+    assert json.loads(client.get_latest_version("t").schema.schema_str)["fields"][0]["type"]["name"] == "A"
+    assert client.lookup_schema("t", top).schema_id == 0
+
+
+def test_a_reference_that_leads_nowhere_is_the_registrys_error(client: SchemaRegistryClient) -> None:
+    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "none", 3)])
+    with pytest.raises(SchemaRegistryError, match="topic none, schema version 3"):
+        client.register_schema("t", top)
+
+
+def test_compatibility_is_as_the_topics_strategy_says(client: SchemaRegistryClient) -> None:
+    client.register_schema("t", A)
+    assert client.test_compatibility("t-value", B) is True
+    assert client.test_compatibility("t-value", TEXTS) is False
+    with pytest.raises(IncompatibleSchemaError) as caught:
+        client.register_schema("t", TEXTS)
+    assert (caught.value.http_status_code, caught.value.error_code) == (409, 409)
+    assert "topic t" in caught.value.error_message
+
+
+def test_deleting_a_subject_gives_its_versions_and_later_ones_count_on(client: SchemaRegistryClient) -> None:
+    client.register_schema("t", A)
+    assert client.delete_subject("t-value") == [0]
+    assert client.get_versions("t") == []
+    assert client.register_schema("t", B) > 0
+    client.delete_subject("t-value", permanent=True)
+    assert client.register_schema("t", A) == 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "code"),
+    [
+        (lambda client: client.get_latest_version("t"), 40401),
+        (lambda client: client.get_version("t", 7), 40402),
+        (lambda client: client.register_schema("t", Schema('{"type": "recrod"}')), 42201),
+    ],
+)
+def test_errors_have_confluents_attributes(
+    client: SchemaRegistryClient, ask: Callable[[SchemaRegistryClient], Any], code: int
+) -> None:
+    with pytest.raises(SchemaRegistryError) as caught:
+        ask(client)
+    assert (caught.value.http_status_code, caught.value.error_code) == (code // 100, code)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda client: client.get_schema(5), r"no ids.*get_version\(subject, version\)"),
+        (lambda client: client.get_subjects(), "does not list"),
+        (lambda client: client.delete_version("t", 0), "all schemas of a topic at once"),
+        (lambda client: client.get_compatibility("t"), "policy of the namespace"),
+        (lambda client: client.set_compatibility("t", "FULL"), "pulsar-admin"),
+        (lambda client: client.test_compatibility("t", A, version=1), "strategy"),
+        (lambda client: client.get_version("t", fmt="resolved"), "format"),
+        (lambda client: client.get_versions("t", deleted=True), "gone"),
+        (lambda client: client.register_schema("t-key", A), "that of its values"),
+    ],
+)
+def test_what_pulsar_cannot_serve_is_refused_with_the_reason(
+    client: SchemaRegistryClient, registry: LocalRegistry, ask: Callable[[SchemaRegistryClient], Any], words: str
+) -> None:
+    with pytest.raises(SchemaRegistryError, match=words) as caught:
+        ask(client)
+    assert caught.value.http_status_code == -1
+    assert registry.calls.total() == 0
+
+
+def test_confluents_other_methods_are_missing_with_the_reason(client: SchemaRegistryClient) -> None:
+    assert not hasattr(client, "get_mode")
+    with pytest.raises(AttributeError, match="get_referenced_by: Pulsar's registry knows no references"):
+        client.get_referenced_by("t")
+
+
+def test_only_avro_schemas_are_taken(client: SchemaRegistryClient) -> None:
+    with pytest.raises(SchemaError, match="schema_type 'JSON'"):
+        client.register_schema("t", Schema("{}", "JSON"))
+
+
+def test_confluents_keys_mean_what_they_mean_there() -> None:
+    conf = {"url": "http://p:8080", "timeout": 2.5, "retries.wait.ms": 7, "cache.capacity": 3, "pulsar.tenant": "a"}
+    options = SchemaRegistryClient(conf).options
+    assert (options["schema.registry.url"], options["pulsar.tenant"]) == ("http://p:8080", "a")
+    assert (options["http.connect.timeout.ms"], options["http.read.timeout.ms"]) == (2500, 2500)
+    assert (options["retries.wait.ms"], options["cache.capacity"]) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        ({}, "schema.registry.url is missing"),
+        ({"urls": "http://p"}, "unknown option urls"),
+        ({"basic.auth.user.info": "me:secret"}, "^basic.auth.user.info is not supported: .*bearer.auth.token"),
+        ({"max.retries": 5}, "^max.retries is not supported: .*retries.total.ms"),
+        ({"ssl.ca.location": "ca.pem"}, "^ssl.ca.location is not supported"),
+        ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "^bearer.auth.credentials.source 'OAUTHBEARER' is not"),
+        ({"bearer.auth.client.secret": "secret"}, "^bearer.auth.client.secret is not supported"),
+        ({"timeout": "soon"}, "timeout takes seconds"),
+    ],
+)
+def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        SchemaRegistryClient({"url": "http://p:8080", **conf} if conf else {})
+    assert isinstance(caught.value, ValueError)
+    assert "secret'" not in str(caught.value)
+
+
+def test_values_that_ask_for_nothing_pass() -> None:
+    SchemaRegistryClient(
+        {
+            "url": "http://p:8080",
+            "ssl.ca.location": None,
+            "timeout": None,
+            "bearer.auth.credentials.source": "STATIC_TOKEN",
+            "bearer.auth.token": "t",
+            "bearer.auth.logical.cluster": "lsrc-1",
+            "bearer.auth.identity.pool.id": "pool-1",
+        }
+    )
+
+
+def test_a_client_pickles(client: SchemaRegistryClient) -> None:
+    client.register_schema("t", A)
+    assert pickle.loads(pickle.dumps(client)).get_latest_version("t").schema == A
