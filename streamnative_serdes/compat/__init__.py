@@ -1,0 +1,30 @@
+"""Drop-in for ``confluent_kafka.schema_registry`` and its modules ``avro`` and ``error``, with Pulsar's registry.
+
+A program for Confluent's Avro SerDes runs after ``confluent_kafka.schema_registry`` was replaced by
+``streamnative_serdes.compat`` in its imports, and its registry's address by Pulsar's. What differs: docs/migration.md.
+"""
+
+from .client import SchemaRegistryClient
+from .error import SchemaRegistryError
+from .schema import RegisteredSchema, Schema, SchemaReference
+from .serdes import AvroDeserializer, AvroSerializer
+from .strategies import (
+    dual_schema_id_deserializer,
+    prefix_schema_id_deserializer,
+    prefix_schema_id_serializer,
+    topic_subject_name_strategy,
+)
+
+__all__ = [
+    "AvroDeserializer",
+    "AvroSerializer",
+    "RegisteredSchema",
+    "Schema",
+    "SchemaReference",
+    "SchemaRegistryClient",
+    "SchemaRegistryError",
+    "dual_schema_id_deserializer",
+    "prefix_schema_id_deserializer",
+    "prefix_schema_id_serializer",
+    "topic_subject_name_strategy",
+]

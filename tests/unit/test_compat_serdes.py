@@ -1,0 +1,174 @@
+"""AvroSerializer and AvroDeserializer: Confluent's constructors and leniency, our call path and framing."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+import pytest
+from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
+from schemas import logical, record
+
+import streamnative_serdes.compat as compat
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.compat import Schema, SchemaReference, SchemaRegistryClient, topic_subject_name_strategy
+from streamnative_serdes.compat.avro import AvroDeserializer, AvroSerializer
+from streamnative_serdes.errors import ConfigError, EncodeError, SchemaNotFoundError
+from streamnative_serdes.testing import LocalRegistry
+
+USER = json.dumps(record("User", ("name", "string"), ("age", "int")))
+ADA = {"name": "Ada", "age": 36}
+CTX = SerializationContext("users", MessageField.VALUE)
+OFF = {"auto.register.schemas": False}
+
+
+class Strategy(str, Enum):
+    TOPIC = "TOPIC"
+    RECORD = "RECORD"
+
+
+@pytest.fixture
+def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        yield client
+
+
+def test_an_object_goes_there_and_back(client: SchemaRegistryClient) -> None:
+    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+    assert isinstance(serializer, Serializer)
+    assert isinstance(deserializer, Deserializer)
+    message = serializer(ADA, CTX)
+    assert message == b"\x03\x04" + bytes(8) + b"\x06Ada\x48"
+    assert deserializer(message, CTX) == ADA
+    assert serializer(None, CTX) is None
+    assert deserializer(None, CTX) is None
+
+
+def test_calls_are_those_of_the_compiled_classes() -> None:
+    assert AvroSerializer.__call__ is KafkaAvroSerializer.__call__
+    assert AvroDeserializer.__call__ is KafkaAvroDeserializer.__call__
+
+
+def test_arguments_stand_in_confluents_order(client: SchemaRegistryClient) -> None:
+    serializer = AvroSerializer(client, USER, lambda user, ctx: {"name": user, "age": len(ctx.topic)}, {}, None, None)
+    deserializer = AvroDeserializer(client, USER, lambda user, ctx: (user["name"], ctx.topic), False, {}, None, None)
+    assert deserializer(serializer("Ada", CTX), CTX) == ("Ada", "users")
+
+
+def test_records_of_unions_come_with_their_names_if_asked(client: SchemaRegistryClient) -> None:
+    union = [record("Cat", ("lives", "int"), namespace="zoo"), record("Dog", ("lives", "int"), namespace="zoo")]
+    serializer = AvroSerializer(client, json.dumps(record("Pet", ("is", union))))
+    message = serializer({"is": ("zoo.Dog", {"lives": 1})}, CTX)
+    assert serializer({"is": {"-type": "zoo.Dog", "lives": 1}}, CTX) == message
+    assert AvroDeserializer(client, None, None, True)(message, CTX) == {"is": ("zoo.Dog", {"lives": 1})}
+    assert AvroDeserializer(client)(message, CTX) == {"is": {"lives": 1}}
+
+
+def test_references_are_fetched_and_written_into_the_schema(client: SchemaRegistryClient) -> None:
+    client.register_schema("users-value", Schema(USER))
+    top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users-value", 0)])
+    ctx = SerializationContext("tops", MessageField.VALUE)
+    message = AvroSerializer(client, top)({"user": ADA}, ctx)
+    assert AvroDeserializer(client, top)(message, ctx) == AvroDeserializer(client)(message, ctx) == {"user": ADA}
+
+
+def test_the_latest_version_is_written_by_whatever_schema_was_given(client: SchemaRegistryClient) -> None:
+    client.register_schema("users", Schema(json.dumps(record("User", ("name", "string")))))
+    serializer = AvroSerializer(client, USER, None, {**OFF, "use.latest.version": True})
+    assert AvroDeserializer(client)(serializer(ADA, CTX), CTX) == {"name": "Ada"}
+
+
+def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegistryClient) -> None:
+    with pytest.raises(SchemaNotFoundError):
+        AvroSerializer(client, USER, conf=OFF)(ADA, CTX)
+
+
+def test_bytes_behind_the_value_are_ignored_as_confluents_does(client: SchemaRegistryClient) -> None:
+    message = AvroSerializer(client, USER)(ADA, CTX)
+    assert message is not None
+    assert AvroDeserializer(client)(message + b"more", CTX) == ADA
+    with pytest.raises(ValueError, match="expected the message to end"):
+        AvroDeserializer(client, conf={"ignore.trailing.bytes": False})(message + b"more", CTX)
+
+
+def test_further_fields_are_ignored_unless_strict(client: SchemaRegistryClient) -> None:
+    more = {**ADA, "more": 1}
+    assert AvroDeserializer(client)(AvroSerializer(client, USER)(more, CTX), CTX) == ADA
+    with pytest.raises(EncodeError):
+        AvroSerializer(client, USER, conf={"validate.strict": True})(more, CTX)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("int", True), (logical("long", "timestamp-millis"), datetime.datetime(2020, 1, 1))]
+)
+def test_where_confluents_guesses_there_is_an_error(client: SchemaRegistryClient, kind: Any, value: object) -> None:
+    """As docs/migration.md says: a bool is no int, and a naive datetime is no moment."""
+    with pytest.raises(EncodeError, match="field x: expected"):
+        AvroSerializer(client, json.dumps(record("R", ("x", kind))))({"x": value}, CTX)
+
+
+def test_keys_are_refused(client: SchemaRegistryClient) -> None:
+    with pytest.raises(ConfigError, match="keys cannot be serialized"):
+        AvroSerializer(client, USER)(ADA, SerializationContext("users", MessageField.KEY))
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        ({"auto.register.schema": False}, "did you mean auto.register.schemas"),
+        ({"use.latest.version": True}, "^cannot enable both use.latest.version and auto.register.schemas"),
+        ({"use.latest.version": 1}, "use.latest.version takes true or false"),
+        ({"auto.register.schemas": 1}, "auto.register.schemas takes true or false"),
+        ({"use.schema.id": 5}, "^use.schema.id is not supported: .* there are no ids"),
+        ({"use.latest.with.metadata": {"a": "b"}}, "^use.latest.with.metadata is not supported"),
+        ({"subject.name.strategy": lambda ctx, name: name}, "^subject.name.strategy '<lambda>' is not supported"),
+        ({"subject.name.strategy.type": Strategy.RECORD}, "^subject.name.strategy.type 'RECORD' is not supported"),
+        ({"schema.id.serializer": len}, "^schema.id.serializer 'len' is not supported"),
+        ({"validation.rules.execution": "BEFORE_DOMAIN_RULES"}, "^validation.rules.execution .* keeps no rules"),
+        ({"normalize.schemas": "maybe"}, "normalize.schemas 'maybe' is not supported: it takes true or false"),
+    ],
+)
+def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        AvroSerializer(SchemaRegistryClient({"url": "http://p:8080"}), USER, conf=conf)
+
+
+def test_rules_are_refused() -> None:
+    client = SchemaRegistryClient({"url": "http://p:8080"})
+    with pytest.raises(ConfigError, match=r"^rule_conf is not supported: Pulsar's registry keeps no rules"):
+        AvroSerializer(client, USER, rule_conf={"secret.access.key": "x"})
+    with pytest.raises(ConfigError, match=r"^rule_registry is not supported"):
+        AvroDeserializer(client, rule_registry=object())
+
+
+def test_values_that_ask_for_what_happens_anyway_pass() -> None:
+    client = SchemaRegistryClient({"url": "http://p:8080"})
+    harmless: dict[str, Any] = {
+        "use.latest.version": False,
+        "use.latest.with.metadata": None,
+        "subject.name.strategy": topic_subject_name_strategy,
+        "subject.name.strategy.type": Strategy.TOPIC,
+        "normalize.schemas": True,
+        "validation.rules.fail.fast": False,
+    }
+    AvroSerializer(client, USER, conf={**harmless, "schema.id.serializer": compat.prefix_schema_id_serializer})
+    AvroDeserializer(client, conf={**harmless, "schema.id.deserializer": compat.dual_schema_id_deserializer})
+
+
+@pytest.mark.parametrize("client", [{"url": "http://p:8080"}, None, "http://p:8080"])
+def test_another_client_is_refused_with_a_hint(client: Any) -> None:
+    with pytest.raises(ConfigError, match=r"expected a SchemaRegistryClient, got .*streamnative_serdes\.compat"):
+        AvroSerializer(client, USER)
+
+
+def test_both_pickle_with_what_they_know(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
+    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+    assert deserializer(serializer(ADA, CTX), CTX) == ADA
+    registry.reset_calls()
+    serializer, deserializer = pickle.loads(pickle.dumps((serializer, deserializer)))
+    assert deserializer(serializer(ADA, CTX) + b"more", CTX) == ADA
+    assert registry.calls.total() == 0
