@@ -51,7 +51,7 @@ test: $(BUILT) ## all tests; PYTEST_ARGS for options
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 test-integration: $(BUILT) ## those against real servers alone, none skipped
-	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration $(PYTEST_ARGS)
+	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration tests/interop/test_confluent_scripts.py $(PYTEST_ARGS)
 
 check: lint types imports test test-kolkata ## the whole gate: lint, types, import rules, tests
 

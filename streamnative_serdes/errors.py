@@ -180,7 +180,7 @@ class SchemaRegistryError(SerdesError):
     @property
     def error_code(self) -> int:
         """Confluent's own code: 40401 no schemas, 40402 no such version, 42201 no valid schema; else the status."""
-        if self.status == 404:
+        if self.http_status_code == 404:
             return 40401 if self.version is None else 40402
         return 42201 if self.status == 422 else self.http_status_code
 
@@ -191,6 +191,10 @@ class SchemaRegistryError(SerdesError):
 
 class SchemaNotFoundError(SchemaRegistryError):
     """404: the version, the topic's schema or the namespace does not exist."""
+
+    @property
+    def http_status_code(self) -> int:
+        return 404
 
 
 class IncompatibleSchemaError(SchemaRegistryError):

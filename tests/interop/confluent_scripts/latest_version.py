@@ -1,0 +1,30 @@
+"""The topic's latest schema is what is written, and nothing is registered."""
+
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+FIRST = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
+SECOND = (
+    '{"type": "record", "name": "R", "fields": '
+    '[{"name": "a", "type": "int"}, {"name": "b", "type": "string", "default": "none"}]}'
+)
+
+
+def run(client, brokers, topic):
+    for text in (FIRST, SECOND):
+        client.register_schema(f"{topic}-value", Schema(text, "AVRO"))
+    conf = {"auto.register.schemas": False, "use.latest.version": True}
+    serializer = AvroSerializer(client, FIRST, conf=conf)
+    deserializer = AvroDeserializer(client)
+    context = SerializationContext(topic, MessageField.VALUE)
+    read = [deserializer(serializer(value, context), context) for value in ({"a": 1, "b": "x"}, {"a": 2})]
+    return [*read, len(client.get_versions(f"{topic}-value"))]
+
+
+def main(url, brokers, topic):
+    with SchemaRegistryClient({"url": url}) as client:
+        return run(client, brokers, topic)
+
+
+READ = [{"a": 1, "b": "x"}, {"a": 2, "b": "none"}, 2]

@@ -1,0 +1,72 @@
+"""Programs for Confluent's Avro SerDes give the same objects with ours, after nothing but imports and URL were changed.
+
+The scripts stand in ``confluent_scripts/`` as they were written for Confluent. ``READ`` is what each returns: what it
+has read back. It is compared as text too, so that 1 and 1.0, or two ways to say UTC, are not the same.
+"""
+
+from __future__ import annotations
+
+import runpy
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from pprint import pformat
+
+import pytest
+from servers import ConfluentRegistry, Pulsar
+
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+SCRIPTS = sorted((Path(__file__).parent / "confluent_scripts").glob("*.py"))
+THEIRS, OURS = "confluent_kafka.schema_registry", "streamnative_serdes.compat"
+
+each_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"script-{uuid.uuid4()}"
+
+
+@pytest.fixture
+def brokers(topic: str) -> Iterator[str]:
+    with MockBroker({topic: 1}) as broker:
+        yield broker.bootstrap_servers
+
+
+def check(script: Path, url: str, brokers: str, topic: str) -> None:
+    names = runpy.run_path(str(script))
+    read = names["main"](url, brokers, topic)
+    assert read == names["READ"]
+    assert pformat(read) == pformat(names["READ"])  # sorts the keys of dicts
+
+
+@pytest.fixture
+def migrated(script: Path, tmp_path: Path) -> Path:
+    """The script with other imports."""
+    source = script.read_text()
+    assert f"from {THEIRS}" in source
+    path = tmp_path / script.name
+    path.write_text(source.replace(f"from {THEIRS}", f"from {OURS}"))
+    return path
+
+
+def test_there_are_at_least_a_dozen_scripts() -> None:
+    assert len(SCRIPTS) >= 12
+
+
+@each_script
+def test_ours_with_the_embedded_registry(migrated: Path, registry: LocalRegistry, brokers: str, topic: str) -> None:
+    check(migrated, registry.url, brokers, topic)
+
+
+@each_script
+def test_ours_with_a_real_pulsar(migrated: Path, pulsar: Pulsar, brokers: str, topic: str) -> None:
+    check(migrated, pulsar.url, brokers, topic)
+
+
+@each_script
+def test_confluents_own_with_their_registry(
+    script: Path, confluent_registry: ConfluentRegistry, brokers: str, topic: str
+) -> None:
+    check(script, confluent_registry.url, brokers, topic)
