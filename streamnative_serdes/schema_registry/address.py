@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
+_MOCK = "mock"
 _HINT = "give the HTTP address of Pulsar, such as http://localhost:8080, or several, separated by commas"
 
 
@@ -22,6 +23,8 @@ def _base_url(url: str) -> str:
     parts = _split(url)
     if parts is None or not url:
         raise ConfigError("schema.registry.url is no address", hint=_HINT)
+    if parts.scheme == _MOCK:
+        return _mock(parts)
     if parts.scheme not in ("http", "https"):
         raise ConfigError(f"schema.registry.url takes http:// or https://, got {parts.scheme[:20]!r}", hint=_HINT)
     if "@" in parts.netloc:
@@ -31,6 +34,16 @@ def _base_url(url: str) -> str:
     if "?" in url or "#" in url:
         raise ConfigError("schema.registry.url takes neither a query nor a fragment", hint=_HINT)
     return url.rstrip("/")
+
+
+def reachable(base: str) -> str:
+    """``base`` of :func:`base_url`, or, for a mock, the address of this process's registry for its scope."""
+    scheme, _, scope = base.partition("://")
+    if scheme != _MOCK:
+        return base
+    from streamnative_serdes.testing.scopes import registry_of  # a server, which nobody else needs
+
+    return registry_of(scope).url
 
 
 def next_hop(url: str, location: str | None) -> str:
@@ -63,3 +76,9 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
+
+
+def _mock(parts: SplitResult) -> str:
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ConfigError("a mock address takes a scope and nothing more", hint="mock://my-tests")
+    return f"{_MOCK}://{parts.netloc}"

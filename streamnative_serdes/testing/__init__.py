@@ -3,5 +3,6 @@
 from .faults import Fault
 from .local_registry import Call, LocalRegistry, serve
 from .mock_broker import MockBroker
+from .scopes import registry_of
 
-__all__ = ["Call", "Fault", "LocalRegistry", "MockBroker", "serve"]
+__all__ = ["Call", "Fault", "LocalRegistry", "MockBroker", "registry_of", "serve"]

@@ -1,0 +1,77 @@
+"""mock://SCOPE as an address: a registry in the memory of this process, shared by all who name the scope."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from schemas import record
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.compat import SchemaRegistryClient
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.testing import registry_of
+
+SCHEMA = record("R", ("a", "int"))
+
+
+@pytest.fixture
+def scope() -> Iterator[str]:
+    """Of this test alone, with its threads."""
+    scope = f"scope-{uuid.uuid4()}"
+    yield scope
+    for name in (scope, f"{scope}-other"):
+        registry_of(name).close()
+
+
+def test_all_who_name_a_scope_share_its_registry(scope: str) -> None:
+    conf = {"schema.registry.url": f"mock://{scope}"}
+    message = KafkaAvroSerializer(conf, SCHEMA).serialize("t", {"a": 1})
+    assert KafkaAvroDeserializer({**conf, "max.depth": 9}).deserialize("t", message) == {"a": 1}
+    assert SchemaRegistryClient({"url": f"mock://{scope}"}).get_versions("t-value") == [0]
+    assert registry_of(scope).calls["POST schema"] == 1
+
+
+def test_scopes_know_nothing_of_each_other(scope: str) -> None:
+    KafkaAvroSerializer({"schema.registry.url": f"mock://{scope}"}, SCHEMA).serialize("t", {"a": 1})
+    assert SchemaRegistryClient({"url": f"mock://{scope}-other"}).get_versions("t") == []
+
+
+def test_nothing_is_started_before_the_first_question() -> None:
+    code = (
+        "import sys, threading\n"
+        "from streamnative_serdes.compat import SchemaRegistryClient\n"
+        "client = SchemaRegistryClient({'url': 'mock://x'})\n"
+        "assert 'streamnative_serdes.testing' not in sys.modules\n"
+        "client.get_versions('t')\n"
+        "assert 'streamnative_serdes.testing' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_after_a_fork_a_scope_is_a_new_one_and_both_processes_end() -> None:
+    code = (
+        "import os, sys\n"
+        "from streamnative_serdes.compat import Schema, SchemaRegistryClient\n"
+        "client = SchemaRegistryClient({'url': 'mock://x'})\n"
+        'client.register_schema(\'t\', Schema(\'{"type": "record", "name": "R", "fields": []}\'))\n'
+        "child = os.fork()\n"
+        "print('child' if child == 0 else 'parent', client.get_versions('t'), flush=True)\n"
+        "if child:\n"
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["child []", "parent [0]"]
+
+
+@pytest.mark.parametrize("url", ["mock://x/path", "mock://x?a=b", "mock://x#y"])
+def test_a_mock_address_is_a_scope_and_nothing_more(url: str) -> None:
+    with pytest.raises(ConfigError, match="takes a scope and nothing more"):
+        KafkaAvroSerializer({"schema.registry.url": url}, SCHEMA)
