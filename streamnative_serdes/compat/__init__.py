@@ -4,6 +4,7 @@ A program for Confluent's Avro SerDes runs after ``confluent_kafka.schema_regist
 ``streamnative_serdes.compat`` in its imports, and its registry's address by Pulsar's. What differs: docs/migration.md.
 """
 
+from .asynchronous import AsyncAvroDeserializer, AsyncAvroSerializer, AsyncSchemaRegistryClient
 from .client import SchemaRegistryClient
 from .error import SchemaRegistryError
 from .schema import RegisteredSchema, Schema, SchemaReference
@@ -16,6 +17,9 @@ from .strategies import (
 )
 
 __all__ = [
+    "AsyncAvroDeserializer",
+    "AsyncAvroSerializer",
+    "AsyncSchemaRegistryClient",
     "AvroDeserializer",
     "AvroSerializer",
     "RegisteredSchema",

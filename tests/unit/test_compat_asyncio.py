@@ -1,0 +1,167 @@
+"""The asyncio twins: what a topic's first message asks of the registry never holds up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
+from schemas import record
+
+from streamnative_serdes.compat import AsyncSchemaRegistryClient, Schema, SchemaReference, SchemaRegistryClient
+from streamnative_serdes.compat.avro import AsyncAvroDeserializer, AsyncAvroSerializer
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaRegistryError
+from streamnative_serdes.testing import Fault, LocalRegistry
+
+USER = json.dumps(record("User", ("name", "string")))
+ADA = {"name": "Ada"}
+CTX = SerializationContext("users", MessageField.VALUE)
+TICKS = 50
+
+
+async def answered_while_the_loop_runs(registry: LocalRegistry, question: Callable[[], Awaitable[Any]]) -> Any:
+    """The answer to ``question``; the registry gives none before the loop has gone round TICKS times."""
+    gate, busy = threading.Event(), Fault.status(503).answer
+    assert busy is not None
+
+    def held(request: Any, url: str) -> Any:
+        gate.wait(60)
+        return busy(request, url)  # which is asked again
+
+    registry.reset_calls()
+    registry.fail(Fault(answer=held))
+    asked = asyncio.ensure_future(question())  # type: ignore[arg-type]
+    while not registry.calls.total():
+        await asyncio.sleep(0.001)
+    for _ in range(TICKS):
+        await asyncio.sleep(0)
+    assert not asked.done()
+    gate.set()
+    return await asked
+
+
+async def opened(registry: LocalRegistry) -> tuple[AsyncAvroSerializer, AsyncAvroDeserializer]:
+    client = AsyncSchemaRegistryClient({"url": registry.url, "retries.wait.ms": 1})
+    return await AsyncAvroSerializer(client, USER), await AsyncAvroDeserializer(client, USER)
+
+
+def test_objects_go_there_and_back(registry: LocalRegistry) -> None:
+    async def run() -> Any:
+        serializer, deserializer = await opened(registry)
+        assert isinstance(serializer, Serializer)
+        assert isinstance(deserializer, Deserializer)
+        assert await serializer(None, CTX) is None
+        assert await deserializer(None, CTX) is None
+        messages = await asyncio.gather(*(serializer({"name": str(n)}, CTX) for n in range(64)))
+        return await asyncio.gather(*(deserializer(message, CTX) for message in messages))
+
+    assert asyncio.run(run()) == [{"name": str(n)} for n in range(64)]
+    assert registry.calls == {"POST schema": 1, "GET version": 1}
+
+
+def test_arguments_stand_in_confluents_order(registry: LocalRegistry) -> None:
+    async def run() -> Any:
+        client = AsyncSchemaRegistryClient({"url": registry.url})
+        calls: list[str] = []
+
+        def to_dict(user: str, ctx: SerializationContext) -> Any:
+            calls.append(user)
+            return {"name": f"{user} of {ctx.topic}"}
+
+        serializer = await AsyncAvroSerializer(client, USER, to_dict, {}, None, None)
+        deserializer = await AsyncAvroDeserializer(client, USER, lambda u, ctx: (u, ctx.topic), False, {}, None, None)
+        message = await serializer("Ada", CTX)
+        assert calls == ["Ada"]  # once, though the registry had to be asked
+        return await deserializer(message, CTX)
+
+    assert asyncio.run(run()) == ({"name": "Ada of users"}, "users")
+
+
+def test_the_loop_runs_on_while_the_registry_is_asked(registry: LocalRegistry) -> None:
+    async def run() -> Any:
+        serializer, deserializer = await opened(registry)
+        message = await answered_while_the_loop_runs(registry, lambda: serializer(ADA, CTX))
+        return await answered_while_the_loop_runs(registry, lambda: deserializer(message, CTX))
+
+    assert asyncio.run(run()) == ADA
+
+
+def test_the_loop_runs_on_while_references_are_fetched_and_subjects_asked_for(registry: LocalRegistry) -> None:
+    async def run() -> Any:
+        client = AsyncSchemaRegistryClient({"url": registry.url, "retries.wait.ms": 1})
+        await answered_while_the_loop_runs(registry, lambda: client.register_schema("users", Schema(USER)))
+        top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users", 0)])
+        serializer = await answered_while_the_loop_runs(registry, lambda: make(client, top))
+        return await serializer({"user": ADA}, SerializationContext("tops", MessageField.VALUE))
+
+    async def make(client: AsyncSchemaRegistryClient, schema: Schema) -> AsyncAvroSerializer:
+        return await AsyncAvroSerializer(client, schema)
+
+    assert asyncio.run(run()) == b"\x03\x04" + bytes(8) + b"\x06Ada"
+
+
+def test_the_loop_runs_on_while_a_message_that_cannot_be_read_is_looked_into(registry: LocalRegistry) -> None:
+    async def run() -> None:
+        serializer, deserializer = await opened(registry)
+        message = await serializer(ADA, CTX)
+        assert message is not None
+        assert await deserializer(message, CTX) == ADA
+        unknown = message[:9] + b"\x07" + message[10:]  # version 7
+        assert await answered_while_the_loop_runs(registry, lambda: deserializer(unknown, CTX)) == ADA
+        with pytest.raises(DecodeError):
+            await deserializer(message[:-1], CTX)
+
+    asyncio.run(run())
+
+
+def test_a_hit_is_computed_at_once(registry: LocalRegistry) -> None:
+    async def run() -> None:
+        serializer, deserializer = await opened(registry)
+        message = await serializer(ADA, CTX)
+        await deserializer(message, CTX)
+        for coroutine in (serializer(ADA, CTX), deserializer(message, CTX)):
+            with pytest.raises(StopIteration):
+                coroutine.send(None)  # it ends without waiting for anything
+
+    asyncio.run(run())
+
+
+def test_errors_are_those_of_the_blocking_twins(registry: LocalRegistry) -> None:
+    async def run() -> None:
+        client = AsyncSchemaRegistryClient({"url": registry.url})
+        serializer = await AsyncAvroSerializer(client, USER)
+        for _ in range(2):  # before and after the registry was asked
+            with pytest.raises(EncodeError, match="topic users, schema version 0, field name"):
+                await serializer({"name": 5}, CTX)
+        nothing = await AsyncAvroSerializer(client, USER, lambda obj, ctx: None)
+        with pytest.raises(EncodeError):  # and no tombstone
+            await nothing(ADA, CTX)
+        with pytest.raises(ConfigError, match="cannot enable both"):
+            await AsyncAvroSerializer(client, USER, conf={"use.latest.version": True})
+        with pytest.raises(SchemaRegistryError, match="does not list"):
+            await client.get_subjects()
+        with pytest.raises(ConfigError, match=r"was not awaited \(hint: await AsyncAvroSerializer"):
+            await AsyncAvroSerializer(client, USER)(ADA, CTX)
+        with pytest.raises(ConfigError, match=r"expected an AsyncSchemaRegistryClient, got .*compat.client"):
+            AsyncAvroSerializer(SchemaRegistryClient({"url": registry.url}), USER)  # type: ignore[arg-type]
+
+    asyncio.run(run())
+
+
+def test_both_pickle_and_work_in_another_loop(registry: LocalRegistry) -> None:
+    async def there(pair: tuple[AsyncAvroSerializer, AsyncAvroDeserializer]) -> Any:
+        serializer, deserializer = pair
+        read = await deserializer(await serializer(ADA, CTX), CTX)
+        await serializer.aclose()
+        return read
+
+    pair = asyncio.run(opened(registry))
+    assert asyncio.run(there(pair)) == ADA
+    registry.reset_calls()
+    assert asyncio.run(there(pickle.loads(pickle.dumps(pair)))) == ADA
+    assert registry.calls.total() == 0
