@@ -62,7 +62,8 @@ def test_after_a_fork_a_scope_is_a_new_one_and_both_processes_end() -> None:
         "client = SchemaRegistryClient({'url': 'mock://x'})\n"
         'client.register_schema(\'t\', Schema(\'{"type": "record", "name": "R", "fields": []}\'))\n'
         "child = os.fork()\n"
-        "print('child' if child == 0 else 'parent', client.get_versions('t'), flush=True)\n"
+        'sys.stdout.write(f\'{"parent" if child else "child"} {client.get_versions("t")}\\n\')\n'
+        "sys.stdout.flush()\n"
         "if child:\n"
         "    assert os.waitpid(child, 0)[1] == 0\n"
     )
