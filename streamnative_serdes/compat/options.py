@@ -18,7 +18,6 @@ _OAUTH = "only a token is supported so far; give bearer.auth.token, which may be
 _REFUSED_BY_CLIENT: Final[Mapping[str, str]] = {
     "basic.auth.user.info": "Pulsar takes tokens: give bearer.auth.token",
     "max.retries": "requests are repeated until retries.total.ms is over: give that",
-    "proxy": f"{_NOT_YET}; HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment are heeded",
     **dict.fromkeys(
         ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password"),
         f"{_NOT_YET}; REQUESTS_CA_BUNDLE in the environment names a file of CAs",
@@ -111,16 +110,10 @@ def refuse_rules(rule_conf: object, rule_registry: object) -> None:
             raise ConfigError(f"{name} is not supported: {_NO_RULES}", hint="leave it out")
 
 
-def take_latest(left: dict[str, Any]) -> bool:
-    """Take ``use.latest.version`` out of a serializer's options.
-
-    Raises:
-        ConfigError: it is on, and so is ``auto.register.schemas``, as it is by default.
-    """
-    latest = _flag("use.latest.version", left.pop("use.latest.version", None))
-    if latest and _flag("auto.register.schemas", left.get("auto.register.schemas", True)):
-        raise ConfigError("cannot enable both use.latest.version and auto.register.schemas")
-    return latest
+def leniency(left: Mapping[str, Any]) -> dict[str, Any]:
+    """What Confluent's serializer lets pass, unless objects are to be checked strictly."""
+    strict = any(str(left.get(key)).lower() == "true" for key in ("validate.strict", "validate.strict.allow.default"))
+    return {"confluent.leniency": not strict}
 
 
 def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dict[str, Any]:
@@ -133,14 +126,6 @@ def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dic
 def _name(value: object) -> str:
     """A function by its name, a member of an enum by its value, the rest as text."""
     return str(getattr(value, "__name__", None) or getattr(value, "value", value))
-
-
-def _flag(key: str, value: object) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    raise ConfigError(f"{key} takes true or false, got {value!r:.80}")
 
 
 def _milliseconds(seconds: object) -> float:

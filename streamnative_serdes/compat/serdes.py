@@ -45,8 +45,7 @@ class AvroSerializer(KafkaAvroSerializer):
         options.refuse_rules(rule_conf, rule_registry)
         client = _checked(schema_registry_client)
         given = options.for_serdes(conf)
-        latest = options.take_latest(given)
-        super().__init__({**client.options, **given}, None if latest else _text(client, schema_str), to_dict)
+        super().__init__({**client.options, **options.leniency(given), **given}, _text(client, schema_str), to_dict)
 
 
 class AvroDeserializer(KafkaAvroDeserializer):

@@ -105,10 +105,16 @@ def test_further_fields_are_ignored_unless_strict(client: SchemaRegistryClient) 
 @pytest.mark.parametrize(
     ("kind", "value"), [("int", True), (logical("long", "timestamp-millis"), datetime.datetime(2020, 1, 1))]
 )
-def test_where_confluents_guesses_there_is_an_error(client: SchemaRegistryClient, kind: Any, value: object) -> None:
-    """As docs/migration.md says: a bool is no int, and a naive datetime is no moment."""
-    with pytest.raises(EncodeError, match="field x: expected"):
-        AvroSerializer(client, json.dumps(record("R", ("x", kind))))({"x": value}, CTX)
+def test_a_bool_for_a_number_and_a_naive_datetime_pass_unless_strict(
+    client: SchemaRegistryClient, kind: Any, value: Any
+) -> None:
+    schema = json.dumps(record("R", ("x", kind)))
+    read = AvroDeserializer(client)(AvroSerializer(client, schema)({"x": value}, CTX), CTX)["x"]
+    assert read == (1 if value is True else value.astimezone(datetime.UTC))
+    for option in ("validate.strict", "validate.strict.allow.default"):
+        strict = AvroSerializer(client, schema, None, {option: True})
+        with pytest.raises(EncodeError, match="field x: expected"):
+            strict({"x": value}, CTX)
 
 
 def test_keys_are_refused(client: SchemaRegistryClient) -> None:
