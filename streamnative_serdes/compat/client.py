@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import ConfigError, SerdesError
@@ -231,9 +231,11 @@ class SchemaRegistryClient:
 
     clear_caches = clear_latest_caches
 
-    def __getattr__(self, name: str) -> Any:
-        reason = _NOT_THERE.get(name, "no such method")
-        raise AttributeError(f"{type(self).__name__}.{name}: {reason}", name=name, obj=self)
+    if not TYPE_CHECKING:  # a type checker shall find them missing
+
+        def __getattr__(self, name: str) -> Any:
+            reason = _NOT_THERE.get(name, "no such attribute")
+            raise AttributeError(f"{type(self).__name__}.{name}: {reason}", name=name, obj=self)
 
 
 def topic_of(subject: str) -> str:

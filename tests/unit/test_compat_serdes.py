@@ -165,6 +165,12 @@ def test_values_that_ask_for_what_happens_anyway_pass() -> None:
     AvroDeserializer(client, conf={**harmless, "schema.id.deserializer": compat.dual_schema_id_deserializer})
 
 
+def test_functions_that_are_only_to_be_named_say_so() -> None:
+    assert topic_subject_name_strategy(CTX, None) == "users-value"
+    with pytest.raises(compat.SchemaRegistryError, match="the deserializer reads the version itself"):
+        compat.prefix_schema_id_deserializer(b"", CTX, None)
+
+
 @pytest.mark.parametrize("client", [{"url": "http://p:8080"}, None, "http://p:8080"])
 def test_another_client_is_refused_with_a_hint(client: Any) -> None:
     with pytest.raises(ConfigError, match=r"expected a SchemaRegistryClient, got .*streamnative_serdes\.compat"):
