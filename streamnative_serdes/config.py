@@ -104,7 +104,8 @@ REGISTRY_OPTIONS = (
         None,
         _text,
         "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Several addresses of one cluster, separated "
-        "by commas: the one that answered last is asked first, and the next where it fails.",
+        "by commas: the one that answered last is asked first, and the next where it fails. "
+        "`mock://SCOPE` is a registry in the memory of this process.",
     ),
     Option("pulsar.tenant", "public", _text, "Tenant of topics given by a short name."),
     Option("pulsar.namespace", "default", _text, "Namespace of topics given by a short name."),
