@@ -1,0 +1,152 @@
+"""What serializer and deserializer make of each fault of the registry: recovery or the exact error, in bounded time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import (
+    AuthenticationError,
+    AuthorizationError,
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.testing import Fault, LocalRegistry
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BOB = {"name": "bob"}
+FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
+# Small, so that what never ends does so soon; and what a busy machine may take on top.
+PATIENCE = {
+    "http.connect.timeout.ms": 300,
+    "http.read.timeout.ms": 300,
+    "retries.wait.ms": 20,
+    "retries.max.wait.ms": 100,
+    "retries.total.ms": 1_500,
+}
+SLACK_SECONDS = 10.0
+PERMANENT = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """``times`` as of LocalRegistry.fail; ``error`` is None where the message comes through in the end."""
+
+    name: str
+    fault: Fault
+    times: int | None
+    error: type[SchemaRegistryError] | None
+    words: str = ""
+    retriable: bool = False
+
+
+NOWHERE = "http://127.0.0.1:9"
+TRIALS = [
+    Trial("slow", Fault.delay(0.1), 1, None),
+    Trial("one answer too late", Fault.delay(600), 1, None),
+    Trial("black hole", Fault.delay(600), PERMANENT, RegistryUnavailableError, "timed out", True),
+    Trial("bad token", Fault.status(401), PERMANENT, AuthenticationError, "Authentication required"),
+    Trial(
+        "missing right", Fault.status(401, "Unauthorized to do this"), 1, AuthorizationError, "Unauthorized to do this"
+    ),
+    Trial("forbidden", Fault.status(403), 1, AuthorizationError, "Need to authenticate"),
+    Trial("not found", Fault.status(404), 1, SchemaNotFoundError, "Schema not found"),
+    Trial(
+        "incompatible", Fault.status(409, "Unable to read schema"), 1, IncompatibleSchemaError, "Unable to read schema"
+    ),
+    Trial("invalid", Fault.status(422), 1, InvalidSchemaError, "422"),
+    Trial("too many requests", Fault.status(429, retry_after=1), 1, None),
+    Trial(
+        "too many for longer than there is time",
+        Fault.status(429, retry_after=60),
+        1,
+        RegistryUnavailableError,
+        "429",
+        True,
+    ),
+    Trial("metadata store away for a moment", Fault.status(500), 2, None),
+    Trial(
+        "broker's fault that lasts",
+        Fault.status(500, "NullPointerException"),
+        1,
+        SchemaRegistryError,
+        "NullPointerException",
+    ),
+    Trial("starting", Fault.status(503), 3, None),
+    Trial("down", Fault.status(503), PERMANENT, RegistryUnavailableError, "503", True),
+    Trial("topic moves", Fault.status(412), 1, None),
+    Trial("cut before the answer", Fault.cut("answer"), 1, None),
+    Trial("cut in the body", Fault.cut("body"), 1, None),
+    Trial("cut for ever", Fault.cut("body"), PERMANENT, RegistryUnavailableError, "", True),
+    Trial("no JSON", Fault.garbage(), 1, SchemaRegistryError, "expected JSON"),
+    Trial("other JSON", Fault.garbage(b'{"a": 1}'), 1, SchemaRegistryError, "expected"),
+    Trial("redirected once", Fault.redirect(), 1, None),
+    Trial("redirected for ever", Fault.redirect(), PERMANENT, RegistryUnavailableError, "redirected more than", True),
+    Trial("redirected to nobody", Fault.redirect(NOWHERE), PERMANENT, RegistryUnavailableError, "redirected to", True),
+    Trial("redirected to nobody for a moment", Fault.redirect(NOWHERE), 2, None),
+    Trial("redirected to what is no address", Fault.redirect("ftp://x/y"), 1, SchemaRegistryError, "no http"),
+]
+each_trial = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+
+
+def run(registry: LocalRegistry, trial: Trial, call: Callable[[], object], expected: object) -> None:
+    registry.fail(trial.fault, trial.times)
+    began = time.monotonic()
+    if trial.error is None:
+        assert call() == expected
+    else:
+        with pytest.raises(trial.error) as caught:
+            call()
+        assert type(caught.value) is trial.error
+        assert caught.value.retriable is trial.retriable
+        assert trial.words in str(caught.value)
+        assert str(caught.value).startswith("topic users")
+    assert time.monotonic() - began < PATIENCE["retries.total.ms"] / 1000 + SLACK_SECONDS
+    # Whatever it was: afterwards, all is well.
+    registry.heal()
+    Binding.forget()
+    assert KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB) == FRAMED
+
+
+@each_trial
+def test_a_serializer_meets(registry: LocalRegistry, trial: Trial) -> None:
+    serializer = KafkaAvroSerializer({"schema.registry.url": registry.url, **PATIENCE}, USER)
+    run(registry, trial, lambda: serializer.serialize("users", BOB), FRAMED)
+
+
+@each_trial
+def test_a_deserializer_meets(registry: LocalRegistry, trial: Trial) -> None:
+    KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
+    strict = {"fallback.to.latest": False}  # or a version that is not found would be looked for by another question
+    deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url, **PATIENCE, **strict})
+    run(registry, trial, lambda: deserializer.deserialize("users", FRAMED), BOB)
+
+
+def test_a_token_that_has_run_out_is_renewed(registry: LocalRegistry) -> None:
+    tokens = iter(["old", "new"])
+    conf = {"schema.registry.url": registry.url, "bearer.auth.token": lambda: next(tokens), **PATIENCE}
+    registry.fail(Fault.status(401))
+    assert KafkaAvroSerializer(conf, USER).serialize("users", BOB) == FRAMED
+    assert list(tokens) == []
+
+
+def test_known_topics_and_versions_outlive_every_fault(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url, **PATIENCE}
+    serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
+    assert deserializer.deserialize("users", serializer.serialize("users", BOB)) == BOB
+    registry.reset_calls()
+    for trial in TRIALS:
+        registry.fail(trial.fault, PERMANENT)
+        assert deserializer.deserialize("users", serializer.serialize("users", BOB)) == BOB
+        registry.heal()
+    assert registry.calls == {}
