@@ -69,7 +69,7 @@ class AsyncSchemaRegistryClient:
     aclose = _in_thread(SchemaRegistryClient.close)
 
 
-class _AsksRegistryError(Exception):
+class _AsksRegistry(BaseException):  # no error, and not to be counted as one
     """What is asked for cannot be told without the registry, and this thread runs an event loop."""
 
 
@@ -78,7 +78,7 @@ def _refuse_on_a_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise _AsksRegistryError
+    raise _AsksRegistry
 
 
 class _Writer(AvroSerializer):
@@ -120,7 +120,7 @@ class _Async(Generic[_S]):
             raise ConfigError("it was not awaited", hint=f"await {type(self).__name__}(client, ...)")
         try:
             return self._blocking(value, ctx)
-        except _AsksRegistryError:
+        except _AsksRegistry:
             pass
         return await asyncio.to_thread(self._blocking, value, ctx)
 
