@@ -119,9 +119,8 @@ class _Library:
             raise SchemaError(f"expected a type in {source}, got {tree!r:.80}")
         kind = _kind(tree)
         if kind and kind not in _BUILT_IN:
-            return self._full(
-                kind, namespace, own
-            )  # {"type": "Name"}, which Java does not take as a definition's place
+            # {"type": "Name"}, which Java does not take as a definition's place
+            return self._full(kind, namespace, own)
         if kind not in _NAMED:
             inner = _inner(tree)
             return {key: self._flat(tree[key], namespace, own, source) if key in inner else tree[key] for key in tree}
