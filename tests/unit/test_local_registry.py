@@ -318,10 +318,16 @@ def test_closing_ends_connections_and_frees_the_port() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process on Windows")
 def test_serve_runs_until_ctrl_c() -> None:
+    # Who runs in the background of a script was told to ignore Ctrl-C, and so were all that it starts.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     script = "from streamnative_serdes.testing import serve; serve(0, ready=lambda url: print(url, flush=True))"
-    with subprocess.Popen([sys.executable, "-W", "error", "-c", script], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert requests.get(url + "/admin/v2/clusters", timeout=20).json() == ["standalone"]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+    command = [sys.executable, "-W", "error", "-c", f"{heed}; {script}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert requests.get(url + "/admin/v2/clusters", timeout=20).json() == ["standalone"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
