@@ -227,13 +227,13 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     self.messages += 1
     message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
     if unlikely(message is NULL):
-        self.errors += 1
-        explain(bound)
+        explain(self, bound)
     return given(message)
 
 
-cdef int explain(Bound bound) except -1:
+cdef int explain(Serializer self, Bound bound) except -1:
     """Say in the exception that is set which topic and version could not be written."""
+    self.errors += 1
     try:
         return sns_reraise()
     except EncodeError as error:
