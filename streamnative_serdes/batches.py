@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-from .errors import ConfigError, DecodeError, RawMessage, SerdesError
+from .errors import ConfigError, DecodeError, RawMessage, SchemaError, SchemaNotFoundError, SerdesError
 
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[SerdesError], Any]
 _BYTES = (bytes, bytearray, memoryview)
+# What is wrong with the message. All else (a registry that is away, a bad token, a missing option) would fail for a
+# good one too, which must not be left out or routed elsewhere for it.
+_ITS_OWN_FAULT = (DecodeError, SchemaError, SchemaNotFoundError)
 
 
 def read_many(
@@ -29,8 +32,7 @@ def _read_all(
             datum = read(raw.topic, _value(message, raw)) if isinstance(raw, RawMessage) else read(topic, raw)
         except SerdesError as error:
             error.raw = raw if isinstance(raw, RawMessage) else RawMessage(raw, topic)
-            # Where the registry is away, the message itself may be good: it is not to be routed elsewhere.
-            if on_error == "raise" or getattr(error, "retriable", False):
+            if on_error == "raise" or not isinstance(error, _ITS_OWN_FAULT):
                 raise
             if on_error == "skip":
                 continue

@@ -126,7 +126,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             ConfigError: ``on_error`` is none of them.
-            RegistryUnavailableError: whatever ``on_error`` says, since the message itself may be good.
+            SchemaRegistryError: whatever ``on_error`` says, unless the topic has no such schema: the registry is away
+                or refuses to answer, and the message itself may be good.
         """
         return read_many(self.deserialize, topic, messages, on_error)
 

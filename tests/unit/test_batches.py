@@ -9,8 +9,19 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes import ConfigError, DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
-from streamnative_serdes.errors import RawMessage, RegistryUnavailableError
+from streamnative_serdes import (
+    AuthenticationError,
+    AuthorizationError,
+    ConfigError,
+    DecodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
+from streamnative_serdes.errors import RawMessage
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -115,13 +126,32 @@ def test_an_error_in_a_messages_place_is_no_datum(reader: KafkaAvroDeserializer)
     assert list(reader.deserialize_many(None, batch, "skip")) == [BOB]
 
 
-def test_a_registry_that_is_away_makes_no_message_a_dead_one(
-    reader: KafkaAvroDeserializer, registry: LocalRegistry
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault.status(503), RegistryUnavailableError),
+        (Fault.status(401), AuthenticationError),
+        (Fault.status(403), AuthorizationError),
+        (Fault.garbage(), SchemaRegistryError),
+    ],
+)
+def test_a_registry_that_does_not_answer_makes_no_message_a_dead_one(
+    reader: KafkaAvroDeserializer, registry: LocalRegistry, fault: Fault, kind: type[SchemaRegistryError]
 ) -> None:
-    registry.fail(Fault.status(503), times=None)
-    with pytest.raises(RegistryUnavailableError) as caught:
+    registry.fail(fault, times=None)
+    with pytest.raises(kind) as caught:
         list(reader.deserialize_many("users", [GOOD], on_error="skip"))
     assert caught.value.raw == RawMessage(GOOD, "users")
+
+
+def test_a_deserializer_without_options_leaves_nothing_out() -> None:
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url is missing"):
+        list(KafkaAvroDeserializer().deserialize_many("users", [GOOD], on_error="skip"))
+
+
+def test_a_version_that_does_not_exist_is_the_messages_own_fault(registry: LocalRegistry) -> None:
+    strict = KafkaAvroDeserializer({"schema.registry.url": registry.url, "fallback.to.latest": False})
+    assert list(strict.deserialize_many("users", [GOOD], on_error=lambda error: type(error))) == [SchemaNotFoundError]
 
 
 @pytest.mark.parametrize("wrong", ["ignore", None, 3])
