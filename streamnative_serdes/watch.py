@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
 from weakref import WeakMethod
 
 logger = logging.getLogger("streamnative_serdes")
@@ -46,9 +45,7 @@ class Watch:
         self.stop()
 
     def _start(self, ending: threading.Event) -> None:
-        thread = threading.Thread(
-            target=_run, args=(self._seconds, self._look, ending), name="streamnative_serdes watch", daemon=True
-        )
+        thread = threading.Thread(target=self._run, args=(ending,), name="streamnative_serdes watch", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # no more threads can be had, or the interpreter is ending
@@ -56,11 +53,15 @@ class Watch:
             return
         self._ending = ending
 
-
-def _run(seconds: float, method: WeakMethod[Callable[[], Any]], ending: threading.Event) -> None:
-    while not ending.wait(seconds):
-        look = method()
-        if look is None:
-            return
-        look()
-        del look  # nothing is kept alive while waiting
+    def _run(self, ending: threading.Event) -> None:
+        try:
+            while not ending.wait(self._seconds):
+                look = self._look()
+                if look is None:
+                    return
+                look()
+                del look  # nothing is kept alive while waiting
+        finally:  # also when it failed: so the next ensure() starts another
+            with self._lock:
+                if self._ending is ending:
+                    self._ending = None
