@@ -31,8 +31,8 @@ from .errors import (
     SerdesError,
 )
 from .flights import Flights
-from .memory import Known, Learnt, Memory, schema_limits
-from .schema import Schema, parse
+from .memory import Known, Learnt, Memory, holds, schema_limits
+from .schema import Schema
 from .schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from .watch import Watch
 
@@ -72,11 +72,12 @@ class Binding:
         self.client = SchemaRegistryClient(conf)
         self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
         self._limits = schema_limits(conf)
-        self._memory = Memory(conf["cache.capacity"], conf["cache.latest.ttl.sec"], self._limits)
+        self._capacity: int = conf["cache.capacity"]
+        self._memory = Memory(self._capacity, conf["cache.latest.ttl.sec"], self._limits)
         self._flights = Flights()
         self._missing_ttl: float = conf["cache.missing.ttl.sec"]
-        self._refused = TopicCache(conf["cache.capacity"])  # topic -> question -> (error, until when it holds)
-        self._asked = TopicCache(conf["cache.capacity"])  # topic -> "asked" -> when the registry last told something
+        self._refused = TopicCache(self._capacity)  # topic -> question -> (error, until when it holds)
+        self._asked = TopicCache(self._capacity)  # topic -> "asked" -> when the registry last told something
         self._users: WeakSet[User] = WeakSet()
         self._users_lock = threading.RLock()
         self._in_use: dict[str, str] = {}  # since the last look: full name -> as the user has it
@@ -158,9 +159,10 @@ class Binding:
         name = self._use(topic)
         self._ask(name, ("all",), lambda: self._fetch_all(topic, name))
 
-    def missing_seconds(self) -> float:
-        """For how many seconds a version that was not found counts as missing."""
-        return self._missing_ttl
+    def missing_seconds(self, topic: str, version: int) -> float:
+        """For how many seconds more a version that was not found counts as missing."""
+        refused: tuple[SerdesError, float] | None = self._refused.get(self._name(topic), ("version", version))
+        return 0.0 if refused is None else max(refused[1] - time.monotonic(), 0.0)
 
     def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
         """All that is known of these topics, to be pickled."""
@@ -198,7 +200,7 @@ class Binding:
 
     def _find(self, topic: str, schema: Schema) -> int:
         for info in reversed(self.client.all_versions(topic)):
-            if info.type == "AVRO" and parse(info.text, strict=False, limits=self._limits).same_as(schema):
+            if holds(info, schema, self._limits):
                 return info.version
         raise SchemaNotFoundError(
             "the topic has no such schema",
@@ -215,11 +217,12 @@ class Binding:
 
     def _fetch_all(self, topic: str, name: str) -> None:
         infos = self.client.all_versions(topic)
-        self._heard_of(name)
         if infos:
             self._compare(topic, name, infos[-1])
             known = [self._memory.take(topic, name, info) for info in infos]
             self._memory.keep_latest(name, known[-1])
+            self._refused.drop(name)
+        self._heard_of(name)
 
     def _latest_until(self, topic: str) -> tuple[Known, float]:
         name = self._use(topic)
@@ -254,7 +257,8 @@ class Binding:
     def _use(self, topic: str) -> str:
         """The topic's full name. That it is in use is noted for the watch."""
         name = self._name(topic)
-        self._in_use[name] = topic
+        if len(self._in_use) < self._capacity:  # what is beyond is soon forgotten anyway
+            self._in_use[name] = topic
         self._watch.ensure()
         return name
 

@@ -86,7 +86,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         except SchemaNotFoundError:
             if not self._fall_back:
                 raise
-            return _serdes.Bound(topic, number, number, None, None, binding.missing_seconds())
+            return _serdes.Bound(topic, number, number, None, None, binding.missing_seconds(topic, number))
         codec, lifetime = self._codec_for(topic, known, binding)
         return _serdes.Bound(topic, number, number, None, codec, lifetime)
 

@@ -161,15 +161,9 @@ class Memory:
             return ""
         if known.timestamp and info.timestamp and known.timestamp != info.timestamp:
             return f"version {info.version} was registered at another time than before"
-        return "" if self._same(known, info) else f"version {info.version} has another schema than before"
-
-    def _same(self, known: Known, info: SchemaInfo) -> bool:
-        if info.type != "AVRO" or known.schema.text == info.text:
-            return info.type == "AVRO"
-        try:
-            return Compiled.of(info.text, self._limits).schema.same_as(known.schema)
-        except SchemaError:
-            return False
+        return (
+            "" if holds(info, known.schema, self._limits) else f"version {info.version} has another schema than before"
+        )
 
     def forget(self, name: str) -> None:
         """All that is known of the topic."""
@@ -208,6 +202,16 @@ class Memory:
                 known = self.keep(name, Known(version, Compiled.of(text, self._limits), timestamp))
             if latest and self.latest(name) is None:
                 self.keep_latest(name, known)
+
+
+def holds(info: SchemaInfo, schema: Schema, limits: Limits) -> bool:
+    """Whether what the registry tells is this schema; what is no Avro, or too large, is none."""
+    if info.type != "AVRO" or info.text == schema.text:
+        return info.type == "AVRO"
+    try:
+        return Compiled.of(info.text, limits).schema.same_as(schema)
+    except SchemaError:
+        return False
 
 
 def _compiled(topic: str, info: SchemaInfo, limits: Limits) -> Compiled:

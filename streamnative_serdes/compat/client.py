@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import ConfigError, SerdesError
-from streamnative_serdes.memory import schema_limits
+from streamnative_serdes.memory import holds, schema_limits
 from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
@@ -129,7 +129,7 @@ class SchemaRegistryClient:
         topic, limits = topic_of(subject_name), schema_limits(self._conf)
         wanted = parse(self.self_contained(schema), limits=limits)
         for info in reversed(self._pulsar.all_versions(topic)):
-            if info.type == "AVRO" and parse(info.text, strict=False, limits=limits).same_as(wanted):
+            if holds(info, wanted, limits):
                 return _registered(subject_name, info)
         raise UnknownSchemaError("the topic has no such schema", topic=topic, status=404)
 

@@ -17,7 +17,9 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
     SerdesError,
+    config,
 )
+from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import AuthorizationError
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -111,3 +113,26 @@ def test_threads_that_wait_for_one_answer_get_an_error_each(registry: LocalRegis
         thread.join()
     assert registry.calls == {"GET schema": 1}
     assert len({id(error) for error in seen}) == 8
+
+
+def test_a_version_is_missing_no_longer_for_whoever_meets_it_later(registry: LocalRegistry) -> None:
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
+    with pytest.raises(SchemaNotFoundError):
+        binding.version("t", 7)
+    first = binding.missing_seconds("t", 7)
+    assert 0 < first <= 5.0
+    with pytest.raises(SchemaNotFoundError):  # the same answer, not a new one
+        binding.version("t", 7)
+    assert binding.missing_seconds("t", 7) < first
+    assert binding.missing_seconds("t", 8) == 0.0
+
+
+def test_a_version_that_nobody_can_parse_does_not_hide_the_others(registry: LocalRegistry) -> None:
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    long_name = {**USER, "name": "U" * 500}
+    KafkaAvroSerializer(conf(registry), long_name).serialize("t", BOB)
+    Binding.forget()
+    small = conf(registry, **{"auto.register.schemas": False, "max.schema.size": 200})
+    assert KafkaAvroSerializer(small, USER).serialize("t", BOB) == FRAMED
