@@ -1,0 +1,23 @@
+"""The options of the SerDes: tables of dotted keys make defaults, checks and docs/config.md."""
+
+from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
+from .option import Option, markdown
+from .parsing import NOT_THERE, parse
+from .registry import REGISTRY_OPTIONS
+from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
+
+__all__ = [
+    "CODEC_OPTIONS",
+    "DESERIALIZER_OPTIONS",
+    "NOT_THERE",
+    "READ_OPTIONS",
+    "REGISTRY_OPTIONS",
+    "SERIALIZER_OPTIONS",
+    "WRITE_OPTIONS",
+    "CodecArguments",
+    "Option",
+    "codec_arguments",
+    "codec_options",
+    "markdown",
+    "parse",
+]

@@ -1,0 +1,80 @@
+"""What a value of an option may be: each check gives the value as it is used, or says what was expected.
+
+All raise ValueError with the words that follow "takes" in an error. Text stands for numbers and flags, too: so Java's
+properties files have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("a non-empty string")
+    return value
+
+
+def text_or_function(value: object) -> str | Callable[[], str]:
+    if callable(value):
+        return value
+    try:
+        return text(value)
+    except ValueError as expected:
+        raise ValueError(f"{expected} or a function without arguments") from None
+
+
+def flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ValueError("true or false")
+
+
+def count(value: object) -> int:
+    return _whole(value, 1, 10**12, "a whole number from 1")
+
+
+def version(value: object) -> int:
+    return _whole(value, 0, 10**12, "a schema version, from 0")
+
+
+def between(least: int, most: int) -> Callable[[object], int]:
+    return lambda value: _whole(value, least, most, f"a whole number from {least} to {most}")
+
+
+def milliseconds(value: object) -> float:
+    return _number(value, 1, 10**12, "milliseconds, from 1")
+
+
+def seconds(value: object) -> float:
+    return _number(value, 0, 10**12, "seconds, from 0")
+
+
+def one_of(*words: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if value not in words:
+            raise ValueError(" or ".join(words))
+        return str(value)
+
+    return check
+
+
+def _whole(value: object, least: int, most: int, expected: str) -> int:
+    number = _number(value, least, most, expected)
+    if number != int(number):
+        raise ValueError(expected)
+    return int(number)
+
+
+def _number(value: object, least: int, most: int, expected: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(expected)
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not least <= number <= most:
+        raise ValueError(expected)
+    return number

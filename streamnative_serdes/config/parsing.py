@@ -1,0 +1,78 @@
+"""A configuration as users give it -> checked values of all options; unknown keys and contradictions are errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from streamnative_serdes.errors import ConfigError
+
+from .option import Option, checked
+
+# Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
+NOT_THERE: Mapping[str, tuple[object, ...]] = {
+    "use.schema.id": (-1,),
+    "normalize.schemas": (False, "false"),
+    "basic.auth.user.info": (),
+    "basic.auth.credentials.source": (),
+    "bearer.auth.credentials.source": ("STATIC_TOKEN",),
+    "subject.name.strategy": (),
+    "subject.name.strategy.type": ("TOPIC",),
+    "schema.id.serializer": (),
+    "schema.id.deserializer": (),
+    "schema.registry.ssl.ca.location": (),
+    "schema.registry.ssl.certificate.location": (),
+    "schema.registry.ssl.key.location": (),
+}
+
+
+def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    """All ``options`` with their checked values.
+
+    Args:
+        options: the table of the class being configured.
+        conf: what the user gave; None stands for "not given".
+        strict: whether an unknown key is an error. A constructor is strict; ``configure`` is not, since clients
+            pass their whole configuration through it.
+
+    Raises:
+        ConfigError: unknown key (with the nearest known one), bad value, no ``schema.registry.url``, or a key of
+            NOT_THERE with a value that asks for something: to ignore it would be to do another thing than asked.
+    """
+    known = {option.key: option for option in options}
+    _refuse_not_there(conf)
+    if strict:
+        _refuse_unknown(known, conf)
+    values = {option.key: checked(option, conf.get(option.key)) for option in options}
+    if values["schema.registry.url"] is None:
+        raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
+    _refuse_contradictions(values)
+    return values
+
+
+def _refuse_contradictions(values: Mapping[str, Any]) -> None:
+    if "use.schema.version" not in values:  # the deserializer's
+        return
+    asked = {"use.latest.version": values["use.latest.version"], "use.schema.version": values["use.schema.version"]}
+    chosen = [key for key, value in asked.items() if value is not None and value is not False]
+    if len(chosen) == 2:
+        raise ConfigError(f"cannot enable both {' and '.join(chosen)}")
+    if chosen and values["auto.register.schemas"]:
+        raise ConfigError(f"cannot enable both {chosen[0]} and auto.register.schemas", hint="set the latter to false")
+
+
+def _refuse_not_there(conf: Mapping[str, Any]) -> None:
+    for key, harmless in NOT_THERE.items():
+        if conf.get(key) is not None and conf[key] not in harmless:
+            shown = "" if "auth" in key else f" with {conf[key]!r:.80}"
+            raise ConfigError(f"{key}{shown} is not supported yet", hint="leave it out")
+
+
+def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> None:
+    unknown = [str(key) for key in conf if key not in known and key not in NOT_THERE]
+    if not unknown:
+        return
+    near = difflib.get_close_matches(unknown[0], known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the options here are {', '.join(known)}"
+    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=hint)
