@@ -36,17 +36,22 @@ cdef extern from "clock.h":
     double sns_monotonic() noexcept nogil
 
 cdef extern from "Python.h":
+    PyObject* Py_None
     ctypedef struct PyTypeObject:
         void* tp_call
+    ctypedef struct PyMethodDef:
+        pass
     PyTypeObject* Py_TYPE(object) noexcept
     bint Py_EnterRecursiveCall(const char*) noexcept
     void Py_LeaveRecursiveCall() noexcept
     Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
 
-cdef extern from "vectorcall.h":
+cdef extern from "calls.h":
     void sns_set_vectorcall(PyTypeObject*, Py_ssize_t) noexcept
     void sns_inherit_vectorcall(object, PyTypeObject*) noexcept
     object sns_tuple_call(object, PyObject* const*, size_t, PyObject*)
+    ctypedef object (*sns_method)(object, PyObject* const*, Py_ssize_t, PyObject*)
+    int sns_quicken(PyTypeObject*, const char*, PyMethodDef*, sns_method, sns_method*) except -1
 
 # What a message without a header is read with: the key of a topic's latest schema. No version is negative.
 LATEST = NO_VERSION
@@ -121,7 +126,7 @@ cdef object converted(object function, object obj, object context):
 cdef class _Serdes:
     """What both directions share: the cache, the last hit, and counters."""
 
-    cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (vectorcall.h)
+    cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (calls.h)
     cdef TopicCache cache
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
     cdef int64_t messages, misses, errors
@@ -399,3 +404,25 @@ cdef _Serdes specimen = _Serdes.__new__(_Serdes)
 cdef Py_ssize_t OFFSET = <char*>&specimen.vectorcall - <char*><PyObject*>specimen
 sns_set_vectorcall(<PyTypeObject*>Serializer, OFFSET)
 sns_set_vectorcall(<PyTypeObject*>Deserializer, OFFSET)
+
+
+# --- methods without the unpacking of arguments -----------------------------------------------------------------------
+
+cdef object quick_serialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
+    cdef Serializer serializer = <Serializer>self
+    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or serializer.to_dict is not None):
+        return slow_serialize(self, args, count, names)
+    return write(serializer, <object>args[0], <object>args[1], None)
+
+
+cdef object quick_deserialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
+    cdef Deserializer deserializer = <Deserializer>self
+    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or deserializer.from_dict is not None):
+        return slow_deserialize(self, args, count, names)
+    return read(deserializer, <object>args[0], <object>args[1], None, None)
+
+
+cdef sns_method slow_serialize, slow_deserialize
+cdef PyMethodDef serialize_method, deserialize_method
+sns_quicken(<PyTypeObject*>Serializer, "serialize", &serialize_method, quick_serialize, &slow_serialize)
+sns_quicken(<PyTypeObject*>Deserializer, "deserialize", &deserialize_method, quick_deserialize, &slow_deserialize)
