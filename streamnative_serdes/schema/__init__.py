@@ -4,6 +4,7 @@ from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse
 from .resolution import Resolution, resolve
 from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits, default_fault
+from .shapes import EnumShape, RecordShape, Shape
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Array",
     "AvroType",
     "Enum",
+    "EnumShape",
     "Field",
     "Fixed",
     "Limits",
@@ -24,8 +26,10 @@ __all__ = [
     "Named",
     "Primitive",
     "Record",
+    "RecordShape",
     "Resolution",
     "Schema",
+    "Shape",
     "Union",
     "comparable",
     "default_fault",
