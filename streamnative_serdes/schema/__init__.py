@@ -4,7 +4,7 @@ from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse
 from .resolution import Resolution, resolve
 from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits, default_fault
-from .shapes import EnumShape, RecordShape, Shape
+from .shapes import EnumShape, RecordShape, Shape, Shapes
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Resolution",
     "Schema",
     "Shape",
+    "Shapes",
     "Union",
     "comparable",
     "default_fault",
