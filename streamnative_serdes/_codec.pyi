@@ -3,7 +3,7 @@ from typing import Any, NamedTuple, Self
 
 from typing_extensions import Buffer, disjoint_base
 
-from .schema import AvroType, Resolution
+from .schema import AvroType, Resolution, Shapes
 
 class Duration(NamedTuple):
     """Avro's duration: three unsigned 32-bit counts that do not convert into each other."""
@@ -16,7 +16,9 @@ class Duration(NamedTuple):
 class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 
-    def __new__(cls, root: AvroType, resolution: Resolution | None, options: Mapping[str, Any]) -> Self: ...
+    def __new__(
+        cls, root: AvroType, resolution: Resolution | None, options: Mapping[str, Any], shapes: Shapes
+    ) -> Self: ...
     def encode(self, datum: Any) -> bytes:
         """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
 

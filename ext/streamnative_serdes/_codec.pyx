@@ -16,12 +16,14 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One comp
     codec/quick.pyx     its common leaves, as long as all is regular
     codec/skip.pyx      bytes -> where the datum ends
     codec/resolve.pyx   reading by another schema than the writer's
+    codec/shaped.pyx    records as objects of classes, both ways
     codec/logical.pyx   logical types, both ways: UUID, duration, and
     codec/datetime.pyx      dates, times of day, timestamps
     codec/decimal.pyx       decimals
     codec/wire.h        the leaf functions in C: numbers and text,
     codec/calendar.h        days and times,
-    codec/values.h          UUIDs and Decimals
+    codec/values.h          UUIDs and Decimals,
+    codec/objects.h         where a class keeps its values
 """
 
 cimport cython
@@ -105,6 +107,7 @@ cdef extern from "Python.h":
     object PyDict_Copy(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     void Py_XSETREF(PyObject*, PyObject*)
+    int PyObject_GenericSetAttr(object, object, object) except -1
 
 cdef extern from "codec/wire.h":
     uint64_t sns_zigzag(int64_t) noexcept nogil
@@ -158,6 +161,17 @@ cdef extern from "codec/values.h":
     PyObject* sns_product(PyObject*, int64_t) noexcept
     Py_ssize_t sns_number_at(object, object) except? -1
 
+cdef extern from "codec/objects.h":
+    Py_ssize_t sns_slot_offset(PyTypeObject*, object) noexcept
+    Py_ssize_t sns_item_offset(Py_ssize_t) noexcept
+    bint sns_is_plain(PyTypeObject*) noexcept
+    object sns_new_object(PyTypeObject*)
+    object sns_new_tuple(PyTypeObject*, Py_ssize_t)
+    PyObject* sns_at(object, Py_ssize_t) noexcept
+    ctypedef PyObject* (*sns_get)(PyObject*, PyObject*) noexcept
+    sns_get sns_getter(object) noexcept
+    void sns_give_at(object, Py_ssize_t, PyObject*) noexcept
+
 cdef extern from *:
     """
     /* Encodes under way in this thread: more than one when user code, met by the first, encodes as well. */
@@ -199,6 +213,7 @@ include "codec/quick.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
 include "codec/resolve.pyx"
+include "codec/shaped.pyx"
 include "codec/logical.pyx"
 include "codec/datetime.pyx"
 include "codec/decimal.pyx"
@@ -220,17 +235,17 @@ try_decode = <PyObject* (*)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_
 cdef class Codec:
     """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
 
-    def __cinit__(self, root, resolution, options, *args, **kwargs):
+    def __cinit__(self, root, resolution, options, shapes, *args, **kwargs):
         self.limits.depth = options["max.depth"]
         self.limits.empty = options["max.empty.values"]
         self.limits.items = options["max.items"]
         self.limits.trailing = options["ignore.trailing.bytes"]
         self.limits.lenient = options["confluent.leniency"]
-        self.writing = self.reading = build(root, options, False)
+        self.writing = self.reading = build(root, options, {} if resolution is not None else shapes, False)
         if resolution is not None:
-            self.reading = build_resolved(resolution, options)
-        elif options["return.record.name"]:
-            self.reading = build(root, options, True)
+            self.reading = build_resolved(resolution, options, shapes)
+        elif options["return.record.name"] or shapes:
+            self.reading = build(root, options, shapes, True)
 
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
         return decode_message(self.reading, &self.limits, data, size, offset)

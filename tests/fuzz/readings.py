@@ -11,6 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from classes import plain, shapes_of
 from oracle import NOTHING, Finding, check_written, read, same, write
 from schema_changes import reader_of, same_in_other_words
 
@@ -58,18 +59,32 @@ class Readings:
         self.writers = [self.codec, self.codec, self.codec, self.raw, *strict]
         tree = json.loads(schema.text)
         self.again = codec_of(schema, parse(same_in_other_words(tree), strict=False))
-        self.reader, self.resolving = self._reader(schema, tree, rng)
+        self.shapes = shapes_of(schema.root, rng)
+        self.shaped = codec_of(schema, shapes=self.shapes)
+        rules = rng.choice(("java", "spec"))
+        self.reader, self.resolving = self._reader(schema, tree, rng, rules)
+        if self.reader is not None:
+            self.reader_shapes = shapes_of(self.reader.schema.root, rng)
+            shapes = self.reader_shapes
+            self.resolving_shaped = codec_of(schema, self.reader.schema, shapes=shapes, schema_resolution=rules)
         self.checks: list[Callable[[bytes, Any], bool]] = [
-            *(self.check_raw, self.check_named, self.check_tight, self.check_loose, self.check_again),
+            *(
+                self.check_raw,
+                self.check_named,
+                self.check_tight,
+                self.check_loose,
+                self.check_again,
+                self.check_shaped,
+            ),
             *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
         ]
 
-    def _reader(self, schema: Schema, tree: Any, rng: Random) -> tuple[Codec | None, Codec | None]:
+    def _reader(self, schema: Schema, tree: Any, rng: Random, rules: str) -> tuple[Codec | None, Codec | None]:
         """A codec of some reader's schema, and the one that resolves to it."""
         for _ in range(READER_TRIES):
             try:
                 reader = parse(reader_of(tree, rng), strict=False)
-                return codec_of(reader), codec_of(schema, reader, schema_resolution=rng.choice(("java", "spec")))
+                return codec_of(reader), codec_of(schema, reader, schema_resolution=rules)
             except SchemaError:
                 continue  # a name that is gone, or a pair that can never be read
         return None, None
@@ -126,6 +141,16 @@ class Readings:
         self._agree(got, value, "through a resolution to the same schema and without")
         return got is not NOTHING
 
+    def check_shaped(self, data: bytes, value: Any) -> bool:
+        """As objects of classes, and from them."""
+        got = read(self.shaped.decode, data)
+        self._agree(plain(got, self.shapes), value, "as objects and as dicts")
+        if got is not NOTHING:  # which branch of a union it was is plainer from a class than from a dict
+            data = write(self.codec, value, "what was read as dicts")
+            again = write(self.shaped, got, "what was read as objects")
+            self._agree(read(self.codec.decode, again), read(self.codec.decode, data), "from objects and from dicts")
+        return got is not NOTHING
+
     def check_resolved(self, data: bytes, _: Any) -> bool:
         """By a reader's schema: what comes out is data of the reader, and it used up the writer's."""
         assert self.resolving is not None
@@ -138,6 +163,9 @@ class Readings:
                 check_written(self.reader, write(self.reader, got, "what a reader's schema gave"))
             except Finding as finding:
                 raise Finding(f"{finding}\nreader: {self.reader.schema.text}") from finding
+        objects = plain(read(self.resolving_shaped.decode, data), self.reader_shapes)
+        if (got is NOTHING) != (objects is NOTHING) or repr(got) != repr(objects):
+            raise Finding(f"by a reader's schema, as dicts and as objects: {shown(got)} and {shown(objects)}")
         return got is not NOTHING
 
     def _agree(self, one: Any, other: Any, what: str) -> None:

@@ -1,4 +1,4 @@
-# Avro bytes and a plan -> a Python datum. No user code runs in here.
+# Avro bytes and a plan -> a Python datum. No user code runs in here, but for classes by their shapes (shaped.pyx).
 #
 # Nothing from the wire is trusted: every length is compared with the bytes that are left before anything is allocated,
 # counts with the least size of that many items, and items that take no bytes are paid from a budget per datum.
@@ -280,7 +280,8 @@ cdef int fail_to_decode(PyObject* made, Reader* r, Step* stack, const uint8_t* s
         raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
                           hint="it was written with another schema")
     except ValueError as error:     # DecodeError, text that is no UTF-8, a number that Decimal or int refuses
-        raise decode_failure(error, r, start) from None
+        failure = decode_failure(error, r, start)
+        raise failure from failure.__cause__        # what a class said; else nothing
     finally:
         leave_to(r.steps, &r.depth, 0)
         close_reader(r, stack)

@@ -172,7 +172,9 @@ cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
 cdef Py_ssize_t symbol_number(EnumNode node, object value) except -2:
     """Which symbol ``value`` is, or -1. A member of an enum.Enum is the one of its name, or else of its value."""
     cdef PyObject* hit = NULL
-    if not PyUnicode_CheckExact(value) and isinstance(value, PyEnum):
+    if node.members is not None and type(value) is node.shape.cls:
+        hit = PyDict_GetItemWithError(node.members, id(value))
+    elif not PyUnicode_CheckExact(value) and isinstance(value, PyEnum):
         name = value.name
         hit = PyDict_GetItemWithError(node.index, name)
         if hit is NULL:

@@ -60,6 +60,17 @@ cdef dict branches_by_type(list branches):
     return found | {type_: found[plain] for type_, plain in PLAIN.items() if plain in found}
 
 
+cdef dict branches_by_shape(list branches):
+    """For classes that a shape names there is no guessing."""
+    cdef dict found = {}
+    for i, branch in enumerate(branches):
+        if (<Node>branch).kind == RECORD and (<RecordNode>branch).maker is not None:
+            found[(<RecordNode>branch).maker.cls] = (i,)
+        elif (<Node>branch).kind == ENUM and (<EnumNode>branch).shape is not None:
+            found[(<EnumNode>branch).shape.cls] = (i,)
+    return found
+
+
 cdef tuple candidates_for(UnionNode node, object value):
     """The branches that may take ``value``, best first. Raises EncodeError if there are none."""
     cdef PyObject* hit = PyDict_GetItemWithError(node.by_type, type(value))

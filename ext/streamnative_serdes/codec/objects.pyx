@@ -5,7 +5,10 @@ cdef str TYPE_HINT = "-type"            # in a dict: the name of its record, for
 
 
 cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
-    """Rows and named tuples by position where the order agrees, dataclasses by attribute, mappings by get()."""
+    """By its shape; or rows and named tuples by position where the order agrees, dataclasses by attribute, mappings by
+    get()."""
+    if node.maker is not None and isinstance(value, node.maker.cls):
+        return write_object(node, w, value)
     if isinstance(value, tuple):
         return write_row(node, w, <tuple>value)
     if is_stored_dict(value):

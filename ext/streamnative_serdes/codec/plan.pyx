@@ -62,8 +62,10 @@ cdef class Node:
 
 @cython.final
 cdef class EnumNode(Node):
-    cdef tuple symbols
+    cdef tuple symbols          # reading by a shape: the members of its class
     cdef dict index             # symbol -> its number
+    cdef object shape           # or None
+    cdef dict members           # writing by a shape: id of a member -> its number
 
 
 @cython.final
@@ -108,6 +110,8 @@ cdef struct FieldPlan:
     PyObject* name              # interned; these three are borrowed from the lists of the node
     PyObject* node
     PyObject* missing           # what is written when the datum lacks the field: encoded default, or None
+    PyObject* attribute         # by a shape: what it is called in an object; NULL: it has none
+    Py_ssize_t place            # by a shape: where the value stands in an object; -1: nowhere
 
 
 @cython.final
@@ -120,6 +124,8 @@ cdef class RecordNode(Node):
     cdef dict template          # the names, each with None; copied for each record, never given away
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef bint closed                # writing: unknown fields are an error
+    cdef Maker maker                # by a shape: what objects of its class are; or None
+    cdef list attributes            # by a shape: per field, or None
 
     def __dealloc__(self):
         PyMem_Free(self.fields)
@@ -137,9 +143,17 @@ cdef class RecordNode(Node):
             self.fields[i].name = <PyObject*>names[i]
             self.fields[i].node = <PyObject*>nodes[i]
             self.fields[i].missing = <PyObject*>missing[i]
+            self.fields[i].attribute, self.fields[i].place = NULL, -1
         self.count = count
         self.template = dict.fromkeys(names)
         self.known = frozenset(names)
+        return 0
+
+    cdef int take_shape(self, Maker maker, object fields) except -1:
+        self.maker, self.attributes = maker, attributes_of(maker, fields)
+        for i, attribute in enumerate(self.attributes):
+            if attribute is not None:
+                self.fields[i].attribute, self.fields[i].place = <PyObject*>attribute, maker.place_of(attribute)
         return 0
 
 
@@ -150,12 +164,16 @@ cdef class Build:
     cdef int around                     # arrays and maps around what is being built
     cdef DefaultWriter defaults
     cdef bint logical                   # logical types are seen
+    cdef bint reading
     cdef bint record_names              # reading: records in unions come with their names
+    cdef object shapes                  # full name -> the shape of that record or enum
     cdef bint strict, allow_default     # writing: unknown fields are errors, and missing ones, with a default or not
 
-    def __cinit__(self, options):
+    def __cinit__(self, options, object shapes, bint reading):
         self.named = {}
         self.defaults = DefaultWriter()
+        self.shapes, self.reading = shapes, reading
+        self.record_names = reading and options["return.record.name"]
         self.logical = options["avro.logical.types"]
         self.strict = options["validate.strict"]
         self.allow_default = options["validate.strict.allow.default"]
@@ -170,11 +188,9 @@ cdef class Build:
         return 0
 
 
-cdef Node build(object root, object options, bint record_names):
+cdef Node build(object root, object options, object shapes, bint reading):
     """The plan of a tree of streamnative_serdes.schema types."""
-    cdef Build shared = Build(options)
-    shared.record_names = record_names
-    return settled(build_node(root, shared, 0))
+    return settled(build_node(root, Build(options, shapes, reading), 0))
 
 
 cdef Node settled(Node plan):
@@ -233,21 +249,45 @@ cdef Node build_leaf(object schema, str kind, Build shared):
 
 
 cdef Node build_enum(object schema, Build shared):
-    cdef EnumNode enum = <EnumNode>shared.find(schema)
-    if enum is not None:
-        return enum
+    cdef EnumNode enum
+    cdef Node known = shared.find(schema)
+    if known is not None:
+        return known
+    shape = shared.shapes.get(schema.name)
+    members = None if shape is None else members_of(shape, schema)
+    if shape is not None and shared.reading and not members.keys() >= set(schema.symbols):
+        known = resolved_enum(schema, schema, shape)        # where a symbol may be an error
+        shared.keep(schema, known)
+        return known
     enum = EnumNode(ENUM, f"enum {schema.name}")
     shared.keep(schema, enum)
     enum.symbols = tuple([sys.intern(str(symbol)) for symbol in schema.symbols])
     enum.index = {symbol: i for i, symbol in enumerate(enum.symbols)}
     enum.min_size = 1
+    if shape is not None:
+        enum.shape = shape          # keeps the members, and so their ids, alive
+        enum.members = {id(member): enum.index[symbol] for symbol, member in members.items() if symbol in enum.index}
+        if shared.reading:
+            enum.symbols = tuple([members[symbol] for symbol in enum.symbols])
     return enum
 
 
+cdef object members_of(object shape, object schema):
+    """Symbol -> member of its class; by the shape."""
+    try:
+        return shape.members
+    except AttributeError:
+        raise SchemaError(f"no shape for an enum, which {shorten(schema.name)} is: {shape!r:.80}") from None
+
+
 cdef Node build_record(object schema, Build shared, int depth):
-    cdef RecordNode record = <RecordNode>shared.find(schema)
-    if record is not None:
-        return record
+    cdef RecordNode record
+    cdef Node known = shared.find(schema)
+    if known is not None:
+        return known
+    maker = maker_of(schema, shared.shapes)
+    if maker is not None and shared.reading:
+        return build_shaped(schema, maker, shared, depth)
     record = RecordNode(RECORD, f"record {schema.name}")
     record.closed = shared.strict or shared.allow_default
     shared.keep(schema, record)         # before its fields, so that they may point back at it
@@ -259,6 +299,8 @@ cdef Node build_record(object schema, Build shared, int depth):
         missing.append(value)
         faults.append(fault)
     record.fill(names, nodes, missing, faults)
+    if maker is not None:
+        record.take_shape(maker, schema.fields)
     return record
 
 
@@ -299,7 +341,7 @@ cdef Node union_of(list branches):
     union = UnionNode(UNION, "union of " + ", ".join([(<Node>branch).label for branch in branches]))
     union.branches = tuple(branches)
     union.alone = tuple([(i,) for i in range(len(branches))])
-    union.by_type = branches_by_type(branches)
+    union.by_type = branches_by_type(branches) | branches_by_shape(branches)
     return union
 
 

@@ -8,8 +8,12 @@ cdef class ResolvedRecord(Node):
     cdef FieldPlan* fields
     cdef Py_ssize_t count
     cdef str reason                 # why no such record can be read, after all; or None
+    cdef Maker maker                # by a shape: of what class its objects are; or None
     cdef dict template              # the reader's names in the reader's order, with the defaults that nobody can change
-    cdef list fresh                 # [name, DefaultValue]: defaults that each record gets a copy of
+    cdef list constant              # (name, place, value): the latter
+    cdef list fresh                 # (name, place, DefaultValue): defaults that each record gets a copy of
+    cdef bint rest                  # an object has values that no field of the writer is for
+    cdef bint only_written          # maybe: one schema for both directions
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef int64_t filled             # values that come from defaults
 
@@ -29,8 +33,32 @@ cdef class ResolvedRecord(Node):
             self.fields[i].name = NULL if names[i] is None else <PyObject*>names[i]
             self.fields[i].node = <PyObject*>nodes[i]
             self.fields[i].missing = NULL
+            self.fields[i].place = -1 if names[i] is None else self.place(names[i])
         self.count = len(names)
         return 0
+
+    cdef int begin(self, object writer, object reader, Maker maker) except -1:
+        self.maker = maker
+        self.segments = [str(field.name) for field in writer.fields]
+        self.only_written = writer is reader
+        self.template = {self.key(str(field.name)): None for field in reader.fields}
+        self.constant, self.fresh = [], []
+        self.rest = maker is not None and bool(maker.lacking)
+        return 0
+
+    cdef str key(self, str name):
+        """What the value of the reader's field is called; None for what a class lacks."""
+        if self.maker is not None:
+            if name not in self.maker.attributes:
+                self.reason = f"{self.maker.cls.__name__} has nothing for the field {shorten(name)}"
+                if not self.only_written:
+                    raise SchemaError(self.reason)
+                return None
+            name = str(self.maker.attributes[name])
+        return sys.intern(name)
+
+    cdef Py_ssize_t place(self, str key) except -2:
+        return -1 if self.maker is None else self.maker.place_of(key)
 
 
 @cython.final
@@ -73,18 +101,19 @@ cdef class Ticks(Node):
 @cython.final
 cdef class ResolvedBuild:
     """What is shared while one resolution is compiled."""
-    cdef Build writer, reader       # plain plans: of what is skipped, and of defaults
+    cdef Build writer, reader       # plans of one schema: of what is skipped, and of defaults
+    cdef Build plain                # of defaults, without shapes
     cdef dict records               # id of a step -> (it, kept alive; its node)
 
-    def __cinit__(self, options):
-        self.writer, self.reader = Build(options), Build(options)
-        self.reader.record_names = options["return.record.name"]
+    def __cinit__(self, options, object shapes):
+        self.writer = self.plain = Build(options, {}, False)
+        self.reader = Build(options, shapes, True)
         self.records = {}
 
 
-cdef Node build_resolved(object step, object options):
+cdef Node build_resolved(object step, object options, object shapes):
     """The plan of a resolution's root step."""
-    return settled(resolved(step, ResolvedBuild(options), 0))
+    return settled(resolved(step, ResolvedBuild(options, shapes), 0))
 
 
 cdef Node resolved(object step, ResolvedBuild shared, int depth):
@@ -115,7 +144,7 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
     if wrote == "record":
         return resolved_record(step, shared, depth)
     if wrote == "enum":
-        return resolved_enum(step.writer, step.reader)
+        return resolved_enum(step.writer, step.reader, shared.reader.shapes.get(step.reader.name))
     return resolved_leaf(step.writer, step.reader, shared)
 
 
@@ -140,14 +169,12 @@ cdef Node resolved_record(object step, ResolvedBuild shared, int depth):
         return <Node>known[1]
     record = ResolvedRecord(RESOLVED_RECORD, f"record {step.reader.name}")
     shared.records[id(step)] = step, record     # before its fields, so that they may point back at it
+    record.begin(step.writer, step.reader, maker_of(step.reader, shared.reader.shapes))
     names, nodes = [], []
     for field, part in zip(step.writer.fields, step.parts):
-        names.append(None if part is None else sys.intern(str(field.name)))
+        names.append(None if part is None else record.key(str(field.name)))
         nodes.append(build_node(field.type, shared.writer, depth + 1) if part is None
                      else resolved(part, shared, depth + 1))
-    record.segments = [str(field.name) for field in step.writer.fields]
-    record.template = {sys.intern(str(field.name)): None for field in step.reader.fields}
-    record.fresh = []
     record.fill(names, nodes)
     for field in step.added:
         add_default(record, field, shared, depth)
@@ -156,24 +183,27 @@ cdef Node resolved_record(object step, ResolvedBuild shared, int depth):
 
 cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, int depth) except -1:
     """Have ``field`` filled in from its default in all records to come."""
-    cdef str name = sys.intern(str(field.name))
-    cdef DefaultValue default
+    cdef str name = str(field.name), key = record.key(name)
+    cdef DefaultValue default, plain
     data, fault = shared.reader.defaults.of(field)
     if fault is not None:
         record.reason = f"the writer has no field {shorten(name)}: {fault}"
         return 0
     default = DefaultValue(build_node(field.type, shared.reader, depth + 1), data)
+    plain = DefaultValue(build_node(field.type, shared.plain, depth + 1), data)
     try:
-        value = default.read()
+        value, alike = default.read(), plain.read()
     except DecodeError as error:        # a decimal of too many digits, say
         record.reason = f"the writer has no field {shorten(name)}, and the reader's default cannot be read: {error}"
         return 0
-    if isinstance(value, (list, dict)) or type(value) is tuple:
-        record.filled += weight(value)
-        record.fresh.append((name, default))
+    record.rest = True
+    if isinstance(alike, (list, dict)) or type(alike) is tuple:
+        record.filled += weight(alike)
+        record.fresh.append((key, record.place(key), default))
     else:
         record.filled += 1
-        record.template[name] = value
+        record.template[key] = value
+        record.constant.append((key, record.place(key), value))
     return 0
 
 
@@ -191,17 +221,25 @@ cdef int64_t weight(object value) except -1:
     return total
 
 
-cdef object read_resolved_record(ResolvedRecord node, Reader* r):
-    cdef Py_ssize_t i
-    cdef FieldPlan* field = node.fields
+cdef Step* open_record(ResolvedRecord node, Reader* r) except NULL:
     cdef Step* step = enter_read(r, node)
-    cdef object record
     if unlikely(node.reason is not None):
         raise DecodeError(node.reason)
     pay_empty(r, node.empty_fields)
     pay_items(r, node.filled)
     if unlikely(len(node.template) > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
+    return step
+
+
+cdef object read_resolved_record(ResolvedRecord node, Reader* r):
+    cdef Py_ssize_t i
+    cdef FieldPlan* field = node.fields
+    cdef Step* step
+    cdef object record
+    if node.maker is not None and node.maker.how != BY_CALL:
+        return read_object(node, r)
+    step = open_record(node, r)
     record = PyDict_Copy(node.template)
     for i in range(node.count):
         step.index = i
@@ -211,21 +249,27 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
             read_field(record, field, r)
         field += 1
     if node.fresh:
-        for name, default in node.fresh:
+        for name, _place, default in node.fresh:
             PyDict_SetItem(record, name, (<DefaultValue>default).read())
+    if node.maker is not None:
+        step.index = -1         # what the class refuses is the record as a whole
+        record = called(node.maker.cls, node.maker.cls, record)
     r.depth -= 1
     return record
 
 
 # --- enums ------------------------------------------------------------------------------------------------------------
 
-cdef Node resolved_enum(object writer, object reader):
+cdef Node resolved_enum(object writer, object reader, object shape):
     cdef ResolvedEnum enum = ResolvedEnum(RESOLVED_ENUM, f"enum {reader.name}")
     known = set(reader.symbols)
     enum.written = tuple([str(symbol) for symbol in writer.symbols])
     enum.symbols = tuple([sys.intern(str(symbol if symbol in known else reader.default))
                           if symbol in known or reader.default is not None else None for symbol in writer.symbols])
     enum.min_size = 1
+    if shape is not None:
+        members = members_of(shape, reader)
+        enum.symbols = tuple([members.get(symbol) for symbol in enum.symbols])
     return enum
 
 

@@ -1,0 +1,65 @@
+/* Where a class keeps its values: the slots of __slots__, the items of a tuple. Both are places at a fixed offset in each
+ * instance. No function here runs Python code, but for what giving up a value may set off.
+ */
+#ifndef STREAMNATIVE_SERDES_OBJECTS_H
+#define STREAMNATIVE_SERDES_OBJECTS_H
+
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+/* The offset of what a descriptor of __slots__ stands for, in instances of type; -1 if it is no such descriptor. */
+static inline Py_ssize_t sns_slot_offset(PyTypeObject *type, PyObject *descriptor) {
+    PyMemberDescrObject *member = (PyMemberDescrObject *)descriptor;
+    if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
+    if (!PyType_HasFeature(PyDescr_TYPE(member), Py_TPFLAGS_HEAPTYPE)) return -1;
+    if (!PyType_IsSubtype(type, PyDescr_TYPE(member))) return -1;
+    if (member->d_member->type != T_OBJECT_EX || member->d_member->flags != 0) return -1;
+    return member->d_member->offset;
+}
+
+static inline Py_ssize_t sns_item_offset(Py_ssize_t i) {
+    return (Py_ssize_t)(offsetof(PyTupleObject, ob_item) + (size_t)i * sizeof(PyObject *));
+}
+
+/* Whether object.__new__ makes the instances of type. */
+static inline int sns_is_plain(PyTypeObject *type) { return type->tp_new == PyBaseObject_Type.tp_new; }
+
+/* As object.__new__(type). */
+static inline PyObject *sns_new_object(PyTypeObject *type) {
+    PyObject *made, *none = PyTuple_New(0);
+    if (none == NULL) return NULL;
+    made = PyBaseObject_Type.tp_new(type, none, NULL);
+    Py_DECREF(none);
+    return made;
+}
+
+/* A tuple of a subclass, with None everywhere: it is whole at every moment, whoever may find it through gc meanwhile. */
+static inline PyObject *sns_new_tuple(PyTypeObject *type, Py_ssize_t n) {
+    Py_ssize_t i;
+    PyObject *made = type->tp_alloc(type, n);
+    if (made == NULL) return NULL;
+#if PY_VERSION_HEX >= 0x030E0000
+    ((PyTupleObject *)made)->ob_hash = -1;
+#endif
+    for (i = 0; i < n; i++) PyTuple_SET_ITEM(made, i, Py_NewRef(Py_None));
+    return made;
+}
+
+/* A new reference, or NULL for a slot without a value. */
+static inline PyObject *sns_at(PyObject *object, Py_ssize_t offset) {
+    return Py_XNewRef(*(PyObject **)((char *)object + offset));
+}
+
+/* What gets attributes of an object, one call away. */
+typedef PyObject *(*sns_get)(PyObject *, PyObject *);
+static inline sns_get sns_getter(PyObject *object) { return Py_TYPE(object)->tp_getattro; }
+
+/* The reference to the value goes along. */
+static inline void sns_give_at(PyObject *object, Py_ssize_t offset, PyObject *value) {
+    PyObject **place = (PyObject **)((char *)object + offset), *before = *place;
+    *place = value;
+    Py_XDECREF(before);
+}
+
+#endif

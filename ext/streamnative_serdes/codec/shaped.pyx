@@ -1,0 +1,213 @@
+# Records as objects of classes, and enums as members of theirs, both ways: by shapes (streamnative_serdes.schema).
+#
+# Values that stand at a fixed place in each instance, as slots and items of tuples do, are stored and read there. A
+# class that must make its objects itself is called with keywords; only there does reading run code of users.
+
+cdef enum How:
+    BY_CALL
+    BY_NAME                     # in __dict__
+    IN_SLOTS                    # from here on at offsets
+    IN_TUPLE
+
+HOWS = {"call": BY_CALL, "dict": BY_NAME, "slots": IN_SLOTS, "tuple": IN_TUPLE}
+
+cdef extern from *:
+    """
+    /* Classes of users that this thread is inside of while it reads a message: they may read messages as well. */
+    #ifdef _MSC_VER
+    static __declspec(thread) int sns_making;
+    #else
+    static __thread int sns_making;
+    #endif
+    """
+    int sns_making
+
+
+@cython.final
+cdef class Maker:
+    """How objects of a class are made of records, and read as such."""
+    cdef object cls
+    cdef int how
+    cdef Py_ssize_t width           # IN_TUPLE: items
+    cdef object attributes          # name of a field -> of an attribute
+    cdef list lacking               # (attribute, place, function that makes its value) that no field is for
+
+    cdef Py_ssize_t place_of(self, str attribute) except -2:
+        """The offset of an attribute's value, where it has one."""
+        cdef Py_ssize_t offset = -1
+        if self.how == IN_TUPLE:
+            return sns_item_offset(self.cls._fields.index(attribute))
+        if self.how == IN_SLOTS:
+            offset = sns_slot_offset(<PyTypeObject*>self.cls, found_in(self.cls, attribute))
+            if offset < 0:
+                raise SchemaError(f"{self.cls.__name__} has no slot {shorten(attribute)}")
+        return offset
+
+    cdef object make(self):
+        """An object without values; or with None for each."""
+        if self.how == IN_TUPLE:
+            return sns_new_tuple(<PyTypeObject*>self.cls, self.width)
+        return sns_new_object(<PyTypeObject*>self.cls)
+
+    cdef inline int put(self, object made, PyObject* attribute, Py_ssize_t place, PyObject* value) except -1:
+        """Store a value, whose reference goes along."""
+        if self.how >= IN_SLOTS:
+            sns_give_at(made, place, value)
+            return 0
+        one = given(value)
+        return PyObject_GenericSetAttr(made, <object>attribute, one)
+
+
+cdef object found_in(object cls, str attribute):
+    """The attribute as a class or a base of it has it, not bound to anything."""
+    for base in (<type>cls).__mro__:
+        if attribute in base.__dict__:
+            return base.__dict__[attribute]
+    return None
+
+
+cdef Maker maker_of(object schema, object shapes):
+    """None where the record is a dict."""
+    cdef object shape = shapes.get(schema.name)
+    cdef Maker maker
+    if shape is None:
+        return None
+    how = HOWS.get(getattr(shape, "build", None))
+    if how is None or not isinstance(shape.cls, type):
+        raise SchemaError(f"no shape for a record, which {shorten(schema.name)} is: {shape!r:.80}")
+    maker = Maker()
+    maker.cls, maker.how, maker.attributes = shape.cls, how, shape.attributes
+    if how == IN_TUPLE:
+        if not issubclass(shape.cls, tuple):
+            raise SchemaError(f"{shape.cls.__name__} is no named tuple")
+        maker.width = len(shape.cls._fields)
+    elif how != BY_CALL and not sns_is_plain(<PyTypeObject*>shape.cls):
+        raise SchemaError(f"{shape.cls.__name__} has a __new__ of its own, so it can only be called")
+    maker.lacking = [] if how == BY_CALL else [
+        (attribute, maker.place_of(attribute), function) for attribute, function in lacked(shape)]
+    return maker
+
+
+cdef list lacked(object shape):
+    return [(sys.intern(str(attribute)), function) for attribute, function in shape.defaults.items()]
+
+
+cdef list attributes_of(Maker maker, object fields):
+    """The attribute of each field; None for none."""
+    return [None if name is None else sys.intern(str(name)) for name in [maker.attributes.get(f.name) for f in fields]]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+cdef Node build_shaped(object schema, Maker maker, Build shared, int depth):
+    """The plan of a record that is read as it was written."""
+    cdef ResolvedRecord record = ResolvedRecord(RESOLVED_RECORD, f"record {schema.name}")
+    shared.keep(schema, record)         # before its fields, so that they may point back at it
+    nodes = [build_node(field.type, shared, depth + 1) for field in schema.fields]
+    record.begin(schema, schema, maker)
+    record.fill([record.key(str(field.name)) for field in schema.fields], nodes)
+    return record
+
+
+cdef object read_object(ResolvedRecord node, Reader* r):
+    cdef Maker maker = node.maker
+    cdef Py_ssize_t i
+    cdef FieldPlan* field = node.fields
+    cdef PyObject* value
+    cdef Step* step = open_record(node, r)
+    cdef object made = maker.make()
+    for i in range(node.count):
+        step.index = i
+        if field.name is NULL:
+            skip_value(<Node>field.node, r)
+        else:
+            value = read_quickly(field.node, r)
+            if unlikely(value is NULL):
+                value = try_read(field.node, r)
+                if value is NULL:
+                    sns_reraise()
+            maker.put(made, field.name, field.place, value)
+        field += 1
+    if unlikely(node.rest):
+        fill_rest(node, made)
+    r.depth -= 1
+    return made
+
+
+cdef int fill_rest(ResolvedRecord node, object made) except -1:
+    """What no field of the writer is for: defaults of the schema, then those of the class."""
+    cdef Maker maker = node.maker
+    for name, place, value in node.constant:
+        Py_INCREF(value)
+        maker.put(made, <PyObject*>name, place, <PyObject*>value)
+    for name, place, default in node.fresh:
+        value = (<DefaultValue>default).read()
+        Py_INCREF(value)
+        maker.put(made, <PyObject*>name, place, <PyObject*>value)
+    for name, place, function in maker.lacking:
+        value = called(maker.cls, function, {})
+        Py_INCREF(value)
+        maker.put(made, <PyObject*>name, place, <PyObject*>value)
+    return 0
+
+
+cdef object called(object cls, object function, dict values):
+    """What code of users makes of values that were read."""
+    if sns_making >= MAX_NESTED_CALLS:
+        raise DecodeError(f"{cls.__name__} reads other messages while it is made, again and again")
+    (&sns_making)[0] += 1
+    try:
+        return function(**values)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        raise DecodeError(f"{cls.__name__} does not take what was read: {type(error).__name__}: {words_of(error)}",
+                          hint="the message is right by its schema, but not by the class") from error
+    finally:
+        (&sns_making)[0] -= 1
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+cdef int write_object(RecordNode node, Writer* w, object value) except -1:
+    """From an object of the class that the shape names; or of a subclass, which may have properties in its place."""
+    cdef Maker maker = node.maker
+    cdef Py_ssize_t i
+    cdef FieldPlan* field = node.fields
+    cdef PyObject* hit
+    cdef bint placed = maker.how >= IN_SLOTS and type(value) is maker.cls
+    cdef sns_get get = sns_getter(value)
+    cdef Step* step
+    if maker.how == IN_TUPLE and PyTuple_GET_SIZE(value) != maker.width:
+        expected(f"a {maker.cls.__name__} of {maker.width} items", value)
+    if unlikely(node.closed and maker.lacking):
+        refuse_unknown(node, [name for name, _place, _function in maker.lacking])
+    step = enter_write(w, node)
+    for i in range(node.count):
+        step.index = i
+        if placed:
+            hit = sns_at(value, field.place) if field.place >= 0 else NULL
+        elif field.attribute is NULL:
+            hit = NULL
+        else:
+            hit = get(<PyObject*>value, field.attribute)
+            if unlikely(hit is NULL):
+                hit = why_no_attribute(value, <object>field.attribute)
+        if unlikely(hit is NULL):
+            write_missing(node, w, i)
+        else:
+            one = given(hit)
+            write_value(field.node, w, one)
+        field += 1
+    w.depth -= 1
+    return 0
+
+
+cdef PyObject* why_no_attribute(object value, object name) except? NULL:
+    """NULL for an attribute that is not there; but a slot without a value, or a property that fails, is an error."""
+    try:
+        sns_reraise()
+    except AttributeError:
+        if found_in(type(value), name) is not None:
+            raise
+    return NULL
