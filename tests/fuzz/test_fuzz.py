@@ -18,7 +18,7 @@ MISTAKES = {
     "skip ends early": ("skip=lambda self, data: max(right.skip(self, data) - 1, 0)", "skip"),
     "decode raises another error": ("decode=lambda self, data: right.decode(self, data) if data else [][0]", "IndexError"),
     "encode raises another error": (
-        "encode=lambda self, datum: right.encode(self, datum) if type(datum) is not object else [][0]", "IndexError",
+        "encode=lambda self, datum: right.encode(self, datum) if datum is not None else [][0]", "IndexError",
     ),
     "encode writes what cannot be read": ("encode=lambda self, datum: right.encode(self, datum)[:-1]", "cannot be read"),
     "a crash": ("decode=lambda self, data: os.abort() if len(data) > 40 else right.decode(self, data)", "check_"),
