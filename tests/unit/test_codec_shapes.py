@@ -105,6 +105,14 @@ def test_objects_stand_wherever_records_may(cls: type, build: Any) -> None:
 
 
 @every_class
+def test_a_record_that_holds_itself_finds_its_branch_of_a_union(cls: type, build: Any) -> None:
+    fields = [{"name": "x", "type": "int"}, {"name": "y", "type": ["null", "string", "geo.Point"]}]
+    codec = Codec({**POINT, "fields": fields}, shapes=shape(cls, build))
+    chain = point(cls, x=1, why=point(cls, x=2, why=None))
+    assert codec.decode(codec.encode(chain)) == chain
+
+
+@every_class
 def test_a_reader_fills_in_defaults_anew_for_each_object(cls: type, build: Any) -> None:
     wide = dataclasses.make_dataclass("Wide", ["x", "why", "tags"], slots=build == "slots")
     if build == "tuple":

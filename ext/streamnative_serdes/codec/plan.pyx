@@ -149,11 +149,11 @@ cdef class RecordNode(Node):
         self.known = frozenset(names)
         return 0
 
-    cdef int take_shape(self, Maker maker, object fields) except -1:
-        self.maker, self.attributes = maker, attributes_of(maker, fields)
+    cdef int place_attributes(self, object fields) except -1:
+        self.attributes = attributes_of(self.maker, fields)
         for i, attribute in enumerate(self.attributes):
             if attribute is not None:
-                self.fields[i].attribute, self.fields[i].place = <PyObject*>attribute, maker.place_of(attribute)
+                self.fields[i].attribute, self.fields[i].place = <PyObject*>attribute, self.maker.place_of(attribute)
         return 0
 
 
@@ -290,7 +290,8 @@ cdef Node build_record(object schema, Build shared, int depth):
         return build_shaped(schema, maker, shared, depth)
     record = RecordNode(RECORD, f"record {schema.name}")
     record.closed = shared.strict or shared.allow_default
-    shared.keep(schema, record)         # before its fields, so that they may point back at it
+    record.maker = maker
+    shared.keep(schema, record)         # before its fields: they may point back at it, and unions ask for its class
     names, nodes, missing, faults = [], [], [], []
     for field in schema.fields:
         value, fault = default_of(field, shared)
@@ -300,7 +301,7 @@ cdef Node build_record(object schema, Build shared, int depth):
         faults.append(fault)
     record.fill(names, nodes, missing, faults)
     if maker is not None:
-        record.take_shape(maker, schema.fields)
+        record.place_attributes(schema.fields)
     return record
 
 
