@@ -1,0 +1,75 @@
+"""How objects of a class can be made: attribute by attribute, or only by its own constructor."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from .model import Build
+
+
+def of_dataclass(cls: Any, names: Iterable[str]) -> Build:
+    """A dataclass whose constructor does nothing but store its arguments needs none."""
+    stores = (
+        _is_generated(cls.__init__, "__create_fn__.")
+        and not hasattr(cls, "__post_init__")
+        and not hasattr(cls, "__pydantic_validator__")
+        and _is_plain(cls)
+        and (cls.__setattr__ is object.__setattr__ or _is_generated(cls.__setattr__, "__create_fn__."))
+    )
+    return _stored(cls, names) if stores else "call"
+
+
+def of_attrs(cls: Any) -> Build:
+    """Likewise, unless attributes are converted or validated."""
+    fields = cls.__attrs_attrs__
+    stores = (
+        getattr(cls.__init__, "__code__", _is_plain.__code__).co_filename.startswith("<attrs generated ")
+        and not any(hasattr(cls, name) for name in ("__attrs_pre_init__", "__attrs_post_init__", "__attrs_init__"))
+        and not any(field.converter or field.validator for field in fields)
+        and not any(getattr(field.default, "takes_self", False) for field in fields)
+        and not hasattr(cls, "_attrs_cached_hash")
+        and not issubclass(cls, BaseException)
+        and _is_plain(cls)
+    )
+    return _stored(cls, [field.name for field in fields]) if stores else "call"
+
+
+def of_named_tuple(cls: type) -> Build:
+    base = named_tuple(cls)
+    plain = base is not None and cls.__new__ is base.__new__ and cls.__init__ is object.__init__
+    return "tuple" if plain and type(cls).__call__ is type.__call__ else "call"
+
+
+def named_tuple(cls: type) -> type | None:
+    """The class among the bases of ``cls``, or itself, that was made as a named tuple."""
+    if not issubclass(cls, tuple):
+        return None
+    return next((base for base in cls.__mro__ if isinstance(vars(base).get("_fields"), tuple)), None)
+
+
+def _is_plain(cls: Any) -> bool:
+    return cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
+
+
+def _is_generated(function: Any, within: str) -> bool:
+    return isinstance(function, types.FunctionType) and function.__code__.co_qualname.startswith(within)
+
+
+def _stored(cls: Any, names: Iterable[str]) -> Build:
+    """Where objects keep these attributes; a mixture of places is left to the constructor."""
+    kinds = {_place(cls, name) for name in names}
+    if kinds == {"slots"}:
+        return "slots"
+    return "dict" if kinds <= {"dict"} and cls.__dictoffset__ else "call"
+
+
+def _place(cls: type, name: str) -> str:
+    for base in cls.__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            if isinstance(found, types.MemberDescriptorType):
+                return "slots"
+            return "other" if hasattr(type(found), "__set__") else "dict"  # a default stands on the class
+    return "dict"

@@ -1,0 +1,195 @@
+"""Defaults of classes as defaults of Avro fields, which are JSON (Avro specification, "Complex Types")."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import uuid
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ..errors import SchemaError
+from ..schema import MISSING
+from .hints import Hint
+from .kinds import is_model
+from .model import Attribute
+
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
+_PRIMITIVES: dict[str, tuple[type, ...]] = {
+    "null": (type(None),), "boolean": (bool,), "int": (int,), "long": (int,), "float": (float, int),
+    "double": (float, int), "string": (str,), "bytes": (bytes,),
+}  # fmt: skip
+# A factory that makes one of these makes another one tomorrow.
+_PASSING = (datetime.date, datetime.time, uuid.UUID)
+
+
+def constant(attribute: Attribute) -> Any:
+    """The default of an attribute that has one, or MISSING where its factory does not always make the same."""
+    if attribute.factory is None:
+        return attribute.default
+    try:
+        first, second = attribute.factory(), attribute.factory()
+    except SchemaError:
+        return MISSING
+    return MISSING if isinstance(first, _PASSING) or first != second else first
+
+
+def suits(value: Any, hint: Hint) -> bool:
+    """Whether ``value`` is of this member of a union."""
+    if hint.item is not None:
+        return isinstance(value, list | tuple)
+    if hint.value is not None:
+        return isinstance(value, Mapping)
+    if hint.is_literal:
+        return isinstance(value, str)
+    return type(value) is hint.bare
+
+
+class _Named(NamedTuple):
+    schema: dict[str, Any]
+    attributes: Mapping[str, str]  # field -> attribute
+
+
+class Defaults:
+    """Defaults by the classes that one schema has types for."""
+
+    def __init__(self) -> None:
+        self._named: dict[type, _Named] = {}
+
+    def define(self, cls: type, schema: dict[str, Any], attributes: Mapping[str, str]) -> None:
+        """The record or enum of ``cls``; a record may still lack fields."""
+        self._named[cls] = _Named(schema, attributes)
+
+    def json(self, value: Any, kind: Any, path: str) -> Any:
+        """``value`` as the default of a field of type ``kind``, a schema.
+
+        Raises:
+            SchemaError: it is none.
+        """
+        try:
+            return None if value is None else self._json(value, kind)
+        except _NoDefaultError as error:
+            raise SchemaError(
+                f"the default {value!r:.80} cannot stand in a schema: {error}",
+                path=path,
+                hint="a default_factory that makes another value each time is none",
+            ) from None
+
+    def _json(self, value: Any, kind: Any) -> Any:
+        if isinstance(kind, list):
+            return self._of_union(value, kind)
+        base = kind if isinstance(kind, str) else kind["type"]
+        if base in ("record", "enum") or (base not in _PRIMITIVES and base == kind):
+            return self._of_named(value, kind if base == kind else kind["name"])
+        if base == "array" and isinstance(value, list | tuple):
+            return [self._json(item, kind["items"]) for item in value]
+        if base == "map" and isinstance(value, Mapping):
+            return {key: self._json(item, kind["values"]) for key, item in value.items()}
+        logical = _LOGICAL.get(kind.get("logicalType")) if isinstance(kind, dict) else None
+        return _primitive(value if logical is None else logical(value, kind), base)
+
+    def _of_union(self, value: Any, branches: list[Any]) -> Any:
+        for branch in branches:
+            try:
+                return self._json(value, branch)
+            except _NoDefaultError:
+                continue
+        raise _NoDefaultError("it is of no branch of the union")
+
+    def _of_named(self, value: Any, name: str) -> Any:
+        named = self._named.get(type(value))
+        if named is None or named.schema["name"] != name.rpartition(".")[2]:
+            raise _NoDefaultError(f"it is no {name}")
+        if isinstance(value, Enum):
+            return value.name
+        if len(named.schema["fields"]) < len(named.attributes):
+            raise _NoDefaultError("it is of the class that has it")
+        return {
+            field["name"]: self._json(getattr(value, named.attributes[field["name"]]), field["type"])
+            for field in named.schema["fields"]
+        }
+
+
+class _NoDefaultError(ValueError):
+    """Why a value is no default."""
+
+
+def _primitive(value: Any, base: str) -> Any:
+    kinds = _PRIMITIVES.get(base, ())
+    if not isinstance(value, kinds) or (isinstance(value, bool) and base != "boolean"):
+        raise _NoDefaultError(f"it is no {base}")
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _NoDefaultError("JSON has no such number")
+    return value
+
+
+def _since_epoch(unit: datetime.timedelta, *, local: bool) -> Callable[[Any, Any], int]:
+    def convert(value: Any, _kind: Any) -> int:
+        if not isinstance(value, datetime.datetime) or (value.tzinfo is None) is not local:
+            raise _NoDefaultError(f"it is no datetime {'without' if local else 'with'} a time zone")
+        moment = value if local else value.astimezone(datetime.UTC).replace(tzinfo=None)
+        return _exactly(moment - _EPOCH, unit)
+
+    return convert
+
+
+def _of_day(unit: datetime.timedelta) -> Callable[[Any, Any], int]:
+    def convert(value: Any, _kind: Any) -> int:
+        if not isinstance(value, datetime.time) or value.tzinfo is not None:
+            raise _NoDefaultError("it is no time without a time zone")
+        return _exactly(datetime.datetime.combine(_EPOCH, value) - _EPOCH, unit)
+
+    return convert
+
+
+def _exactly(span: datetime.timedelta, unit: datetime.timedelta) -> int:
+    count, rest = divmod(span, unit)
+    if rest:
+        raise _NoDefaultError(f"it is finer than {unit}")
+    return count
+
+
+def _days(value: Any, _kind: Any) -> int:
+    if type(value) is not datetime.date:
+        raise _NoDefaultError("it is no date")
+    return value.toordinal() - _EPOCH.toordinal()
+
+
+def _uuid(value: Any, kind: Any) -> str:
+    if not isinstance(value, uuid.UUID) or kind["type"] != "string":
+        raise _NoDefaultError("it is no UUID")
+    return str(value)
+
+
+def _decimal(value: Any, kind: Any) -> bytes:
+    """Two's complement, big-endian, of the number without its point."""
+    if not isinstance(value, decimal.Decimal) or not value.is_finite() or kind["type"] != "bytes":
+        raise _NoDefaultError("it is no Decimal with digits")
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    shift = exponent + kind.get("scale", 0)
+    number = int("".join(map(str, digits)))
+    if shift < 0 or (number and len(digits) + shift > kind["precision"]):
+        raise _NoDefaultError(
+            f"it has more digits than {kind['precision']}, or more than {kind.get('scale', 0)} of them behind the point"
+        )
+    number *= (-1) ** sign * 10**shift
+    return number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+
+
+_MILLI, _MICRO = datetime.timedelta(milliseconds=1), datetime.timedelta(microseconds=1)
+_LOGICAL: dict[Any, Callable[[Any, Any], Any]] = {
+    "date": _days,
+    "time-millis": _of_day(_MILLI),
+    "time-micros": _of_day(_MICRO),
+    "timestamp-millis": _since_epoch(_MILLI, local=False),
+    "timestamp-micros": _since_epoch(_MICRO, local=False),
+    "local-timestamp-millis": _since_epoch(_MILLI, local=True),
+    "local-timestamp-micros": _since_epoch(_MICRO, local=True),
+    "uuid": _uuid,
+    "decimal": _decimal,
+}

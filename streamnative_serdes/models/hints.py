@@ -1,0 +1,140 @@
+"""Type hints taken apart: annotations, aliases and unions, down to what stands for one Avro type."""
+
+from __future__ import annotations
+
+import decimal
+import enum
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NewType, TypeVar
+
+from ..errors import SchemaError
+from .annotations import AvroType, DecimalMeta
+
+_T = TypeVar("_T")
+
+NoneType = type(None)
+_UNIONS = (typing.Union, types.UnionType)
+_LISTS = (list, Sequence)
+_DICTS = (dict, Mapping)
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint without its annotations, and those, from the innermost to the outermost."""
+
+    bare: Any
+    notes: tuple[Any, ...] = ()
+
+    def note(self, kind: type[_T]) -> _T | None:
+        """The innermost annotation of that class."""
+        return next((note for note in self.notes if isinstance(note, kind)), None)
+
+    @property
+    def avro_type(self) -> AvroType | None:
+        return self.note(AvroType)
+
+    @property
+    def item(self) -> Any:
+        """T of ``list[T]``, ``Sequence[T]`` or ``tuple[T, ...]``; None for all else."""
+        origin, arguments = typing.get_origin(self.bare), typing.get_args(self.bare)
+        if origin is tuple:
+            return arguments[0] if len(arguments) == 2 and arguments[1] is Ellipsis else None
+        return arguments[0] if origin in _LISTS and len(arguments) == 1 else None
+
+    @property
+    def is_tuple(self) -> bool:
+        return typing.get_origin(self.bare) is tuple
+
+    @property
+    def value(self) -> Any:
+        """T of ``dict[str, T]`` or ``Mapping[str, T]``; None for all else."""
+        origin, arguments = typing.get_origin(self.bare), typing.get_args(self.bare)
+        return arguments[1] if origin in _DICTS and len(arguments) == 2 and arguments[0] is str else None
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a Literal of strings."""
+        return typing.get_origin(self.bare) is Literal and all(type(one) is str for one in typing.get_args(self.bare))
+
+    @property
+    def is_enum(self) -> bool:
+        return isinstance(self.bare, type) and issubclass(self.bare, enum.Enum) and not issubclass(self.bare, enum.Flag)
+
+    def digits(self) -> DecimalMeta | None:
+        """Precision and scale, in our words, py-avro-schema's, dataclasses-avroschema's or pydantic's."""
+        if self.bare is not decimal.Decimal:
+            return None
+        return next((found for note in self.notes if (found := _digits(note))), None)
+
+
+def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
+    """``hint`` without Annotated, NewType and named aliases; ``notes`` are those around it."""
+    while True:
+        if typing.get_origin(hint) is Annotated:
+            notes = (*_flat(hint.__metadata__), *notes)
+            hint = hint.__origin__
+        elif isinstance(hint, NewType):
+            hint = hint.__supertype__
+        elif type(hint).__name__ == "TypeAliasType":  # ``type X = ...``, since Python 3.12
+            hint = hint.__value__
+        else:
+            return Hint(hint, notes)
+
+
+def members(hint: Hint) -> Iterator[Hint]:
+    """The members of a union, None's type included, each with the annotations around the union too."""
+    if typing.get_origin(hint.bare) in _UNIONS:
+        for argument in typing.get_args(hint.bare):
+            yield from members(peel(argument, hint.notes))
+    elif typing.get_origin(hint.bare) is Literal and None in typing.get_args(hint.bare):
+        yield Hint(NoneType)
+        others = tuple(one for one in typing.get_args(hint.bare) if one is not None)
+        if others:
+            yield Hint(Literal[others], hint.notes)
+    else:
+        yield Hint(NoneType if hint.bare is None else hint.bare, hint.notes)
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """The types of a class's annotations, annotations of those included.
+
+    Raises:
+        SchemaError: a name in them cannot be resolved.
+    """
+    try:
+        return _resolved(cls)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        raise SchemaError(
+            f"the types of {cls.__name__} cannot be resolved: {error}",
+            path=cls.__name__,
+            hint="define what they name at the top level of a module",
+        ) from error
+
+
+def _resolved(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError:
+        # A class inside a function may name itself, which its module does not know.
+        return typing.get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
+
+
+def _flat(notes: Iterable[Any]) -> Iterator[Any]:
+    """pydantic's Field() inside of Annotated has annotations of its own."""
+    for note in notes:
+        inner = getattr(note, "metadata", None)
+        yield from (note, *inner) if isinstance(inner, list) else (note,)
+
+
+def _digits(note: Any) -> DecimalMeta | None:
+    if isinstance(note, tuple):
+        found = note if len(note) == 2 else ()
+    else:
+        found = (
+            getattr(note, "precision", None) or getattr(note, "max_digits", None),
+            getattr(note, "scale", None) or getattr(note, "decimal_places", None) or 0,
+        )
+    return DecimalMeta(*found) if found and all(type(number) is int for number in found) else None

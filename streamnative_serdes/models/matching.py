@@ -1,0 +1,201 @@
+"""A class beside a schema: which record becomes an object of which class, by which attributes."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import SchemaError
+from ..schema import Array, AvroType, Enum, EnumShape, Fixed, Map, Primitive, Record, RecordShape, Schema, Shape, Union
+from ..schema.tree import last_name
+from .hints import Hint, NoneType, members, peel
+from .kinds import is_model, model_of
+from .model import Attribute, Model, words_of
+
+_READ_AS: dict[str, type] = {
+    "null": NoneType, "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes,
+    "string": str, "fixed": bytes,
+    "date": datetime.date, "time-millis": datetime.time, "time-micros": datetime.time,
+    "timestamp-millis": datetime.datetime, "timestamp-micros": datetime.datetime,
+    "local-timestamp-millis": datetime.datetime, "local-timestamp-micros": datetime.datetime,
+    "decimal": decimal.Decimal, "big-decimal": decimal.Decimal, "uuid": uuid.UUID, "duration": tuple,
+}  # fmt: skip
+
+
+def shapes_to_read(cls: type, schema: Schema) -> dict[str, Shape]:
+    """How records and enums of ``schema`` become objects of ``cls`` and of the classes in its fields.
+
+    Raises:
+        SchemaError: objects of ``cls`` cannot be made of what the schema reads; ``path`` names the attribute.
+    """
+    return _Matcher(reading=True).matched(cls, schema)
+
+
+def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
+    """How objects of ``cls`` are written by ``schema``; what has no like there is left to the codec.
+
+    Raises:
+        SchemaError: the types of the class cannot be resolved.
+    """
+    return _Matcher(reading=False).matched(cls, schema)
+
+
+class _Matcher:
+    """One walk through a class and a schema side by side; ``found`` are the shapes by full name."""
+
+    def __init__(self, *, reading: bool) -> None:
+        self.reading = reading
+        self.found: dict[str, Shape] = {}
+
+    def matched(self, cls: type, schema: Schema) -> dict[str, Shape]:
+        hint = Hint(cls)
+        if self.reading and not isinstance(schema.root, Record | Union):
+            raise SchemaError(f"{cls.__name__} is read from a record, and the schema is of type {schema.root.kind}")
+        self.match([hint], schema.root, cls.__name__, strict=True)
+        return self.found
+
+    def match(self, hints: list[Hint], node: AvroType, path: str, *, strict: bool) -> None:
+        """``hints`` are the members of the union that a hint is. ``strict``: the codec's values go in as they are."""
+        branches = [
+            branch for branch in (node.branches if isinstance(node, Union) else (node,)) if branch.kind != "null"
+        ]
+        if any(hint.avro_type is not None or hint.bare in (Any, object) for hint in hints):
+            return
+        for branch in branches:
+            if isinstance(branch, Record):
+                self._record(hints, branch, path, alone=_alone(branches, Record))
+            elif isinstance(branch, Enum):
+                self._enum(hints, branch, path, alone=_alone(branches, Enum), strict=strict)
+            elif isinstance(branch, Array | Map):
+                self._container(hints, branch, path, strict=strict)
+            elif strict:
+                self._leaf(hints, branch, path)
+
+    # Named types
+
+    def _record(self, hints: list[Hint], node: Record, path: str, *, alone: bool) -> None:
+        classes = [hint.bare for hint in hints if is_model(hint.bare)]
+        if not classes:
+            if not any(hint.value is not None or hint.bare is dict for hint in hints):
+                self._refuse(f"expected {_shown(hints)}, the schema has record {node.name}", path)
+            return
+        cls = _chosen(classes, node, alone=alone)
+        if cls is None:
+            self._refuse(f"record {node.name} is none of {_shown(hints)}", path)
+        elif node.name not in self.found:
+            self._attributes(model_of(cls), node, path)
+        elif self.found[node.name].cls is not cls:
+            self._refuse(f"record {node.name} is {self.found[node.name].cls.__name__} elsewhere", path)
+
+    def _attributes(self, model: Model, node: Record, path: str) -> None:
+        by_field = {name: one for one in model.attributes for name in one.words.aliases}
+        by_field |= {one.field: one for one in model.attributes}
+        taken = {field.name: by_field[field.name] for field in node.fields if field.name in by_field}
+        if self.reading:
+            self._expect_all(model, node, taken, path)
+        called = self.reading and model.build == "call"
+        names = {field: (one.keyword or one.name) if called else one.name for field, one in taken.items()}
+        missing = () if called or not self.reading else (one for one in model.attributes if one not in taken.values())
+        self.found[node.name] = RecordShape(model.cls, names, model.build, {one.name: one.maker() for one in missing})
+        for field in node.fields:
+            if field.name in taken:
+                hints = list(members(peel(taken[field.name].hint)))
+                strict = self.reading and model.build != "call"
+                self.match(hints, field.type, f"{path}.{taken[field.name].name}", strict=strict)
+
+    def _expect_all(self, model: Model, node: Record, taken: Mapping[str, Attribute], path: str) -> None:
+        """Every field needs an attribute, and every attribute without a default a field."""
+        name = model.cls.__name__
+        for field in node.fields:
+            if field.name not in taken:
+                self._refuse(f"{name} has no attribute for the schema's field {field.name}", path)
+            if model.build == "call" and taken[field.name].keyword is None:
+                self._refuse(
+                    f"the constructor of {name} takes no such argument, or not by one name",
+                    f"{path}.{taken[field.name].name}",
+                )
+        for one in model.attributes:
+            if one not in taken.values() and not one.is_optional:
+                self._refuse("it has no default, and the schema no such field", f"{path}.{one.name}")
+
+    def _enum(self, hints: list[Hint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
+        cls = _chosen([hint.bare for hint in hints if hint.is_enum], node, alone=alone)
+        if cls is None:
+            if strict:
+                self._leaf(hints, Primitive("string"), path)
+            return
+        lacking = [symbol for symbol in node.symbols if symbol not in cls.__members__]
+        if lacking:
+            self._refuse(f"{cls.__name__} has no member {', '.join(lacking[:5])}", path)
+        by_symbol = {symbol: cls.__members__[symbol] for symbol in node.symbols if symbol in cls.__members__}
+        known = self.found.setdefault(node.name, EnumShape(cls, by_symbol))
+        if known.cls is not cls:
+            self._refuse(f"enum {node.name} is {known.cls.__name__} elsewhere", path)
+
+    # All others
+
+    def _container(self, hints: list[Hint], node: Array | Map, path: str, *, strict: bool) -> None:
+        is_array = isinstance(node, Array)
+        like = [hint for hint in hints if (hint.item if is_array else hint.value) is not None]
+        if not like:
+            if strict and not any(hint.bare is (list if is_array else dict) for hint in hints):
+                self._refuse(f"expected {_shown(hints)}, the schema has {_an(node.kind)}", path)
+            return
+        if strict and all(hint.is_tuple for hint in like):
+            self._refuse(
+                f"{_shown(hints)} is read as a list",
+                path,
+                "use list[T], or a class that converts it, as pydantic's models do",
+            )
+        inner = like[0].item if isinstance(node, Array) else like[0].value
+        self.match(
+            list(members(peel(inner))), node.items if isinstance(node, Array) else node.values, path, strict=strict
+        )
+
+    def _leaf(self, hints: list[Hint], node: Primitive | Fixed, path: str) -> None:
+        found = _python(node)
+        if not any(_takes(hint, found) for hint in hints):
+            self._refuse(f"expected {_shown(hints)}, the schema's {node.kind} is read as {found.__name__}", path)
+
+    def _refuse(self, message: str, path: str, hint: str | None = None) -> None:
+        if self.reading:
+            raise SchemaError(message, path=path, hint=hint)
+
+
+def _alone(branches: list[AvroType], kind: type) -> bool:
+    return sum(isinstance(branch, kind) for branch in branches) == 1
+
+
+def _chosen(classes: list[Any], node: Record | Enum, *, alone: bool) -> Any:
+    """The class that is called as the type; the only one, where there is only one of both."""
+    names = [(words_of(cls).name or cls.__name__, words_of(cls).namespace, cls) for cls in classes]
+    for name, namespace, cls in names:
+        if namespace is not None and node.name == (f"{namespace}.{name}" if namespace else name):
+            return cls
+    for name, _, cls in names:
+        if name == last_name(node):
+            return cls
+    return classes[0] if alone and len(classes) == 1 else None
+
+
+def _python(node: Primitive | Fixed) -> type:
+    """What the codec reads it as."""
+    logical = node.logical.name if node.logical is not None else ""
+    return _READ_AS.get(logical, _READ_AS[node.kind])
+
+
+def _takes(hint: Hint, found: type) -> bool:
+    if hint.is_literal:
+        return found is str
+    return isinstance(hint.bare, type) and (issubclass(found, hint.bare) or (hint.bare is float and found is int))
+
+
+def _shown(hints: list[Hint]) -> str:
+    return " | ".join(getattr(hint.bare, "__name__", None) or str(hint.bare) for hint in hints)[:120]
+
+
+def _an(kind: str) -> str:
+    return f"an {kind}" if kind == "array" else f"a {kind}"
