@@ -11,10 +11,10 @@ from . import _serdes, config, header
 from .batches import OnError, read_many
 from .binding import Binding
 from .codec import Codec
-from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from .errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
-from .schema import parse
+from .models import Reading, Target, reading_of
 from .serialization import Deserializer, MessageField, SerializationContext
 
 logger = logging.getLogger("streamnative_serdes")
@@ -29,8 +29,9 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
             :meth:`configure` before the first use.
         schema: the reader's schema, which every message is read as, whatever schema it was written with; a dict, a
-            list, JSON text, or the path of an ``.avsc`` file. Without one, each is read by its writer's schema.
-        from_dict: ``from_dict(data, ctx)`` turns what was read into an object.
+            list, JSON text, the path of an ``.avsc`` file, or a class. Without one, that of the class of
+            ``value.type``; without that too, each is read by its writer's schema.
+        from_dict: ``from_dict(data, ctx)`` turns what was read into an object. ``value.type`` needs none.
         is_key: not supported: in Pulsar, a topic's schema is that of its values.
 
     Which schema a message is read by:
@@ -46,8 +47,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     gives wrong data and no error; nobody can tell.
 
     Raises:
-        ConfigError: unknown option, bad value.
-        SchemaError: no valid schema.
+        ConfigError: unknown option, bad value, or ``value.type`` with ``from_dict`` or with another class as schema.
+        SchemaError: no valid schema, or one that makes no objects of the class of ``value.type``.
 
     Calls raise DecodeError, which names field and offset, or SchemaRegistryError; all errors are confluent_kafka's
     SerializationError. Threads may share one deserializer, and it pickles.
@@ -65,10 +66,14 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     ) -> None:
         self._begin(conf, schema, from_dict, is_key)
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
-        if schema is None:
-            return None
-        return Codec(parse(schema, limits=schema_limits(conf)), **config.codec_arguments(conf))
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Reading | None:
+        cls = conf["value.type"]
+        if cls is not None and self._arguments[1] is not None:
+            raise ConfigError("cannot use both value.type and from_dict")
+        reading = reading_of(schema, cls, allow_null=conf["allow.null"], limits=schema_limits(conf))
+        if reading is not None:  # what cannot be compiled is refused now
+            Codec(reading.target.schema, shapes=reading.target.shapes, **config.codec_arguments(conf))
+        return reading
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._fall_back: bool = conf["fallback.to.latest"]
@@ -102,12 +107,14 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     def _codec_for(self, topic: str, known: Known, binding: Binding) -> tuple[Codec, float]:
         """What reads messages of this version, as the reader's schema if there is one, and for how many seconds."""
         assert self._conf is not None
-        reader, lifetime = self._codec.schema if self._codec else None, math.inf
-        if reader is None and self._conf["use.latest.version"]:
+        target: Target | None = self._codec.of(known.schema) if self._codec else None
+        lifetime = math.inf
+        if target is None and self._conf["use.latest.version"]:
             latest, lifetime = binding.latest(topic)
-            reader = latest.schema
+            target = Target(latest.schema)
+        reader, shapes = (target.schema, target.shapes) if target else (None, None)
         try:
-            return known.compiled.codec(config.codec_arguments(self._conf), reader), lifetime
+            return known.compiled.codec(config.codec_arguments(self._conf), reader, shapes), lifetime
         except SchemaError as error:
             error.at(topic=topic, version=known.version)
             raise

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 from . import config
 from .binding import Binding
-from .codec import Codec
 from .errors import ConfigError
 from .memory import Learnt
 from .schema import load
@@ -30,7 +29,7 @@ class Lifecycle:
 
     _conf: dict[str, Any] | None = None
     _binding: Binding | None = None
-    _codec: Codec | None = None
+    _codec: Any = None  # what became of the schema that was given: the serializer's codec, the deserializer's reading
     _arguments: tuple[Any, Any] = (None, None)  # schema as text or class, to_dict or from_dict
 
     def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
@@ -64,8 +63,8 @@ class Lifecycle:
         self._conf, self._binding, self._codec = values, Binding.shared(values), codec
         self._start(values)
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
-        """The codec of the schema that was given, if one was."""
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Any:
+        """What becomes of the schema that was given, for ``_codec``; None where none was."""
         raise NotImplementedError
 
     def _start(self, conf: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from .cache import TopicCache
 from .codec import Codec
 from .config import CodecArguments
 from .errors import NestedTooDeeplyError, SchemaError
-from .schema import Limits, Schema, parse
+from .schema import Limits, Schema, Shapes, parse
 from .schema_registry import SchemaInfo
 
 _MAX_CODECS = 16  # readers' schemas and sets of options for which one schema is kept compiled
@@ -37,19 +37,21 @@ class Compiled:
         found = cls._all.get((text, limits))
         return found or cls._all.setdefault((text, limits), cls(parse(text, strict=False, limits=limits)))
 
-    def codec(self, options: CodecArguments, reader: Schema | None = None) -> Codec:
+    def codec(self, options: CodecArguments, reader: Schema | None = None, shapes: Shapes | None = None) -> Codec:
         """What reads this schema, as ``reader`` if one is given; made once for all who ask alike.
+
+        With ``shapes``, records and enums are objects of classes.
 
         Raises:
             SchemaError: ``reader`` cannot read it.
         """
-        key = (None if reader is None else reader.text, *sorted(options.items()))
+        key = (None if reader is None else reader.text, tuple((shapes or {}).values()), *sorted(options.items()))
         found = self._codecs.get(key)
         if found is None:
             if len(self._codecs) >= _MAX_CODECS:
                 self._codecs.clear()
             try:
-                found = Codec(self.schema, reader, **options)
+                found = Codec(self.schema, reader, shapes=shapes, **options)
             except NestedTooDeeplyError:  # says more of this call than of the schemas
                 raise
             except SchemaError as error:

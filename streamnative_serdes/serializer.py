@@ -12,8 +12,8 @@ from .codec import Codec
 from .errors import SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
-from .models import is_model, schema_of
-from .schema import parse
+from .models import is_model, schema_of, shapes_to_write
+from .schema import Schema, Shapes, parse
 from .serialization import MessageField, SerializationContext, Serializer
 
 
@@ -23,11 +23,12 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     Args:
         conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
             :meth:`configure` before the first use.
-        schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a dataclass. It is registered as it is on
-            each topic written to. Without one, a dataclass instance brings its own schema (see ``allow.null``), and
-            anything else is written by the topic's latest schema.
-        to_dict: ``to_dict(obj, ctx)`` turns an object into what the schema describes. Mappings, dataclasses, named
-            tuples and ``pyspark.sql.Row`` need none.
+        schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a class: a dataclass, a pydantic model, a
+            typed NamedTuple, an attrs class or a ``pulsar.schema.Record``. It is registered as it is on each topic
+            written to. Without one, an object of such a class brings its own schema (see ``allow.null``), and anything
+            else is written by the topic's latest schema.
+        to_dict: ``to_dict(obj, ctx)`` turns an object into what the schema describes. Mappings, objects of the classes
+            named above, and ``pyspark.sql.Row`` need none.
         is_key: not supported: in Pulsar, a topic's schema is that of its values.
 
     Raises:
@@ -54,14 +55,16 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
         if schema is None:
             return None
-        given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-        return Codec(parse(given, limits=schema_limits(conf)), **config.codec_arguments(conf))
+        cls = schema if isinstance(schema, type) else None
+        given = schema if cls is None else schema_of(cls, allow_null=conf["allow.null"])
+        parsed = parse(given, limits=schema_limits(conf))
+        return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
 
     def _start(self, conf: dict[str, Any]) -> None:
-        self._setup(conf["cache.capacity"], self._arguments[1], self._codec is None)
+        self._setup(conf["cache.capacity"], self._arguments[1], True)
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
-        """What to write ``topic`` with; ``key`` is the type of the object where no schema was given."""
+        """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
         binding = self._attached()
         assert self._conf is not None
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
@@ -70,7 +73,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             version = binding.registered(topic, codec.schema, new=self._conf["auto.register.schemas"])
             return _serdes.Bound(topic, key, version, header.pack(version), codec)
         known, lifetime = self._chosen(topic, binding)
-        codec = known.compiled.codec(config.codec_arguments(self._conf))
+        shapes = _shapes(key, known.schema)
+        codec = known.compiled.codec(config.codec_arguments(self._conf), shapes=shapes)
         return _serdes.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
 
     def _own_codec(self, key: type | None) -> Codec | None:
@@ -78,7 +82,13 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         assert self._conf is not None
         if self._conf["use.latest.version"] or self._conf["use.schema.version"] is not None:
             return None
-        return self._compiled(key, self._conf) if is_model(key) else self._codec
+        own: Codec | None = self._codec
+        if not is_model(key) or key is self._arguments[0]:
+            return own
+        if own is None:
+            return self._compiled(key, self._conf)
+        schema = own.schema
+        return Codec(schema, shapes=_shapes(key, schema), **config.codec_arguments(self._conf))
 
     def _chosen(self, topic: str, binding: Binding) -> tuple[Known, float]:
         """The version of the topic to write by, and for how many seconds that holds."""
@@ -104,3 +114,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
         return {**super().stats(), "registry_calls": self.registry_calls()}
+
+
+def _shapes(cls: type | None, schema: Schema) -> Shapes | None:
+    """How objects of ``cls`` are written; None for what is no class with a schema, such as dicts."""
+    return shapes_to_write(cls, schema) if cls is not None and is_model(cls) else None

@@ -32,6 +32,12 @@ def flag(value: object) -> bool:
     raise ValueError("true or false")
 
 
+def a_class(value: object) -> type:
+    if not isinstance(value, type):
+        raise ValueError("a class")
+    return value
+
+
 def count(value: object) -> int:
     return _whole(value, 1, 10**12, "a whole number from 1")
 

@@ -52,8 +52,21 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
-    if "use.schema.version" not in values:  # the deserializer's
-        return
+    if "use.schema.version" in values:
+        _refuse_two_choices(values)
+    if values.get("value.type") is not None:
+        _refuse_no_objects(values)
+
+
+def _refuse_no_objects(values: Mapping[str, Any]) -> None:
+    """Objects of a class hold values of their hints, and nothing around them."""
+    if values["return.record.name"]:
+        raise ConfigError("cannot enable both value.type and return.record.name")
+    if not values["avro.logical.types"]:
+        raise ConfigError("value.type cannot do without avro.logical.types")
+
+
+def _refuse_two_choices(values: Mapping[str, Any]) -> None:
     asked = {"use.latest.version": values["use.latest.version"], "use.schema.version": values["use.schema.version"]}
     chosen = [key for key, value in asked.items() if value is not None and value is not False]
     if len(chosen) == 2:

@@ -7,6 +7,15 @@ from .codec import READ_OPTIONS, WRITE_OPTIONS
 from .option import Option
 from .registry import REGISTRY_OPTIONS
 
+_ALLOW_NULL = Option(
+    "allow.null",
+    True,
+    checks.flag,
+    "Schemas derived from classes are those of Pulsar's Java client with its `alwaysAllowNull`: fields by name, each "
+    '`["null", T]` with default null. With false, fields in their order, nullable where the class says so, with its '
+    "defaults. A schema that you give, and that of a `pulsar.schema.Record`, is never rewritten.",
+)
+
 SERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *WRITE_OPTIONS,
@@ -31,13 +40,7 @@ SERIALIZER_OPTIONS = (
         "Write by this version of the topic's schema, whichever the serializer was given. Asks for "
         "`auto.register.schemas=false`.",
     ),
-    Option(
-        "allow.null",
-        True,
-        checks.flag,
-        'Schemas derived from classes make every field `["null", T]` with default null, as Pulsar\'s '
-        "`alwaysAllowNull`. A schema that you give is never rewritten.",
-    ),
+    _ALLOW_NULL,
 )
 
 DESERIALIZER_OPTIONS = (
@@ -57,4 +60,12 @@ DESERIALIZER_OPTIONS = (
         "Read a message that names no schema version, or one that the registry does not know, by the topic's latest "
         "schema. With false it is an error.",
     ),
+    Option(
+        "value.type",
+        None,
+        checks.a_class,
+        "Return objects of this class: a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a "
+        "`pulsar.schema.Record`. Its schema is the reader's, unless the deserializer is given another one.",
+    ),
+    _ALLOW_NULL,
 )

@@ -14,7 +14,7 @@ ATTRIBUTE = "__avro__"
 
 @dataclass(frozen=True, slots=True)
 class AvroClass:
-    """The names of a class's record or enum, as ``__avro__ = AvroClass(...)`` in its body. Subclasses do not inherit it.
+    """The names of a class in Avro: ``__avro__ = AvroClass(...)`` in its body, which subclasses do not inherit.
 
     Args:
         name: instead of the class's own name.
@@ -40,7 +40,7 @@ class AvroField:
         name: instead of the attribute's name.
         aliases: other names that a writer may have for it, as in Avro.
         doc: the field's ``doc``.
-        nullable: whether the field may be null, whatever ``allow.null`` says. ``False`` stands for Java's primitive types.
+        nullable: whether the field may be null, whatever ``allow.null`` says; ``False`` for Java's primitive types.
     """
 
     name: str | None = None

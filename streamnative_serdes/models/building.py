@@ -12,20 +12,20 @@ from .model import Build
 def of_dataclass(cls: Any, names: Iterable[str]) -> Build:
     """A dataclass whose constructor does nothing but store its arguments needs none."""
     stores = (
-        _is_generated(cls.__init__, "__create_fn__.")
+        _made_by(cls, "__init__", "__create_fn__.")
         and not hasattr(cls, "__post_init__")
         and not hasattr(cls, "__pydantic_validator__")
+        and (cls.__setattr__ is object.__setattr__ or _made_by(cls, "__setattr__", "__create_fn__."))
         and _is_plain(cls)
-        and (cls.__setattr__ is object.__setattr__ or _is_generated(cls.__setattr__, "__create_fn__."))
     )
     return _stored(cls, names) if stores else "call"
 
 
 def of_attrs(cls: Any) -> Build:
-    """Likewise, unless attributes are converted or validated."""
+    """Likewise, unless attributes are converted or validated, or depend on each other."""
     fields = cls.__attrs_attrs__
     stores = (
-        getattr(cls.__init__, "__code__", _is_plain.__code__).co_filename.startswith("<attrs generated ")
+        _made_in(cls, "__init__", "<attrs generated ")
         and not any(hasattr(cls, name) for name in ("__attrs_pre_init__", "__attrs_post_init__", "__attrs_init__"))
         and not any(field.converter or field.validator for field in fields)
         and not any(getattr(field.default, "takes_self", False) for field in fields)
@@ -36,14 +36,14 @@ def of_attrs(cls: Any) -> Build:
     return _stored(cls, [field.name for field in fields]) if stores else "call"
 
 
-def of_named_tuple(cls: type) -> Build:
+def of_named_tuple(cls: Any) -> Build:
     base = named_tuple(cls)
     plain = base is not None and cls.__new__ is base.__new__ and cls.__init__ is object.__init__
     return "tuple" if plain and type(cls).__call__ is type.__call__ else "call"
 
 
-def named_tuple(cls: type) -> type | None:
-    """The class among the bases of ``cls``, or itself, that was made as a named tuple."""
+def named_tuple(cls: type) -> Any:
+    """The class among the bases of ``cls``, or itself, that was made as a named tuple; None if there is none."""
     if not issubclass(cls, tuple):
         return None
     return next((base for base in cls.__mro__ if isinstance(vars(base).get("_fields"), tuple)), None)
@@ -53,8 +53,16 @@ def _is_plain(cls: Any) -> bool:
     return cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
 
 
-def _is_generated(function: Any, within: str) -> bool:
-    return isinstance(function, types.FunctionType) and function.__code__.co_qualname.startswith(within)
+def _made_by(cls: type, name: str, function: str) -> bool:
+    """Whether a method was made inside of that function."""
+    method = getattr(cls, name, None)
+    return isinstance(method, types.FunctionType) and method.__code__.co_qualname.startswith(function)
+
+
+def _made_in(cls: type, name: str, file: str) -> bool:
+    """Whether a method's source is said to be a file of such a name."""
+    method = getattr(cls, name, None)
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename.startswith(file)
 
 
 def _stored(cls: Any, names: Iterable[str]) -> Build:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ..errors import SchemaError
 from ..schema import MISSING
 from .hints import Hint
-from .kinds import is_model
 from .model import Attribute
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
@@ -172,12 +171,12 @@ def _decimal(value: Any, kind: Any) -> bytes:
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     shift = exponent + kind.get("scale", 0)
-    number = int("".join(map(str, digits)))
+    number: int = int("".join(map(str, digits)))
     if shift < 0 or (number and len(digits) + shift > kind["precision"]):
         raise _NoDefaultError(
             f"it has more digits than {kind['precision']}, or more than {kind.get('scale', 0)} of them behind the point"
         )
-    number *= (-1) ** sign * 10**shift
+    number *= 10**shift * (-1 if sign else 1)
     return number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
 
 

@@ -137,7 +137,7 @@ class _Deriver:
     def _field(self, attribute: Attribute, around: str, path: str) -> dict[str, Any]:
         words = attribute.words
         hints = list(members(peel(attribute.hint)))
-        default = self._default(attribute, path)
+        default = self._default(attribute)
         others = [hint for hint in hints if hint.bare is not NoneType]
         if words.nullable is None:
             nullable = self.allow_null or len(others) < len(hints) or default is None
@@ -155,7 +155,7 @@ class _Deriver:
             field["default"] = None
         return _with_aliases(field, words.aliases)
 
-    def _default(self, attribute: Attribute, path: str) -> Any:
+    def _default(self, attribute: Attribute) -> Any:
         """The default of the class as the schema shall have it, or MISSING."""
         if not attribute.is_optional or (self.allow_null and not self.reading):
             return MISSING

@@ -123,7 +123,7 @@ def _resolved(cls: type) -> dict[str, Any]:
 
 
 def _flat(notes: Iterable[Any]) -> Iterator[Any]:
-    """pydantic's Field() inside of Annotated has annotations of its own."""
+    """Annotations, and those that a Field() of pydantic among them has of its own."""
     for note in notes:
         inner = getattr(note, "metadata", None)
         yield from (note, *inner) if isinstance(inner, list) else (note,)

@@ -1,5 +1,6 @@
-"""The kinds of classes that have schemas, each read into a Model. None of their libraries is imported for it: a class
-of a library that is not loaded cannot be met.
+"""The kinds of classes that have schemas, each read into a Model.
+
+None of their libraries is imported for it: a class of a library that is not loaded cannot be met.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import dataclasses
 import sys
 import typing
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 from ..errors import SchemaError
 from ..schema import MISSING
@@ -174,7 +175,7 @@ def _record(cls: Any) -> Model:
 def _record_hint(field: Any) -> Any:
     """The hint that says what a field of pulsar-client says; all but required ones may be None."""
     kind = _record_kind(field)
-    return kind if getattr(field, "_required", False) else Optional[kind]
+    return kind if getattr(field, "_required", False) else kind | None
 
 
 def _record_kind(field: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +35,7 @@ def shapes_to_read(cls: type, schema: Schema) -> dict[str, Shape]:
     return _Matcher(reading=True).matched(cls, schema)
 
 
+@functools.lru_cache(maxsize=256)  # the same shapes for the same schema: codecs are kept by them
 def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
     """How objects of ``cls`` are written by ``schema``; what has no like there is left to the codec.
 
@@ -71,7 +73,7 @@ class _Matcher:
                 self._enum(hints, branch, path, alone=_alone(branches, Enum), strict=strict)
             elif isinstance(branch, Array | Map):
                 self._container(hints, branch, path, strict=strict)
-            elif strict:
+            elif strict and not isinstance(branch, Union):
                 self._leaf(hints, branch, path)
 
     # Named types

@@ -1,4 +1,4 @@
-"""Classes of Java (Shapes.java), the like classes in Python, and what Pulsar's Java client makes of the former (.avsc)."""
+"""Classes of Java (Shapes.java), the like classes in Python, and what Pulsar's Java client makes of the former."""
 
 from __future__ import annotations
 
