@@ -177,7 +177,7 @@ def _decimal(value: Any, kind: Any) -> bytes:
             f"it has more digits than {kind['precision']}, or more than {kind.get('scale', 0)} of them behind the point"
         )
     number *= 10**shift * (-1 if sign else 1)
-    return number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+    return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 
 _MILLI, _MICRO = datetime.timedelta(milliseconds=1), datetime.timedelta(microseconds=1)

@@ -150,10 +150,18 @@ class _Deriver:
         if words.doc is not None:
             field["doc"] = words.doc
         if default is not MISSING:
-            field["default"] = self.defaults.json(default, types[0] if types else "null", path)
+            field |= self._json_default(default, types, path)
         elif nullable and not (self.reading and attribute.is_optional):
             field["default"] = None
         return _with_aliases(field, words.aliases)
+
+    def _json_default(self, default: Any, types: list[Any], path: str) -> dict[str, Any]:
+        try:
+            return {"default": self.defaults.json(default, types[0] if types else "null", path)}
+        except SchemaError:
+            if self.reading:  # where it is needed, that will be said
+                return {}
+            raise
 
     def _default(self, attribute: Attribute) -> Any:
         """The default of the class as the schema shall have it, or MISSING."""

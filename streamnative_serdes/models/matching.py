@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import functools
+import inspect
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -110,18 +111,31 @@ class _Matcher:
 
     def _expect_all(self, model: Model, node: Record, taken: Mapping[str, Attribute], path: str) -> None:
         """Every field needs an attribute, and every attribute without a default a field."""
-        name = model.cls.__name__
         for field in node.fields:
             if field.name not in taken:
-                self._refuse(f"{name} has no attribute for the schema's field {field.name}", path)
-            if model.build == "call" and taken[field.name].keyword is None:
-                self._refuse(
-                    f"the constructor of {name} takes no such argument, or not by one name",
-                    f"{path}.{taken[field.name].name}",
-                )
+                self._refuse(f"{model.cls.__name__} has no attribute for the schema's field {field.name}", path)
         for one in model.attributes:
             if one not in taken.values() and not one.is_optional:
                 self._refuse("it has no default, and the schema no such field", f"{path}.{one.name}")
+        if model.build == "call":
+            self._expect_call(model.cls, taken, path)
+
+    def _expect_call(self, cls: type, taken: Mapping[str, Attribute], path: str) -> None:
+        """The constructor has to take these attributes, and ask for no more."""
+        for one in taken.values():
+            if one.keyword is None:
+                self._refuse(
+                    f"the constructor of {cls.__name__} takes no such argument, or not by one name",
+                    f"{path}.{one.name}",
+                )
+        try:
+            signature = inspect.signature(cls)
+        except ValueError:  # it has none to look at
+            return
+        try:
+            signature.bind(**{one.keyword: None for one in taken.values() if one.keyword is not None})
+        except TypeError as error:
+            self._refuse(f"the constructor of {cls.__name__} does not take the schema's fields: {error}", path)
 
     def _enum(self, hints: list[Hint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
         cls = _chosen([hint.bare for hint in hints if hint.is_enum], node, alone=alone)

@@ -1,19 +1,33 @@
-"""Classes as schemas: each Python type's Avro type, with and without allow_null, and what has none."""
+"""Classes as schemas: each Python type's Avro type, with and without allow_null, names, and what has no schema."""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime
 import enum
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Optional, TypeVar, Union
+from decimal import Decimal
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
 
 import pytest
 
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.models import is_model, schema_of
+from streamnative_serdes.models import (
+    AvroClass,
+    AvroField,
+    AvroType,
+    DecimalMeta,
+    Float32,
+    Int32,
+    TimeMillis,
+    is_model,
+    schema_of,
+)
+from streamnative_serdes.schema import parse
 
 T = TypeVar("T")
 
@@ -29,6 +43,10 @@ class Text(str, enum.Enum):
 
 class Number(enum.IntEnum):
     ONE = 1
+
+
+class Flag(enum.Flag):
+    ON = 1
 
 
 @dataclass
@@ -65,6 +83,7 @@ class Everything:
 
 
 COLOUR = {"type": "enum", "name": "Colour", "symbols": ["RED", "GREEN"]}
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
 INNER = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": "long"}]}
 NULLABLE_INNER = {
     "type": "record",
@@ -119,9 +138,18 @@ def test_each_type_without_allow_null() -> None:
 
 
 def test_each_type_with_allow_null_at_every_level() -> None:
+    java: dict[str, Any] = {  # what is written out where it comes first, and what Java marks
+        "again": NULLABLE_INNER,
+        "inner": "Inner",
+        "raw": {"type": "bytes", "java-class": "[B"},
+        "items": {"type": "array", "items": "long", "java-class": "java.util.List"},
+        "deep": {
+            "type": "map",
+            "values": {"type": "array", "items": ["null", "Inner"], "java-class": "java.util.List"},
+        },
+    }
     fields = [
-        {"name": name, "type": ["null", NULLABLE_INNER if name == "inner" else kind], "default": None}
-        for name, kind in TYPES
+        {"name": name, "type": ["null", java.get(name, kind)], "default": None} for name, kind in sorted(TYPES, key=str)
     ]
 
     assert schema_of(Everything, allow_null=True) == {"type": "record", "name": "Everything", "fields": fields}
@@ -154,6 +182,22 @@ def one(hint: Any) -> type:
         (Union[None, str], ["null", "string"]),
         (list[str | None], {"type": "array", "items": ["null", "string"]}),
         (dict[str, dict[str, int]], {"type": "map", "values": {"type": "map", "values": "long"}}),
+        (int | str, ["long", "string"]),
+        (Union[str, None, Inner], ["null", "string", INNER]),
+        (dict[str, int | str | None], {"type": "map", "values": ["null", "long", "string"]}),
+        (Sequence[int], {"type": "array", "items": "long"}),
+        (tuple[str, ...], {"type": "array", "items": "string"}),
+        (Mapping[str, bool], {"type": "map", "values": "boolean"}),
+        (Literal["a", "b"], "string"),
+        (Literal["a", None], ["null", "string"]),
+        (NewType("Miles", float), "double"),
+        (Int32, "int"),
+        (list[Float32], {"type": "array", "items": "float"}),
+        (TimeMillis | None, ["null", {"type": "int", "logicalType": "time-millis"}]),
+        (Annotated[Decimal, DecimalMeta(10, 2)], DECIMAL),
+        (Annotated[Decimal, (10, 2)], DECIMAL),
+        (Annotated[Decimal | None, DecimalMeta(10, 2)], ["null", DECIMAL]),
+        (Annotated[list[int], AvroType({"type": "array", "items": "int"})], {"type": "array", "items": "int"}),
         (Text, {"type": "enum", "name": "Text", "symbols": ["LOW"]}),
         (Number, {"type": "enum", "name": "Number", "symbols": ["ONE"]}),
     ],
@@ -173,8 +217,8 @@ def test_every_kind_of_enum_encodes_by_its_names(member: enum.Enum) -> None:
 @pytest.mark.parametrize(
     "hint",
     [
-        object, Any, list, dict, list[object], dict[int, str], dict[str, object], set[int], tuple[int, str], int | str,
-        int | str | None, Generic, T, complex, datetime.timedelta, type(None), list[int, str],
+        object, Any, list, dict, list[object], dict[int, str], dict[str, object], set[int], tuple[int, str], Generic, T,
+        complex, datetime.timedelta, list[int, str], Decimal, Annotated[Decimal, (1, 2, 3)], Literal[1], Flag,
     ],
     ids=str,
 )  # fmt: skip
@@ -212,3 +256,151 @@ def test_what_is_no_dataclass_is_no_model(cls: Any) -> None:
     assert not is_model(cls)
     with pytest.raises(SchemaError, match="expected a dataclass"):
         schema_of(cls, allow_null=True)
+
+
+def test_a_generic_class_is_refused_with_a_way_out() -> None:
+    with pytest.raises(SchemaError, match=r"no Avro type is known for .*Box.*use a subclass") as caught:
+        schema_of(one(Box[int]), allow_null=True)
+    assert caught.value.path == "One.f"
+
+
+def test_a_class_inside_a_function_may_name_itself() -> None:
+    @dataclass
+    class Chain:
+        link: Chain | None = None
+
+    assert schema_of(Chain, allow_null=False)["fields"][0]["type"] == ["null", "Chain"]
+
+
+@dataclass
+class Box(Generic[T]):
+    content: T
+
+
+class Place(NamedTuple):
+    x: int
+    label: str | None = None
+    y: int = 7
+
+
+def test_a_named_tuple_with_types_is_a_record() -> None:
+    assert schema_of(Place, allow_null=False) == {
+        "type": "record",
+        "name": "Place",
+        "fields": [
+            {"name": "x", "type": "long"},
+            {"name": "label", "type": ["null", "string"], "default": None},
+            {"name": "y", "type": "long", "default": 7},
+        ],
+    }
+
+
+@pytest.mark.parametrize("cls", [NamedTuple("Functional", [("x", int)]), type("Later", (Place,), {})])
+def test_named_tuples_of_any_making_are_records(cls: type) -> None:
+    assert is_model(cls)
+
+
+def test_a_named_tuple_without_types_is_none() -> None:
+    assert not is_model(collections.namedtuple("Untyped", "x y"))
+    assert not is_model(tuple)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+class Tone(enum.Enum):
+    __avro__ = AvroClass(name="Ton", namespace="music", doc="High or low", aliases=("Pitch",))
+    HIGH = 1
+    LOW = 2
+    DEEP = 2  # noqa: PIE796 - another name for LOW
+
+
+@dataclass
+class Song:
+    __avro__ = AvroClass(name="Lied", namespace="org.example")
+    title: Annotated[str, AvroField(name="Titel", aliases=("name",), doc="As printed")]
+    tone: Tone
+    inner: Inner
+    other_tone: Tone | None = None
+
+
+def test_a_class_says_its_names_and_those_of_its_fields() -> None:
+    schema = schema_of(Song, allow_null=False)
+
+    assert {key: schema[key] for key in ("name", "namespace")} == {"name": "Lied", "namespace": "org.example"}
+    assert schema["fields"] == [
+        {"name": "Titel", "type": "string", "doc": "As printed", "aliases": ["name"]},
+        {
+            "name": "tone",
+            "type": {
+                "type": "enum",
+                "name": "Ton",
+                "namespace": "music",
+                "doc": "High or low",
+                "symbols": ["HIGH", "LOW"],
+                "aliases": ["Pitch"],
+            },
+        },
+        {"name": "inner", "type": INNER},
+        {"name": "other_tone", "type": ["null", "music.Ton"], "default": None},
+    ]
+    assert [*parse(schema).names] == ["org.example.Lied", "music.Ton", "org.example.Inner"]
+
+
+def test_a_subclass_has_a_name_of_its_own_and_its_fields_come_first() -> None:
+    @dataclass
+    class Hymn(Song):
+        choir: str = ""
+        author: str = ""
+
+    schema = schema_of(Hymn, allow_null=True)
+    assert schema["name"] == "Hymn"
+    assert [field["name"] for field in schema["fields"]] == ["author", "choir", "inner", "other_tone", "Titel", "tone"]
+
+
+def test_words_of_another_kind_are_refused() -> None:
+    wrong = dataclasses.make_dataclass("Wrong", [("x", int)], namespace={"__avro__": {"name": "X"}})
+    with pytest.raises(SchemaError, match="__avro__ is an AvroClass, got"):
+        schema_of(wrong, allow_null=True)
+    with pytest.raises(SchemaError, match="aliases are a tuple of names"):
+        AvroField(aliases="nick")  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="AvroType takes one type"):
+        AvroType(["null", "int"])
+    with pytest.raises(SchemaError):
+        AvroType("whole")
+
+
+MD5 = Annotated[bytes, AvroType({"type": "fixed", "name": "MD5", "size": 16})]
+
+
+def test_a_named_type_that_a_hint_spells_out_is_defined_once() -> None:
+    both = dataclasses.make_dataclass("Both", [("a", MD5), ("b", MD5)])
+    fields = schema_of(both, allow_null=False)["fields"]
+    assert [field["type"] for field in fields] == [{"type": "fixed", "name": "MD5", "size": 16}, "MD5"]
+
+    other = Annotated[bytes, AvroType({"type": "fixed", "name": "MD5", "size": 8})]
+    with pytest.raises(SchemaError, match="two types are named MD5"):
+        schema_of(dataclasses.make_dataclass("Both", [("a", MD5), ("b", other)]), allow_null=False)
+
+
+def test_a_type_without_a_namespace_cannot_be_named_again_inside_of_one() -> None:
+    bare = dataclasses.make_dataclass("Bare", [("x", int)], namespace={"__avro__": AvroClass(namespace="")})
+    words = {"__avro__": AvroClass(namespace="org.example")}
+    once = dataclasses.make_dataclass("Outer", [("a", bare)], namespace=words)
+    assert [*parse(schema_of(once, allow_null=True)).names] == ["org.example.Outer", "Bare"]
+
+    twice = dataclasses.make_dataclass("Outer", [("a", bare), ("b", bare)], namespace=words)
+    with pytest.raises(SchemaError, match="cannot name it again") as caught:
+        schema_of(twice, allow_null=True)
+    assert caught.value.path == "Outer.b"
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+def test_a_field_may_say_whether_it_is_nullable(allow_null: bool) -> None:
+    cls = dataclasses.make_dataclass(
+        "One", [("no", Annotated[int, AvroField(nullable=False)]), ("yes", Annotated[int, AvroField(nullable=True)])]
+    )
+    assert schema_of(cls, allow_null=allow_null)["fields"] == [
+        {"name": "no", "type": "long"},
+        {"name": "yes", "type": ["null", "long"], "default": None},
+    ]

@@ -147,10 +147,10 @@ class Line:
 
 def test_a_dataclass_brings_its_own_schema_nullable_by_default(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry))
-    assert serializer(Point(1), value("points")) == header(0) + b"\x02\x02\x00"
+    assert serializer(Point(1), value("points")) == header(0) + b"\x00\x02\x02"
     assert [field["type"] for field in registered(registry, "points")["fields"]] == [
-        ["null", "long"],
         ["null", "string"],
+        ["null", "long"],
     ]
 
 
@@ -169,7 +169,7 @@ def test_one_serializer_takes_classes_each_by_its_own_schema(registry: LocalRegi
 
 def test_a_class_may_be_the_schema(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), Point)
-    assert serializer({"x": 1}, value("points")) == header(0) + b"\x02\x02\x00"
+    assert serializer({"x": 1}, value("points")) == header(0) + b"\x00\x02\x02"
 
 
 def test_named_tuples_and_dataclasses_are_records_by_field_name(registry: LocalRegistry) -> None:

@@ -1,0 +1,167 @@
+"""Defaults of classes: in a schema without allow_null, in none with it, and in the reader's schema always."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import itertools
+import math
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.models import (
+    DecimalMeta,
+    LocalTimestampMillis,
+    TimeMillis,
+    TimestampMillis,
+    schema_of,
+)
+from streamnative_serdes.models.derive import reading_schema_of
+from streamnative_serdes.schema import parse
+
+UTC = datetime.UTC
+
+
+class Colour(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+@dataclass(frozen=True)
+class Inner:
+    x: int = 3
+    label: str | None = None
+
+
+Amount = Annotated[Decimal, DecimalMeta(6, 2)]
+DEFAULTS: list[tuple[Any, Any, Any]] = [  # hint, value, JSON
+    (bool, True, True),
+    (int, -5, -5),
+    (int, Level.LOW, 1),
+    (float, 0.5, 0.5),
+    (float, 2, 2),
+    (str, "é", "é"),
+    (bytes, b"\x00\xff", "\x00ÿ"),
+    (Colour, Colour.GREEN, "GREEN"),
+    (Level, Level.LOW, "LOW"),
+    (datetime.datetime, datetime.datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC), 1_000_005),
+    (TimestampMillis, datetime.datetime(1969, 12, 31, 23, 59, 59, 5_000, tzinfo=UTC), -995),
+    (LocalTimestampMillis, datetime.datetime(1970, 1, 2), 86_400_000),
+    (datetime.date, datetime.date(1970, 1, 11), 10),
+    (datetime.time, datetime.time(0, 0, 1, 1), 1_000_001),
+    (TimeMillis, datetime.time(1, 0), 3_600_000),
+    (uuid.UUID, uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+    (Amount, Decimal("1.28"), "\x00\x80"),
+    (Amount, Decimal("-1.28"), "\x80"),
+    (Amount, Decimal("1E+3"), "\x01\x86\xa0"),
+    (Amount, Decimal("0"), "\x00"),
+    (tuple[int, ...], (1, 2), [1, 2]),
+    (Inner, Inner(4), {"x": 4, "label": None}),
+    (int | str, "a", "a"),
+    (int | str, 1, 1),
+    (str | list[int] | None, (1,), [1]),
+]
+
+
+def one(hint: Any, **default: Any) -> type:
+    return dataclasses.make_dataclass("One", [("f", hint, field(**default))])
+
+
+@pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
+def test_a_default_of_the_class_is_one_of_the_schema_without_allow_null(hint: Any, value: Any, json: Any) -> None:
+    made = schema_of(one(hint, default=value), allow_null=False)["fields"][0]
+    assert made["default"] == json
+    assert parse(schema_of(one(hint, default=value), allow_null=False))  # strict: it is a good default
+
+
+@pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
+def test_with_allow_null_the_default_is_null_as_in_java(hint: Any, value: Any, json: Any) -> None:
+    made = schema_of(one(hint, default=value), allow_null=True)["fields"][0]
+    assert made["type"][0] == "null"
+    assert made["default"] is None
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+@pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
+def test_who_reads_gets_the_default_of_the_class_for_what_the_writer_lacked(
+    hint: Any, value: Any, json: Any, allow_null: bool
+) -> None:
+    writer = {"type": "record", "name": "One", "fields": []}
+    codec = Codec(writer, reading_schema_of(one(hint, default=value), allow_null=allow_null))
+    (found,) = codec.decode(b"").values()
+    expected = dataclasses.asdict(value) if isinstance(value, Inner) else value
+    expected = value.name if isinstance(value, enum.Enum) and hint is not int else expected
+    assert found == (list(value) if isinstance(value, tuple) else expected)
+
+
+@pytest.mark.parametrize("value", [[], [1, 2]])
+def test_a_factory_that_always_makes_the_same_is_a_default(value: list[int]) -> None:
+    made = schema_of(one(list[int], default_factory=lambda: list(value)), allow_null=False)["fields"][0]
+    assert made["default"] == value
+
+
+COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    ("hint", "factory"),
+    [
+        (uuid.UUID, uuid.uuid4),
+        (datetime.datetime, lambda: datetime.datetime.now(UTC)),
+        (datetime.date, datetime.date.today),
+        (int, lambda: next(COUNT)),
+    ],
+)
+def test_a_factory_that_does_not_is_none_and_the_schema_stays_the_same(hint: Any, factory: Any) -> None:
+    cls = one(hint, default_factory=factory)
+    assert "default" not in schema_of(cls, allow_null=False)["fields"][0]
+    reading = reading_schema_of(cls, allow_null=True)["fields"][0]
+    assert "default" not in reading  # nor null, which no object of the class has
+
+
+def test_a_default_of_none_makes_a_field_nullable() -> None:
+    made = schema_of(one(int, default=None), allow_null=False)["fields"][0]
+    assert made == {"name": "f", "type": ["null", "long"], "default": None}
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (int, "a"),
+        (int, True),
+        (str, 1),
+        (int | str, 0.5),
+        (float, math.inf),
+        (float, math.nan),
+        (datetime.datetime, datetime.datetime(2020, 1, 1)),
+        (LocalTimestampMillis, datetime.datetime(2020, 1, 1, tzinfo=UTC)),
+        (TimeMillis, datetime.time(0, 0, 0, 1)),
+        (datetime.date, datetime.datetime(2020, 1, 1)),
+        (Amount, Decimal("0.001")),
+        (Amount, Decimal("12345.00")),
+        (Amount, Decimal("NaN")),
+        (Colour, "RED"),
+        (Inner, Colour.RED),
+        (list[int], ("a",)),
+        (dict[str, int], ()),
+        (uuid.UUID, "00000000-0000-0000-0000-000000000007"),
+    ],
+    ids=str,
+)
+def test_a_default_that_cannot_stand_in_a_schema_is_refused_with_its_field(hint: Any, value: Any) -> None:
+    with pytest.raises(SchemaError, match="cannot stand in a schema") as caught:
+        schema_of(one(hint, default=value), allow_null=False)
+    assert caught.value.path == "One.f"
+    assert "default" not in reading_schema_of(one(hint, default=value), allow_null=True)["fields"][0]
+    assert schema_of(one(hint, default=value), allow_null=True)["fields"][0]["default"] is None

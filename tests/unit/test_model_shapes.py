@@ -1,0 +1,316 @@
+"""Classes beside schemas: which class a record becomes, how its objects are made, and what cannot be matched."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+from dataclasses import InitVar, dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Optional, Union
+
+import pytest
+from schemas import record
+
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.models import AvroClass, AvroField, AvroType, schema_of, shapes_to_read, shapes_to_write
+from streamnative_serdes.schema import EnumShape, RecordShape, Shape, parse
+
+
+@dataclass
+class Plain:
+    x: int
+    y: str = "y"
+
+
+@dataclass(slots=True)
+class Slots:
+    x: int
+    y: str = "y"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    x: int
+    y: str = "y"
+
+
+@dataclass(frozen=True)
+class FrozenPlain:
+    x: int
+    y: str = "y"
+
+
+class Tuple(NamedTuple):
+    x: int
+    y: str = "y"
+
+
+@dataclass
+class Inherits(Plain):
+    z: int = 0
+    constant: ClassVar[int] = 1
+
+
+@dataclass
+class After:
+    x: int
+    y: str = "y"
+
+    def __post_init__(self) -> None:
+        self.y = self.y.upper()
+
+
+@dataclass
+class Own:
+    x: int
+    y: str
+
+    def __init__(self, x: int, y: str = "y") -> None:
+        self.x, self.y = x, y
+
+
+@dataclass
+class New:
+    x: int
+    y: str = "y"
+
+    def __new__(cls, *_: Any, **__: Any) -> New:
+        return super().__new__(cls)
+
+
+@dataclass
+class Checks:
+    x: int
+    y: str = "y"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+
+
+@dataclass
+class Property:
+    x: int
+    y: str = "y"
+
+
+Property.y = property(lambda self: "y", lambda self, value: None)  # type: ignore[assignment]
+
+
+class SubTuple(Tuple):
+    def __new__(cls, x: int, y: str = "y") -> SubTuple:
+        return super().__new__(cls, x, y)
+
+
+@dataclass
+class Mixed(Slots):  # x and y in slots, z in a dict
+    z: int = 0
+
+
+def shape_of(cls: type, schema: Any = None) -> RecordShape:
+    parsed = parse(schema_of(cls, allow_null=True) if schema is None else schema)
+    found = shapes_to_read(cls, parsed)[getattr(parsed.root, "name", "")]
+    assert isinstance(found, RecordShape)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cls", "build"),
+    [
+        (Plain, "dict"),
+        (Slots, "slots"),
+        (Frozen, "slots"),
+        (FrozenPlain, "dict"),
+        (Inherits, "dict"),
+        (dataclasses.make_dataclass("Made", [("x", int)], slots=True), "slots"),
+        (Tuple, "tuple"),
+        (After, "call"),
+        (Own, "call"),
+        (New, "call"),
+        (Checks, "call"),
+        (Property, "call"),
+        (SubTuple, "call"),
+        (Mixed, "call"),
+    ],
+)
+def test_only_a_constructor_that_does_nothing_else_is_left_out(cls: type, build: str) -> None:
+    shape = shape_of(cls)
+    assert (shape.cls, shape.build) == (cls, build)
+    assert {*shape.attributes.values()} == {
+        *(getattr(cls, "_fields", None) or [one.name for one in dataclasses.fields(cls)])
+    }
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+    ROT = 1  # noqa: PIE796 - another name for RED
+
+
+@dataclass
+class Leaf:
+    colour: Colour
+
+
+@dataclass
+class Tree:
+    __avro__ = AvroClass(namespace="org.example")
+    leaves: list[Leaf]
+    by_name: dict[str, Optional[Leaf]]
+    either: Union[Leaf, Plain, None]
+    trees: list[Tree]
+    named: Annotated[int, AvroField(name="number")] = 0
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+def test_every_record_and_enum_of_the_schema_has_its_class(allow_null: bool) -> None:
+    shapes = shapes_to_read(Tree, parse(schema_of(Tree, allow_null=allow_null)))
+
+    assert {name: shape.cls for name, shape in shapes.items()} == {
+        "org.example.Tree": Tree,
+        "org.example.Leaf": Leaf,
+        "org.example.Plain": Plain,
+        "org.example.Colour": Colour,
+    }
+    tree, colour = shapes["org.example.Tree"], shapes["org.example.Colour"]
+    assert isinstance(tree, RecordShape)
+    assert tree.attributes["number"] == "named"
+    assert isinstance(colour, EnumShape)
+    assert colour.members == {"RED": Colour.RED, "GREEN": Colour.GREEN}
+
+
+def test_attributes_that_the_schema_lacks_are_filled_in_anew_each_time() -> None:
+    @dataclass
+    class Wide:
+        x: int
+        items: list[int] = field(default_factory=list)
+        label: str = "none"
+
+    shape = shape_of(Wide, record("Wide", ("x", "long")))
+    assert shape.attributes == {"x": "x"}
+    assert {name: make() for name, make in shape.defaults.items()} == {"items": [], "label": "none"}
+    assert shape.defaults["items"]() is not shape.defaults["items"]()
+
+
+def test_a_constructor_fills_in_its_own_defaults() -> None:
+    assert shape_of(After, record("After", ("x", "long"))).defaults == {}
+
+
+def test_a_record_of_another_name_and_older_names_of_fields_are_matched() -> None:
+    @dataclass
+    class User:
+        name: Annotated[str, AvroField(aliases=("login",))]
+        home: Plain
+
+    schema = record("Benutzer", ("login", "string"), ("home", record("Heim", ("x", ["null", "int"]))))
+    shapes = shapes_to_read(User, parse(schema))
+    assert {name: shape.cls for name, shape in shapes.items()} == {"Benutzer": User, "Heim": Plain}
+    user = shapes["Benutzer"]
+    assert isinstance(user, RecordShape)
+    assert user.attributes == {"login": "name", "home": "home"}
+
+
+@dataclass
+class Loose:
+    table: dict[str, int]
+    anything: Any
+    number: float
+    text: Literal["a", "b"] | None
+
+
+def test_what_a_hint_leaves_open_stays_as_the_codec_reads_it() -> None:
+    inner = record("Inner", ("x", "long"))
+    schema = record("Loose", ("table", inner), ("anything", ["null", "bytes"]), ("number", "long"), ("text", "string"))
+    assert [*shapes_to_read(Loose, parse(schema))] == ["Loose"]
+
+
+def refusals() -> list[tuple[Any, Any, str, str]]:
+    """Hint, Avro type, what is said, and of which attribute."""
+    symbols = {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}
+    plain, other = record("Plain", ("x", "long")), record("Other", ("q", "long"))
+    moment = {"type": "long", "logicalType": "timestamp-millis"}
+    return [
+        (int, "string", "expected int, the schema's string is read as str", "One.f"),
+        (str, moment, "is read as datetime", "One.f"),
+        (datetime.datetime, "long", "expected datetime, the schema's long is read as int", "One.f"),
+        (int, ["null", "int", "string"], "is read as str", "One.f"),
+        (Colour, symbols, "Colour has no member BLUE", "One.f"),
+        (int, symbols, "is read as str", "One.f"),
+        (int, plain, "expected int, the schema has record Plain", "One.f"),
+        (Plain, other, "Plain has no attribute for the schema's field q", "One.f"),
+        (Plain, record("Plain", ("y", "string")), "it has no default, and the schema no such field", "One.f.x"),
+        (Union[Plain, Slots], [plain, other], "record Other is none of Plain | Slots", "One.f"),
+        (list[Plain], {"type": "array", "items": other}, "no attribute for the schema's field q", "One.f"),
+        (list[int], {"type": "map", "values": "int"}, "the schema has a map", "One.f"),
+        (dict[str, int], {"type": "array", "items": "int"}, "the schema has an array", "One.f"),
+        (tuple[int, ...], {"type": "array", "items": "int"}, "is read as a list", "One.f"),
+        (Plain, "string", "is read as str", "One.f"),
+    ]
+
+
+@pytest.mark.parametrize(("hint", "kind", "said", "path"), refusals())
+def test_a_schema_that_makes_no_objects_of_the_class_is_refused(hint: Any, kind: Any, said: str, path: str) -> None:
+    one = dataclasses.make_dataclass("One", [("f", hint)])
+    schema = parse(record("One", ("f", kind)))
+    with pytest.raises(SchemaError) as caught:
+        shapes_to_read(one, schema)
+    assert said in str(caught.value)
+    assert caught.value.path == path
+    assert "One" in shapes_to_write(one, schema)  # whether values fit is for the codec to say
+
+
+def test_one_record_cannot_be_two_classes() -> None:
+    both = dataclasses.make_dataclass("Both", [("a", Plain), ("b", Slots)])
+    schema = record("Both", ("a", record("Plain", ("x", "long"))), ("b", "Plain"))
+    with pytest.raises(SchemaError, match="record Plain is Plain elsewhere") as caught:
+        shapes_to_read(both, parse(schema))
+    assert caught.value.path == "Both.b"
+
+
+def test_a_schema_that_is_no_record_makes_no_objects() -> None:
+    with pytest.raises(SchemaError, match="Plain is read from a record, and the schema is of type string"):
+        shapes_to_read(Plain, parse("string"))
+
+
+def test_a_hint_that_spells_its_type_out_is_not_looked_into() -> None:
+    one = dataclasses.make_dataclass("One", [("f", Annotated[Any, AvroType("string")])])
+    assert [*shapes_to_read(one, parse(schema_of(one, allow_null=True)))] == ["One"]
+
+
+def test_a_constructor_without_the_argument_cannot_be_called_with_it() -> None:
+    @dataclass
+    class Computed:
+        x: int
+        twice: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.twice = 2 * self.x
+
+    with pytest.raises(SchemaError, match="takes no such argument") as caught:
+        shape_of(Computed)
+    assert caught.value.path == "Computed.twice"
+
+
+def test_a_constructor_that_asks_for_more_cannot_be_called() -> None:
+    @dataclass
+    class Scaled:
+        x: int
+        scale: InitVar[int]
+
+        def __post_init__(self, scale: int) -> None:
+            self.x *= scale
+
+    with pytest.raises(SchemaError, match="does not take the schema's fields: missing a required argument: 'scale'"):
+        shape_of(Scaled)
+
+
+def test_to_write_only_what_is_alike_is_matched() -> None:
+    shapes: dict[str, Shape] = shapes_to_write(Tree, parse(record("Other", ("number", "string"), ("more", "long"))))
+    other = shapes["Other"]
+    assert isinstance(other, RecordShape)
+    assert other.attributes == {"number": "named"}
+
+
+def test_to_write_the_same_shapes_are_given_for_the_same_schema() -> None:
+    schema = parse(schema_of(Tree, allow_null=True))
+    assert shapes_to_write(Tree, schema) is shapes_to_write(Tree, schema)
+    assert shapes_to_write(Tree, parse(schema.text)) is not shapes_to_write(Tree, schema)
