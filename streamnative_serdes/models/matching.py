@@ -38,10 +38,10 @@ def shapes_to_read(cls: type, schema: Schema) -> dict[str, Shape]:
 
 @functools.lru_cache(maxsize=256)  # the same shapes for the same schema: codecs are kept by them
 def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
-    """How objects of ``cls`` are written by ``schema``; what has no like there is left to the codec.
+    """How objects of ``cls`` are written by ``schema``.
 
-    Raises:
-        SchemaError: the types of the class cannot be resolved.
+    What has no like there is left to the codec, and so is a class that has no schema, since its hints name nothing that
+    there is: a dataclass is written by its attributes' names then.
     """
     return _Matcher(reading=False).matched(cls, schema)
 
@@ -89,9 +89,18 @@ class _Matcher:
         if cls is None:
             self._refuse(f"record {node.name} is none of {_shown(hints)}", path)
         elif node.name not in self.found:
-            self._attributes(model_of(cls), node, path)
+            self._class(cls, node, path)
         elif self.found[node.name].cls is not cls:
             self._refuse(f"record {node.name} is {self.found[node.name].cls.__name__} elsewhere", path)
+
+    def _class(self, cls: type, node: Record, path: str) -> None:
+        try:
+            model = model_of(cls)
+        except SchemaError:
+            if self.reading:
+                raise
+        else:
+            self._attributes(model, node, path)
 
     def _attributes(self, model: Model, node: Record, path: str) -> None:
         by_field = {name: one for one in model.attributes for name in one.words.aliases}

@@ -310,6 +310,15 @@ def test_to_write_only_what_is_alike_is_matched() -> None:
     assert other.attributes == {"number": "named"}
 
 
+def test_to_write_hints_that_name_nothing_are_left_alone() -> None:
+    unknown = dataclasses.make_dataclass("Unknown", [("x", "Nowhere")])
+    outer = dataclasses.make_dataclass("Outer", [("plain", Plain), ("unknown", unknown)])
+    schema = record("Outer", ("plain", record("Plain", ("x", "long"))), ("unknown", record("U", ("x", "long"))))
+    assert [*shapes_to_write(outer, parse(schema))] == ["Outer", "Plain"]
+    with pytest.raises(SchemaError, match="the types of Unknown cannot be resolved"):
+        shapes_to_read(outer, parse(schema))
+
+
 def test_to_write_the_same_shapes_are_given_for_the_same_schema() -> None:
     schema = parse(schema_of(Tree, allow_null=True))
     assert shapes_to_write(Tree, schema) is shapes_to_write(Tree, schema)
