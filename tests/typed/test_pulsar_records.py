@@ -1,0 +1,117 @@
+"""pulsar.schema.Record: the schema that pulsar-client registers, and objects of it."""
+
+from __future__ import annotations
+
+import enum
+import io
+from typing import Any
+
+import fastavro
+import pytest
+from pulsar.schema import (
+    Array,
+    AvroSchema,
+    Boolean,
+    Bytes,
+    CustomEnum,
+    Double,
+    Float,
+    Integer,
+    Long,
+    Map,
+    Record,
+    String,
+)
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.models import schema_of
+from streamnative_serdes.testing import LocalRegistry
+
+TOPIC = "records"
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Address(Record):
+    city = String()
+    lots = Array(Integer())
+
+
+class User(Record):
+    _avro_namespace = "org.example"
+    name = String(required=True)
+    age = Integer(default=18, required_default=True)
+    big = Long()
+    ratio = Float()
+    weight = Double()
+    flag = Boolean()
+    raw = Bytes()
+    colour = CustomEnum(Colour)
+    again = CustomEnum(Colour)
+    address = Address()
+    others = Array(Address())
+    by_name = Map(Address())
+    counts = Map(Integer())
+
+
+class Sorted(Record):
+    _sorted_fields = True
+    b = String()
+    a = String()
+
+
+ADA = User(
+    name="Ada",
+    age=36,
+    big=2**40,
+    ratio=0.5,
+    weight=1.5,
+    flag=True,
+    raw=b"\x00",
+    colour=Colour.GREEN,
+    again=Colour.RED,
+    address=Address(city="London", lots=[1, 2]),
+    others=[Address(city="Paris")],
+    by_name={"home": Address(city="Rome")},
+    counts={"a": 1},
+)
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+@pytest.mark.parametrize("cls", [Address, User, Sorted])
+def test_the_schema_is_pulsar_clients_own(cls: Any, allow_null: bool) -> None:
+    assert schema_of(cls, allow_null=allow_null) == AvroSchema(cls)._schema
+    assert [field["name"] for field in schema_of(Sorted, allow_null=True)["fields"]] == ["a", "b"]
+
+
+def test_objects_are_written_as_pulsar_client_writes_them(registry: LocalRegistry) -> None:
+    framed = KafkaAvroSerializer({"schema.registry.url": registry.url}).serialize(TOPIC, ADA)
+    assert framed is not None
+    assert framed[10:] == AvroSchema(User).encode(ADA)
+
+
+@pytest.mark.parametrize("value", [ADA, User(name="Bob"), Sorted(a="x")], ids=["all", "few", "sorted"])
+def test_objects_come_back_as_pulsar_client_reads_them(registry: LocalRegistry, value: Any) -> None:
+    conf = {"schema.registry.url": registry.url}
+    framed = KafkaAvroSerializer(conf, type(value)).serialize(TOPIC, value)
+    assert framed is not None
+    found = KafkaAvroDeserializer({**conf, "value.type": type(value)}).deserialize(TOPIC, framed)
+    assert type(found) is type(value)
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, type(value).schema(), AvroSchema(type(value)).encode_dict(found.__dict__))
+    assert out.getvalue() == framed[10:]
+    if value is ADA:
+        assert found == value
+
+
+def test_a_record_cannot_stand_in_another_class() -> None:
+    import dataclasses
+
+    outer = dataclasses.make_dataclass("Outer", [("address", Address)])
+    with pytest.raises(SchemaError, match="Address is a Record of pulsar-client") as caught:
+        schema_of(outer, allow_null=True)
+    assert caught.value.path == "Outer.address"

@@ -1,0 +1,238 @@
+"""Objects of classes in, objects of classes out: value.type, classes as schemas, and what contradicts it."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import pickle
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple, Optional, Union
+
+import pytest
+from schemas import enum as avro_enum
+from schemas import record
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
+from streamnative_serdes.models import AvroClass, AvroField, DecimalMeta
+from streamnative_serdes.testing import LocalRegistry
+
+TOPIC = "objects"
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def reader(registry: LocalRegistry, cls: type, schema: Any = None, **more: Any) -> KafkaAvroDeserializer:
+    return KafkaAvroDeserializer(conf(registry, **{"value.type": cls}, **more), schema)
+
+
+class Colour(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+class Point(NamedTuple):
+    x: int
+    y: float = 0.5
+
+
+@dataclass(slots=True)
+class Cat:
+    purr: str
+
+
+@dataclass(frozen=True)
+class Dog:
+    __avro__ = AvroClass(name="Hund")
+    bark: Annotated[str, AvroField(name="bellen")]
+
+
+@dataclass(slots=True)
+class Everything:
+    __avro__ = AvroClass(namespace="org.example")
+    flag: bool
+    number: int
+    text: str
+    raw: bytes
+    amount: Annotated[Decimal, DecimalMeta(10, 2)]
+    at: datetime.datetime
+    day: datetime.date
+    time: datetime.time
+    id: uuid.UUID
+    colour: Colour
+    point: Point
+    pet: Union[Cat, Dog]
+    pets: list[Cat | Dog]
+    points: dict[str, Point]
+    maybe: Optional[Dog] = None
+    below: list[Everything] = field(default_factory=list)
+    renamed: Annotated[int, AvroField(name="Renamed")] = 7
+
+
+def everything(*below: Everything) -> Everything:
+    return Everything(
+        flag=True,
+        number=-(2**40),
+        text="é",
+        raw=b"\x00",
+        amount=Decimal("12.50"),
+        at=datetime.datetime(2020, 1, 1, 1, 2, 3, 4, tzinfo=datetime.UTC),
+        day=datetime.date(2020, 2, 29),
+        time=datetime.time(1, 2, 3, 4),
+        id=uuid.UUID(int=7),
+        colour=Colour.GREEN,
+        point=Point(1),
+        pet=Dog("wau"),
+        pets=[Cat("rr"), Dog("wuff")],
+        points={"a": Point(2, 3.0)},
+        below=list(below),
+    )
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+@pytest.mark.parametrize("schema", [None, Everything], ids=["object's class", "class as schema"])
+def test_objects_come_back_as_they_went(registry: LocalRegistry, schema: Any, allow_null: bool) -> None:
+    options = {"allow.null": allow_null}
+    written = KafkaAvroSerializer(conf(registry, **options), schema).serialize(TOPIC, everything(everything()))
+
+    assert reader(registry, Everything, **options).deserialize(TOPIC, written) == everything(everything())
+
+
+@pytest.mark.parametrize("read_nulls", [True, False])
+@pytest.mark.parametrize("write_nulls", [True, False])
+def test_who_reads_need_not_know_whether_who_wrote_allowed_nulls(
+    registry: LocalRegistry, write_nulls: bool, read_nulls: bool
+) -> None:
+    written = KafkaAvroSerializer(conf(registry, **{"allow.null": write_nulls})).serialize(TOPIC, everything())
+    found = reader(registry, Everything, **{"allow.null": read_nulls}).deserialize(TOPIC, written)
+    assert found == everything()
+
+
+def test_without_value_type_dicts_are_read(registry: LocalRegistry) -> None:
+    written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
+    for schema in (None, Point):
+        assert KafkaAvroDeserializer(conf(registry), schema).deserialize(TOPIC, written) == {"x": 1, "y": 0.5}
+
+
+class Earlier(NamedTuple):
+    __avro__ = AvroClass(name="User")
+    name: str
+    gone: int = 0
+
+
+@dataclass(slots=True)
+class Later:
+    __avro__ = AvroClass(name="User")
+    full_name: Annotated[str, AvroField(aliases=("name",))]
+    age: int = 18
+    tags: list[str] = field(default_factory=lambda: ["new"])
+    email: str | None = None
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+def test_a_class_that_has_changed_reads_old_messages_with_its_defaults(
+    registry: LocalRegistry, allow_null: bool
+) -> None:
+    options = {"allow.null": allow_null}
+    old = KafkaAvroSerializer(conf(registry, **options)).serialize(TOPIC, Earlier("Ada"))
+    first, second = (reader(registry, Later, **options).deserialize(TOPIC, old) for _ in range(2))
+    assert first == second == Later("Ada", 18, ["new"], None)
+    assert first.tags is not second.tags
+
+
+def test_a_field_without_a_default_is_none_or_a_fault(registry: LocalRegistry) -> None:
+    @dataclass
+    class Strict:
+        __avro__ = AvroClass(name="User")
+        name: str
+        age: int
+
+    old = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Earlier("Ada"))
+    assert reader(registry, Strict).deserialize(TOPIC, old).age is None  # as Java's client with alwaysAllowNull
+    with pytest.raises(SchemaError, match="age"):
+        reader(registry, Strict, **{"allow.null": False}).deserialize(TOPIC, old)
+
+
+def test_a_null_for_what_cannot_be_none_is_a_fault_without_allow_null(registry: LocalRegistry) -> None:
+    nameless = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(None))  # type: ignore[arg-type]
+    assert reader(registry, Point).deserialize(TOPIC, nameless) == (None, 0.5)
+    with pytest.raises(DecodeError, match="field x"):
+        reader(registry, Point, **{"allow.null": False}).deserialize(TOPIC, nameless)
+
+
+PARTIAL = record("Wide", ("number", "int"), ("colour", avro_enum("Colour", "GREEN", "RED")))
+
+
+@dataclass
+class Wide:
+    colour: Colour
+    id: Annotated[int, AvroField(name="number")]
+    label: str = "none"
+
+
+def test_a_given_schema_is_the_readers_and_what_it_lacks_is_filled_in(registry: LocalRegistry) -> None:
+    written = KafkaAvroSerializer(conf(registry), PARTIAL).serialize(TOPIC, {"number": 3, "colour": "RED"})
+    assert reader(registry, Wide, PARTIAL).deserialize(TOPIC, written) == Wide(Colour.RED, 3, "none")
+
+
+def test_objects_are_written_by_a_given_schema_too(registry: LocalRegistry) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), PARTIAL)
+    as_object = serializer.serialize(TOPIC, Wide(Colour.RED, 3))
+    assert as_object == serializer.serialize(TOPIC, {"number": 3, "colour": "RED"})
+    assert as_object == serializer.serialize(TOPIC, Wide(Colour.RED, 3))
+    latest = {"auto.register.schemas": False, "use.latest.version": True}
+    assert KafkaAvroSerializer(conf(registry, **latest)).serialize(TOPIC, Wide(Colour.RED, 3)) == as_object
+
+
+def test_what_does_not_fit_is_named_by_its_field(registry: LocalRegistry) -> None:
+    bad = everything()
+    bad.renamed = "seven"  # type: ignore[assignment]
+    with pytest.raises(EncodeError, match="Renamed"):
+        KafkaAvroSerializer(conf(registry)).serialize(TOPIC, bad)
+
+
+def test_a_whole_batch_is_objects(registry: LocalRegistry) -> None:
+    written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
+    found = reader(registry, Point).deserialize_many(TOPIC, [written, None, b"garbage", written], on_error="skip")
+    assert [*found] == [Point(1), None, Point(1)]
+
+
+def test_a_deserializer_of_objects_pickles(registry: LocalRegistry) -> None:
+    written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, everything())
+    again = pickle.loads(pickle.dumps(reader(registry, Everything)))
+    assert again.deserialize(TOPIC, written) == everything()
+
+
+def not_called(data: Any, ctx: Any) -> Any:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("options", "schema", "from_dict", "said"),
+    [
+        ({"value.type": Point}, None, not_called, "cannot use both value.type and from_dict"),
+        ({"value.type": Point}, Cat, None, "value.type is Point, and the reader's schema Cat"),
+        ({"value.type": Point, "return.record.name": True}, None, None, "both value.type and return.record.name"),
+        ({"value.type": Point, "avro.logical.types": False}, None, None, "cannot do without avro.logical.types"),
+        ({"value.type": dict}, None, None, "value.type takes a class with a schema, got dict"),
+        ({"value.type": "Point"}, None, None, "value.type takes a class, got 'Point'"),
+        ({"value.type": Point(1)}, None, None, "value.type takes a class"),
+    ],
+)
+def test_what_contradicts_value_type_is_refused_at_once(
+    options: dict[str, Any], schema: Any, from_dict: Any, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        KafkaAvroDeserializer({"schema.registry.url": "http://localhost:1", **options}, schema, from_dict)
+
+
+def test_a_schema_that_makes_no_objects_of_the_class_is_refused_at_once() -> None:
+    with pytest.raises(SchemaError, match=r"field Point\.x: expected int, the schema's string is read as str"):
+        KafkaAvroDeserializer(
+            {"schema.registry.url": "http://localhost:1", "value.type": Point},
+            record("Point", ("x", "string"), ("y", "double")),
+        )
