@@ -137,6 +137,8 @@ class _Matcher:
                     f"the constructor of {cls.__name__} takes no such argument, or not by one name",
                     f"{path}.{one.name}",
                 )
+        if hasattr(cls, "__pydantic_validator__"):  # its signature names aliases alone
+            return
         try:
             signature = inspect.signature(cls)
         except ValueError:  # it has none to look at
