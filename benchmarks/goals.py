@@ -104,6 +104,24 @@ class InClient:
         return cost is not None and cost.times <= self.most, said(goal, cost.times if cost else None, "{:.2f}x")
 
 
+@dataclass(frozen=True)
+class AsObjects:
+    """Objects of a class with slots take at most so many times as long as dicts."""
+
+    shape: str
+    kind: str
+    read: float
+    write: float
+
+    def verdict(self, results: Results) -> tuple[bool, str]:
+        cost = results.objects.get(self.kind)
+        goal = f"{self.kind}, {TITLES[self.shape]}: <= {self.read:g}x a dict to read, <= {self.write:g}x to write"
+        if cost is None:
+            return False, said(goal, None, "")
+        met = cost.read_times <= self.read and cost.write_times <= self.write
+        return met, f"{goal}: {cost.read_times:.2f}x and {cost.write_times:.2f}x"
+
+
 def said(goal: str, got: float | None, form: str) -> str:
     return f"{goal}: {'not measured' if got is None else form.format(got)}"
 
@@ -132,6 +150,7 @@ GOALS: tuple[Goal, ...] = (
     *(Share(shape.name, 0.75) for shape in SHAPES if shape.name != "text"),  # a large copy is not the decoder's
     *(Overhead(SMALLEST, operation, call, most) for operation in OVERHEADS for call, most in MOST.items()),
     *(InClient("flat", method, most) for method, most in IN_CLIENTS.items()),
+    *(AsObjects("flat", kind, 1.5, 1.2) for kind in ("dataclass(slots=True)", "NamedTuple")),
 )
 
 

@@ -67,6 +67,16 @@ class ClientCost:
     times: float
 
 
+@dataclass(frozen=True)
+class ObjectCost:
+    """Nanoseconds per message that is an object of a class, and how many times as long as a dict that is."""
+
+    read: float
+    read_times: float
+    write: float
+    write_times: float
+
+
 @dataclass
 class Results:
     """Cells and refusals by (shape, operation, contender); a refusal says why there is no cell."""
@@ -76,6 +86,7 @@ class Results:
     sizes: dict[str, float] = field(default_factory=dict)  # bytes of Avro per message, by shape
     overheads: dict[tuple[str, str], Overhead] = field(default_factory=dict)  # by operation and contender
     clients: dict[str, ClientCost] = field(default_factory=dict)  # by method of the client
+    objects: dict[str, ObjectCost] = field(default_factory=dict)  # by kind of class
 
     def find(self, shape: str, operation: str, contender: str) -> Cell | None:
         return self.cells.get((shape, operation, contender))
@@ -119,6 +130,12 @@ def check(cell: Cell, frame: int, expected: Sequence[Any]) -> None:
     # repr as well: it tells True, 1 and 1.0 apart, and the order of fields.
     if got != list(expected) or repr(got) != repr(list(expected)):
         raise ValueError(f"other {'bytes' if cell.operation == 'serialize' else 'values'} than fastavro's")
+
+
+def duration(statement: str, work: Any, topic: str, values: Sequence[Any], loops: int) -> float:
+    """Nanoseconds of ``statement`` per value, over ``loops`` passes over all of them."""
+    names = {"work": work, "topic": topic}
+    return Cell("", "", "", statement, names, values).timer().timeit(loops) / loops / len(values) * 1e9
 
 
 def pin() -> int | None:

@@ -117,12 +117,21 @@ def in_clients(results: Results) -> str:
     return table(rows)
 
 
+def as_objects(results: Results) -> str:
+    """What objects of classes cost, in times of dicts."""
+    rows = [["objects in place of dicts, 10 fields", "deserialize", "serialize"]]
+    for kind, cost in results.objects.items():
+        read, write = f"{cost.read:,.0f} ({cost.read_times:.2f}x)", f"{cost.write:,.0f} ({cost.write_times:.2f}x)"
+        rows.append([f"`{kind}`", read, write])
+    return table(rows)
+
+
 def tables(results: Results, where: dict[str, Any]) -> str:
     """All tables as Markdown."""
     blocks = [heading(where), "Nanoseconds per message; in brackets how many times ours that is."]
     blocks += [speed(results, operation, framed=True) for operation in FRAMED]
     blocks += [speed(results, operation, framed=False) for operation in OPERATIONS]
-    blocks += [limit(results), overhead(results), in_clients(results)]
+    blocks += [limit(results), overhead(results), in_clients(results), as_objects(results)]
     lines = [
         f"- {name} is not timed on {TITLES[shape]}, {operation}: {reason}"
         for (shape, operation, name), reason in results.refused.items()

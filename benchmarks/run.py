@@ -19,6 +19,7 @@ import report
 from clients import measure_clients
 from contenders import CONTENDERS, OPERATIONS
 from measure import Cell, Results, measure, measure_overheads, pin, prepare
+from objects import measure_objects
 from shapes import SHAPES
 
 from streamnative_serdes.testing import LocalRegistry
@@ -110,6 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measure_overheads(results, 50 if chosen.quick else 600)
     if "flat" in results.sizes:
         results.clients.update(measure_clients(5 if chosen.quick else 60))
+        results.objects.update(measure_objects(20 if chosen.quick else 300))
     text = report.tables(results, where)
     print(text)
     verdicts = list(goals.verdicts(results))
