@@ -26,7 +26,7 @@ def classes() -> dict[str, Any]:
     required: dict[str, Any] = dict.fromkeys(names, (Any, ...))
     return {
         "dataclass(slots=True)": dataclasses.make_dataclass(title, fields, slots=True),
-        "NamedTuple": NamedTuple(title, fields),  # type: ignore[misc]  # its fields are not known before
+        "NamedTuple": NamedTuple(title, fields),
         "dataclass": dataclasses.make_dataclass(title, fields),
         "pydantic.BaseModel": pydantic.create_model(title, **required),
     }
