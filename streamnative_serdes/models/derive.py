@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import SchemaError
 from ..schema import MISSING
-from .annotations import AvroClass
+from .annotations import AvroClass, AvroField
 from .defaults import Defaults, constant, suits
 from .hints import Hint, NoneType, members, peel
 from .kinds import is_model, model_of
@@ -193,6 +193,8 @@ class _Deriver:
 
     def _item(self, hint: Any, around: str, path: str) -> Any:
         hints = list(members(peel(hint)))
+        if any(one.note(AvroField) for one in hints):
+            raise SchemaError("AvroField says something of a field, and this is an item of one", path=path)
         types = [self._type(one, around, path) for one in hints if one.bare is not NoneType]
         return _union(types, len(types) < len(hints), MISSING)
 
@@ -226,6 +228,7 @@ class _Deriver:
 def _union(types: list[Any], nullable: bool, default: Any) -> Any:
     if not types:
         return "null"
+    types = [one for at, one in enumerate(types) if one not in types[:at]]  # of a Literal and str, say
     if not nullable:
         return types[0] if len(types) == 1 else types
     return ["null", *types] if default is None or default is MISSING else [types[0], "null", *types[1:]]

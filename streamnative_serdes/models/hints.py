@@ -23,14 +23,14 @@ _DICTS = (dict, Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint without its annotations, and those, from the innermost to the outermost."""
+    """A hint without its annotations, and those: first of the union around it, then its own from the innermost out."""
 
     bare: Any
     notes: tuple[Any, ...] = ()
 
     def note(self, kind: type[_T]) -> _T | None:
-        """The innermost annotation of that class."""
-        return next((note for note in self.notes if isinstance(note, kind)), None)
+        """The annotation of that class that counts: the last one, as of ``Annotated[Int32, ...]``."""
+        return next((note for note in reversed(self.notes) if isinstance(note, kind)), None)
 
     @property
     def avro_type(self) -> AvroType | None:
@@ -67,21 +67,22 @@ class Hint:
         """Precision and scale, in our words, py-avro-schema's, dataclasses-avroschema's or pydantic's."""
         if self.bare is not decimal.Decimal:
             return None
-        return next((found for note in self.notes if (found := _digits(note))), None)
+        return next((found for note in reversed(self.notes) if (found := _digits(note))), None)
 
 
 def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
-    """``hint`` without Annotated, NewType and named aliases; ``notes`` are those around it."""
+    """``hint`` without Annotated, NewType and named aliases; ``notes`` are those of the union around it."""
+    own: tuple[Any, ...] = ()
     while True:
         if typing.get_origin(hint) is Annotated:
-            notes = (*_flat(hint.__metadata__), *notes)
+            own = (*_flat(hint.__metadata__), *own)
             hint = hint.__origin__
         elif isinstance(hint, NewType):
             hint = hint.__supertype__
         elif type(hint).__name__ == "TypeAliasType":  # ``type X = ...``, since Python 3.12
             hint = hint.__value__
         else:
-            return Hint(hint, notes)
+            return Hint(hint, (*notes, *own))
 
 
 def members(hint: Hint) -> Iterator[Hint]:

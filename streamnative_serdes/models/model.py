@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import SchemaError
 from ..schema import MISSING
 from .annotations import ATTRIBUTE, AvroClass, AvroField
-from .hints import peel
+from .hints import members, peel
 
 Build = Literal["slots", "tuple", "dict", "call"]
 
@@ -38,7 +38,8 @@ class Attribute:
 
     @property
     def words(self) -> AvroField:
-        return peel(self.hint).note(AvroField) or AvroField()
+        hint = peel(self.hint)
+        return next((words for one in (hint, *members(hint)) if (words := one.note(AvroField))), AvroField())
 
     @property
     def field(self) -> str:

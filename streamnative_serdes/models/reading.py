@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..errors import ConfigError
-from ..schema import Limits, Schema, Shape, parse
+from ..schema import Limits, Schema, Shape, load, parse
 from .derive import reading_schema_of, schema_of
 from .kinds import is_model
 from .matching import shapes_to_read
@@ -39,7 +39,7 @@ class Reading:
         return self.exact if same and self.exact is not None else self.target
 
 
-def reading_of(schema: Any, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:
+def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:
     """What a deserializer reads messages as.
 
     Args:
@@ -60,8 +60,13 @@ def reading_of(schema: Any, cls: type | None, *, allow_null: bool, limits: Limit
             f"value.type takes a class with a schema, got {cls.__name__}",
             hint="a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record",
         )
-    if isinstance(schema, type) and cls not in (None, schema):
-        raise ConfigError(f"value.type is {cls.__name__ if cls else cls}, and the reader's schema {schema.__name__}")
+    if isinstance(schema, type) and cls is not None and cls is not schema:
+        raise ConfigError(f"value.type is {cls.__name__}, and the reader's schema {schema.__name__}")
+    return _reading(schema if schema is None or isinstance(schema, type) else load(schema), cls, allow_null, limits)
+
+
+@functools.lru_cache(maxsize=64)  # codecs are kept by their shapes: deserializers of one class share them
+def _reading(schema: type | str | None, cls: type | None, allow_null: bool, limits: Limits) -> Reading | None:
     own = schema if isinstance(schema, type) else cls if schema is None else None
     if own is None:
         return None if schema is None else Reading(_target(parse(schema, limits=limits), cls))

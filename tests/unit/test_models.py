@@ -189,6 +189,7 @@ def one(hint: Any) -> type:
         (tuple[str, ...], {"type": "array", "items": "string"}),
         (Mapping[str, bool], {"type": "map", "values": "boolean"}),
         (Literal["a", "b"], "string"),
+        (Literal["a"] | str, "string"),
         (Literal["a", None], ["null", "string"]),
         (NewType("Miles", float), "double"),
         (Int32, "int"),
@@ -256,6 +257,36 @@ def test_what_is_no_dataclass_is_no_model(cls: Any) -> None:
     assert not is_model(cls)
     with pytest.raises(SchemaError, match="expected a dataclass"):
         schema_of(cls, allow_null=True)
+
+
+def test_what_is_said_last_counts() -> None:
+    said = Annotated[Int32, AvroType("long")]
+    assert schema_of(one(said), allow_null=False)["fields"][0]["type"] == "long"
+    assert schema_of(one(Annotated[said | None, AvroType("string")]), allow_null=False)["fields"][0]["type"] == [
+        "null",
+        "long",
+    ]
+
+
+@pytest.mark.parametrize(
+    "hint", [Annotated[int, AvroField(name="x")] | None, Annotated[int | None, AvroField(name="x")]]
+)
+def test_words_of_a_field_may_stand_inside_of_a_union(hint: Any) -> None:
+    assert schema_of(one(hint), allow_null=False)["fields"] == [
+        {"name": "x", "type": ["null", "long"], "default": None}
+    ]
+
+
+def test_words_of_a_field_are_refused_for_its_items() -> None:
+    with pytest.raises(SchemaError, match="AvroField says something of a field") as caught:
+        schema_of(one(list[Annotated[int, AvroField(name="x")]]), allow_null=False)
+    assert caught.value.path == "One.f"
+
+
+@pytest.mark.parametrize("hint", [int | datetime.datetime, str | uuid.UUID, list[int] | list[str]])
+def test_a_union_of_types_that_are_one_in_avro_is_refused(hint: Any) -> None:
+    with pytest.raises(SchemaError, match=r"a union may hold .* only once"):
+        parse(schema_of(one(hint), allow_null=True))
 
 
 def test_a_generic_class_is_refused_with_a_way_out() -> None:

@@ -207,6 +207,14 @@ def test_a_deserializer_of_objects_pickles(registry: LocalRegistry) -> None:
     assert again.deserialize(TOPIC, written) == everything()
 
 
+def test_deserializers_of_one_class_share_what_is_compiled(registry: LocalRegistry) -> None:
+    written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
+    readers = [reader(registry, Point) for _ in range(2)]
+    assert [one.deserialize(TOPIC, written) for one in readers] == [Point(1)] * 2
+    first, second = (one._bound()[0].codec for one in readers)
+    assert first is second
+
+
 def not_called(data: Any, ctx: Any) -> Any:
     raise AssertionError
 
