@@ -8,7 +8,8 @@
         "value.serializer.builder": KafkaAvroSerializerBuilder(schema),
     })
 
-The client closes what a builder made together with itself.
+``"basic.auth.credentials.source": "SASL_INHERIT"`` among them signs in to the registry as the client does to Kafka,
+with ``sasl.username`` and ``sasl.password``. The client closes what a builder made together with itself.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
 
 
 def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is for us, options that are not there yet included so that they are refused, and what is for the client."""
-    ours = {option.key for option in options} | set(config.NOT_THERE)
-    own = {key: value for key, value in conf.items() if key in ours}
+    """What is for us, options that are not there yet included so that they are refused, and what is for the client.
+
+    ``sasl.username`` and ``sasl.password`` are for both, if our options ask for them.
+    """
+    shared = {option.key for option in options if option.shared}
+    ours = {option.key for option in options} - shared | set(config.NOT_THERE)
+    read = ours | shared if config.inherits(conf) else ours
+    own = {key: value for key, value in conf.items() if key in read}
     return own, {key: value for key, value in conf.items() if key not in ours}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from streamnative_serdes import config
 from streamnative_serdes.errors import ConfigError
@@ -11,33 +12,25 @@ from streamnative_serdes.errors import ConfigError
 _NO_RULES = "Pulsar's registry keeps no rules"
 _BY_TOPIC = "in Pulsar, a schema belongs to its topic"
 _NO_METADATA = "Pulsar's registry keeps no metadata"
-_NOT_YET = "not there yet"
-_OAUTH = "only a token is supported so far; give bearer.auth.token, which may be a function that returns it"
+_CUSTOM = "give bearer.auth.token, which may be a function that returns the token"
 
 # Key -> why not. A value that asks for nothing (None, False, "") passes.
 _REFUSED_BY_CLIENT: Final[Mapping[str, str]] = {
-    "basic.auth.user.info": "Pulsar takes tokens: give bearer.auth.token",
     "max.retries": "requests are repeated until retries.total.ms is over: give that",
-    **dict.fromkeys(
-        ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password"),
-        f"{_NOT_YET}; REQUESTS_CA_BUNDLE in the environment names a file of CAs",
-    ),
-    **{
-        f"bearer.auth.{key}": _OAUTH
-        for key in (
-            "client.id",
-            "client.secret",
-            "scope",
-            "scopes",
-            "issuer.endpoint.url",
-            "query",
-            "custom.provider.function",
-            "custom.provider.config",
-        )
-    },
+    "bearer.auth.scopes": "give bearer.auth.scope",
+    "bearer.auth.query": "it is for Azure's metadata service, which is not there yet",
+    "bearer.auth.custom.provider.function": _CUSTOM,
+    "bearer.auth.custom.provider.config": _CUSTOM,
 }
 # What Confluent Cloud wants beside a token; Pulsar has no use for it.
 _IDLE_IN_CLIENT: Final = ("bearer.auth.logical.cluster", "bearer.auth.identity.pool.id")
+_OTHER_NAMES: Final = {
+    "url": "schema.registry.url",
+    **{
+        f"ssl.{name}": f"schema.registry.ssl.{name}"
+        for name in ("ca.location", "certificate.location", "key.location", "key.password")
+    },
+}
 
 _REFUSED_BY_SERDES: Final[Mapping[str, str]] = {
     "use.schema.id": f"{_BY_TOPIC}, and so does its version: there are no ids",
@@ -72,15 +65,42 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
     left = _without_refused(conf, _REFUSED_BY_CLIENT)
     for key in _IDLE_IN_CLIENT:
         left.pop(key, None)
-    source = left.pop("bearer.auth.credentials.source", None)
-    if source not in (None, "STATIC_TOKEN"):
-        raise ConfigError(f"bearer.auth.credentials.source {source!r:.80} is not supported: {_OAUTH}")
-    if "url" in left:
-        left["schema.registry.url"] = left.pop("url")
+    if left.get("ssl.ca.location") is False:
+        raise ConfigError("ssl.ca.location False is not supported: certificates are always checked", hint="name its CA")
+    if left.get("bearer.auth.credentials.source") == "CUSTOM":
+        raise ConfigError(f"bearer.auth.credentials.source 'CUSTOM' is not supported: {_CUSTOM}")
+    for theirs, ours in _OTHER_NAMES.items():
+        if theirs in left:
+            left[ours] = left.pop(theirs)
+    _split_user_info(left)
     seconds = left.pop("timeout", None)
     if seconds is not None:
         left["http.connect.timeout.ms"] = left["http.read.timeout.ms"] = _milliseconds(seconds)
     return config.parse(config.REGISTRY_OPTIONS, left, strict=True)
+
+
+def _split_user_info(conf: dict[str, Any]) -> None:
+    """Confluent's clients take user and password in the address as well; ours, which errors show, never holds them."""
+    urls = conf.get("schema.registry.url")
+    if not isinstance(urls, str) or "@" not in urls:
+        return
+    parts = [_without_user_info(url.strip()) for url in urls.split(",")]
+    conf["schema.registry.url"] = ",".join(url for url, _ in parts)
+    if conf.get("basic.auth.user.info") is not None:
+        raise ConfigError("basic.auth.user.info and the address both hold user and password", hint="give one of them")
+    given = {info for _, info in parts if info}
+    if len(given) > 1:
+        raise ConfigError("the addresses hold several users and passwords", hint="give basic.auth.user.info")
+    conf["basic.auth.user.info"] = given.pop()
+    if conf.get("basic.auth.credentials.source") == "URL":
+        del conf["basic.auth.credentials.source"]
+
+
+def _without_user_info(url: str) -> tuple[str, str]:
+    scheme, mark, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    info, _, host = authority.rpartition("@")
+    return f"{scheme}{mark}{host}{slash}{path}", unquote(info)
 
 
 def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The options of the SerDes: tables of dotted keys make defaults, checks and docs/config.md."""
 
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
+from .credentials import inherits
 from .option import Option, markdown
 from .parsing import NOT_THERE, parse
 from .registry import REGISTRY_OPTIONS
@@ -18,6 +19,7 @@ __all__ = [
     "Option",
     "codec_arguments",
     "codec_options",
+    "inherits",
     "markdown",
     "parse",
 ]

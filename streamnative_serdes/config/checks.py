@@ -7,6 +7,7 @@ properties files have it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 
 def text(value: object) -> str:
@@ -22,6 +23,38 @@ def text_or_function(value: object) -> str | Callable[[], str]:
         return text(value)
     except ValueError as expected:
         raise ValueError(f"{expected} or a function without arguments") from None
+
+
+def user_info(value: object) -> str:
+    user, colon, _ = text(value).partition(":")
+    if not (user and colon and str(value).isprintable()):
+        raise ValueError("USER:PASSWORD")
+    return str(value)
+
+
+def http_url(value: object) -> str:
+    expected = "an http(s) address without user name, query or fragment"
+    parts = _address(text(value), expected)
+    if parts[0] not in ("http", "https") or "@" in parts[1] or set("?#") & set(str(value)):
+        raise ValueError(expected)
+    return str(value).rstrip("/")
+
+
+def proxy(value: object) -> str:
+    given, expected = text(value), "the address of a proxy, such as http://localhost:8030"
+    _address(given if "://" in given else f"http://{given}", expected)
+    return given
+
+
+def _address(url: str, expected: str) -> tuple[str, str]:
+    """Scheme and authority."""
+    try:
+        parts = urlsplit(url)
+        if parts.hostname and parts.port != 0 and url.isprintable() and " " not in url:
+            return parts.scheme, parts.netloc
+    except ValueError:  # a bad port or IPv6 address
+        pass
+    raise ValueError(expected)
 
 
 def flag(value: object) -> bool:

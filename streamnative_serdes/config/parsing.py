@@ -8,22 +8,17 @@ from typing import Any
 
 from streamnative_serdes.errors import ConfigError
 
+from . import credentials
 from .option import Option, checked
 
 # Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
     "use.schema.id": (-1,),
     "normalize.schemas": (False, "false"),
-    "basic.auth.user.info": (),
-    "basic.auth.credentials.source": (),
-    "bearer.auth.credentials.source": ("STATIC_TOKEN",),
     "subject.name.strategy": (),
     "subject.name.strategy.type": ("TOPIC",),
     "schema.id.serializer": (),
     "schema.id.deserializer": (),
-    "schema.registry.ssl.ca.location": (),
-    "schema.registry.ssl.certificate.location": (),
-    "schema.registry.ssl.key.location": (),
 }
 
 
@@ -37,18 +32,30 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
             pass their whole configuration through it.
 
     Raises:
-        ConfigError: unknown key (with the nearest known one), bad value, no ``schema.registry.url``, or a key of
-            NOT_THERE with a value that asks for something: to ignore it would be to do another thing than asked.
+        ConfigError: unknown key (with the nearest known one), bad value, no ``schema.registry.url``, options that
+            contradict each other, or a key of NOT_THERE with a value that asks for something: to ignore it would be to
+            do another thing than asked.
     """
     known = {option.key: option for option in options}
     _refuse_not_there(conf)
     if strict:
         _refuse_unknown(known, conf)
-    values = {option.key: checked(option, conf.get(option.key)) for option in options}
+        _refuse_idle(options, conf)
+    # The client's own options are read only when asked for: their secrets are to lie nowhere else.
+    read = [option for option in options if not option.shared or credentials.inherits(conf)]
+    values = dict.fromkeys(known) | {option.key: checked(option, conf.get(option.key)) for option in read}
     if values["schema.registry.url"] is None:
         raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
+    credentials.refuse_contradictions(values)
     _refuse_contradictions(values)
     return values
+
+
+def _refuse_idle(options: tuple[Option, ...], conf: Mapping[str, Any]) -> None:
+    idle = [option.key for option in options if option.shared and conf.get(option.key) is not None]
+    if idle and not credentials.inherits(conf):
+        sources = f"{credentials.SASL_USER.source}=SASL_INHERIT or {credentials.SASL_TOKEN.source}=SASL_INHERIT"
+        raise ConfigError(f"{idle[0]} is of no effect here", hint=f"set {sources} to sign in with it")
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
@@ -78,8 +85,7 @@ def _refuse_two_choices(values: Mapping[str, Any]) -> None:
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:
     for key, harmless in NOT_THERE.items():
         if conf.get(key) is not None and conf[key] not in harmless:
-            shown = "" if "auth" in key else f" with {conf[key]!r:.80}"
-            raise ConfigError(f"{key}{shown} is not supported yet", hint="leave it out")
+            raise ConfigError(f"{key} with {conf[key]!r:.80} is not supported yet", hint="leave it out")
 
 
 def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import checks
+from .credentials import CREDENTIAL_OPTIONS, TLS_OPTIONS
 from .option import Option
 
 REGISTRY_OPTIONS = (
@@ -13,21 +14,18 @@ REGISTRY_OPTIONS = (
         "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Several addresses of one cluster, separated "
         "by commas: the one that answered last is asked first, and the next where it fails. "
         "`mock://SCOPE` is a registry in the memory of this process.",
+        secret=True,  # what is no address may hold a password
     ),
     Option("pulsar.tenant", "public", checks.text, "Tenant of topics given by a short name."),
     Option("pulsar.namespace", "default", checks.text, "Namespace of topics given by a short name."),
-    Option(
-        "bearer.auth.token",
-        None,
-        checks.text_or_function,
-        "JSON web token: the text itself, `token:TEXT`, `file:///PATH`, or a function without arguments that returns "
-        "the text. File and function are asked for each request, and once more when Pulsar says that the token is bad.",
-    ),
+    *CREDENTIAL_OPTIONS,
+    *TLS_OPTIONS,
     Option(
         "proxy",
         None,
-        checks.text,
+        checks.proxy,
         "HTTP proxy, such as `http://localhost:8030`. Without it, those of the environment count (`HTTP_PROXY`, ...).",
+        secret=True,
     ),
     Option("http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Time to connect, in milliseconds."),
     Option(

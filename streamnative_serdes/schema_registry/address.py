@@ -28,7 +28,9 @@ def _base_url(url: str) -> str:
     if parts.scheme not in ("http", "https"):
         raise ConfigError(f"schema.registry.url takes http:// or https://, got {parts.scheme[:20]!r}", hint=_HINT)
     if "@" in parts.netloc:
-        raise ConfigError("schema.registry.url holds a user name or password", hint="use bearer.auth.token")
+        raise ConfigError(
+            "schema.registry.url holds a user name or password", hint="use basic.auth.user.info, or bearer.auth.token"
+        )
     if not parts.hostname:
         raise ConfigError("schema.registry.url names no host", hint=_HINT)
     if "?" in url or "#" in url:
@@ -65,7 +67,23 @@ def next_hop(url: str, location: str | None) -> str:
             url=url,
             hint="let the brokers advertise their https addresses",
         )
+    if not (_origin(parts) == _origin(urlsplit(url)) or _asked_of(parts.path) == _asked_of(urlsplit(url).path)):
+        raise SchemaRegistryError(
+            f"the registry redirected to another question at {parts.hostname}, which is no broker of the cluster then, "
+            "and is not given the credentials",
+            url=url,
+            hint="is there a login page, or another proxy, before the registry?",
+        )
     return target
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _asked_of(path: str) -> str:
+    """What of a path says the question; a proxy may have one of its own before it."""
+    return path[max(path.find("/admin/"), 0) :]
 
 
 def _split(url: str) -> SplitResult | None:

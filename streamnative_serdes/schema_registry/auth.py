@@ -1,57 +1,123 @@
-"""Credentials: the bearer token that goes with each request, given as text, in a file or by a function.
+"""Credentials: what goes into the header ``Authorization`` of a request, by the way that the options ask for.
 
-Source: Pulsar's token authentication. Over HTTP the token stands alone behind ``Bearer``: Pulsar takes neither
-another case of that word nor a ``token:`` prefix. No error, log or repr shows a token.
+No error, log or repr shows them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from pathlib import Path
-from urllib.request import url2pathname
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from requests import PreparedRequest
-from requests.auth import AuthBase
+from streamnative_serdes.config import credentials as ways
+from streamnative_serdes.errors import ConfigError
 
-from streamnative_serdes.errors import AuthenticationError, ConfigError
+from .renewal import Fetch, Renewed
+from .retry import Trouble
+from .tokens import PREFIX, Token, called, in_file, literal, path_of
 
-_TOKEN = re.compile(rb"[\x21-\x7e]+")  # anything else could end the header, or is no token
-_LONGEST = 64 * 1024  # bytes of a token file
-_FORMS = "give the token alone, without 'Bearer ', or file:///PATH"
+_TOKEN_OPTION: Final = ways.TOKEN.keys[0]
 
 
-class Credentials(AuthBase):
-    """``renewable``: whether asking once more, after they were found bad, may give other ones."""
+class Credentials:
+    """None. ``renewable``: whether asking once more, after they were found bad, may give other ones.
+
+    ``hint`` is for when the registry does not take them; ``secrets`` must not be shown.
+    """
 
     renewable = False
+    hint = "set bearer.auth.token, or see docs/auth.md for other ways to sign in"
+    secrets: tuple[str, ...] = ()
+
+    def header(self, deadline: float) -> str | Trouble | None:  # noqa: ARG002
+        """The header's value, if there is one; ``deadline`` on the clock is for what has to be asked for.
+
+        Raises:
+            AuthenticationError: they cannot be had.
+        """
+        return None
+
+    def reject(self, header: str | None) -> None:
+        """The registry found this header bad."""
+
+    def close(self) -> None:
+        """Close connections, if there are any."""
 
 
-class Anonymous(Credentials):
-    """No credentials. It is passed all the same: without an AuthBase, requests takes some from ~/.netrc."""
+class Basic(Credentials):
+    """User and password."""
 
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        return request
+    hint = "user or password are wrong. Is the password a JSON web token? Then put token: before it"
+
+    def __init__(self, user: str, password: str) -> None:
+        self.secrets = (password,)
+        self._header = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+    def header(self, deadline: float) -> str:  # noqa: ARG002
+        return self._header
 
 
-class BearerToken(Credentials):
-    """Asks ``read`` for the token each time; ``source`` says in words where it comes from."""
+class Bearer(Credentials):
+    """A token, asked for each time; ``source`` says in words where it comes from."""
 
-    def __init__(self, read: Callable[[], str], source: str, *, renewable: bool) -> None:
-        self._read = read
-        self._source = source
-        self.renewable = renewable
+    hint = "the token is bad or has expired"
 
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._read()}"
-        return request
+    def __init__(self, read: Callable[[float], Token | Trouble], source: str, *, renewable: bool) -> None:
+        self._read, self._source, self.renewable = read, source, renewable
+
+    def token(self, deadline: float) -> Token | Trouble:
+        """As :meth:`header`, with the time at which it runs out, where that is known."""
+        return self._read(deadline)
+
+    def header(self, deadline: float) -> str | Trouble:
+        token = self.token(deadline)
+        return token if isinstance(token, Trouble) else f"Bearer {token.text}"
 
     def __repr__(self) -> str:
-        return f"BearerToken({self._source})"
+        return f"Bearer({self._source})"
 
 
-def from_option(value: str | Callable[[], str] | None) -> Credentials:
-    """Credentials for the option ``bearer.auth.token``: ``TEXT``, ``token:TEXT``, ``file:///PATH``, function or None.
+class OAuth(Bearer):
+    """A token of an issuer, renewed ahead of its end, and when it is found bad."""
+
+    hint = "the registry does not take the OAuth issuer's tokens: are issuer and audience what it was set up for?"
+
+    def __init__(self, fetch: Fetch, clock: Callable[[], float], close: Callable[[], None]) -> None:
+        self._renewed = Renewed(fetch, clock)
+        self.close = close  # type: ignore[method-assign]
+        super().__init__(self._renewed.token, "OAuth", renewable=True)
+
+    def reject(self, header: str | None) -> None:
+        self._renewed.reject((header or "").removeprefix("Bearer "))
+
+
+def credentials(conf: Mapping[str, Any], clock: Callable[[], float]) -> Credentials:
+    """Those that checked options ask for.
+
+    Raises:
+        ConfigError: they are none.
+    """
+    way = ways.way_of(conf)
+    if way is ways.TOKEN:
+        return from_token(conf[_TOKEN_OPTION])
+    if way is ways.OAUTH:
+        from .oauth import ClientCredentials  # needs requests, whose import opens a socket
+
+        flow = ClientCredentials(conf, clock)
+        return OAuth(flow.fetch, clock, flow.close)
+    if way is ways.USER_INFO:
+        return _user(*conf[ways.USER_INFO.keys[0]].split(":", 1))
+    if way is ways.SASL_USER:
+        return _user(conf["sasl.username"], conf["sasl.password"])
+    if way is ways.SASL_TOKEN:
+        if not conf["sasl.password"].startswith(PREFIX):
+            raise ConfigError("sasl.password is no token: it does not begin with token:")
+        return _static(literal(conf["sasl.password"], "sasl.password"))
+    return Credentials()
+
+
+def from_token(value: str | Callable[[], str]) -> Bearer:
+    """Credentials for the option ``bearer.auth.token``: ``TEXT``, ``token:TEXT``, ``file:///PATH`` or a function.
 
     A file is read for every request, so that a new token in it is taken up at once; it need not exist yet. A function
     is called for every request.
@@ -59,51 +125,18 @@ def from_option(value: str | Callable[[], str] | None) -> Credentials:
     Raises:
         ConfigError: the text is no token, or the file is not given as ``file:///PATH``.
     """
-    if value is None:
-        return Anonymous()
     if callable(value):
-        return BearerToken(lambda: _call(value), "function", renewable=True)
+        return Bearer(lambda _: Token(called(value)), "function", renewable=True)
     if value.startswith("file:"):
-        path = _path_of(value)
-        return BearerToken(lambda: _read_file(path), f"file {path}", renewable=True)
-    token = value.removeprefix("token:")
-    if not _is_token(token):
-        raise ConfigError("bearer.auth.token is no token: it is empty or not all visible ASCII", hint=_FORMS)
-    return BearerToken(lambda: token, "text", renewable=False)
+        path = path_of(value, _TOKEN_OPTION)
+        return Bearer(lambda _: Token(in_file(path)), f"file {path}", renewable=True)
+    return _static(literal(value, _TOKEN_OPTION))
 
 
-def _is_token(text: str) -> bool:
-    return bool(_TOKEN.fullmatch(text.encode("utf-8", "surrogatepass")))
+def _static(text: str) -> Bearer:
+    return Bearer(lambda _: Token(text), "text", renewable=False)
 
 
-def _call(function: Callable[[], object]) -> str:
-    try:
-        token = function()
-    except Exception as error:
-        # Its kind only: what a user's function says may well quote what it holds. Its traceback is kept for them.
-        raise AuthenticationError(f"the function for bearer.auth.token failed: {type(error).__name__}") from error
-    if not isinstance(token, str) or not _is_token(token.removeprefix("token:")):
-        raise AuthenticationError(
-            f"the function for bearer.auth.token returned no token but a {type(token).__name__}", hint=_FORMS
-        )
-    return token.removeprefix("token:")
-
-
-def _path_of(url: str) -> str:
-    host, slash, path = url.removeprefix("file:").removeprefix("//").partition("/")
-    if host not in ("", "localhost") or not path:
-        raise ConfigError("bearer.auth.token names a file in another way than file:///PATH", hint=_FORMS)
-    return url2pathname(slash + path)
-
-
-def _read_file(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LONGEST).strip()
-    except (OSError, ValueError) as error:
-        # errno's words only: what stands in the file stays there.
-        fault = error.strerror if isinstance(error, OSError) else "not a path"
-        raise AuthenticationError(f"the token file {path} cannot be read: {fault}") from None
-    if not _TOKEN.fullmatch(content):
-        raise AuthenticationError(f"the token file {path} holds no token", hint="one token, nothing else")
-    return content.decode("ascii")
+def _user(user: str, password: str) -> Credentials:
+    """A password ``token:TEXT`` is what KoP takes for a token, and Pulsar takes the same one as Bearer."""
+    return _static(literal(password, "the password")) if password.startswith(PREFIX) else Basic(user, password)

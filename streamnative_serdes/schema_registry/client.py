@@ -172,7 +172,7 @@ class SchemaRegistryClient:
     def _understood(self, call: Call, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
         """What a success means, by ``meaning``, which raises ValueError with what it expected."""
         if reply.status not in (200, 202):
-            raise refusal(call, reply, authenticated=self._transport.authenticated)
+            raise refusal(call, reply, sign_in_hint=self._transport.sign_in_hint)
         try:
             return meaning(reply.json())
         except ValueError as expected:

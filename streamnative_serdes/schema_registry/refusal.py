@@ -61,8 +61,8 @@ def bad_credentials(reply: Reply) -> bool:
     return reply.status == 401 and not reply.reason
 
 
-def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryError:
-    """The error for an answer that is no success."""
+def refusal(call: Call, reply: Reply, *, sign_in_hint: str) -> SchemaRegistryError:
+    """The error for an answer that is no success; the hint is for bad credentials."""
     words = reply.words()
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
     hint = None
@@ -70,7 +70,7 @@ def refusal(call: Call, reply: Reply, *, authenticated: bool) -> SchemaRegistryE
         hint = _OTHER_TYPE if "exists schema type" in words else _STRATEGY
     if reply.status == 401:
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
-        hint = "the token is bad or has expired" if authenticated else "set bearer.auth.token"
+        hint = sign_in_hint
     if kind is AuthorizationError:
         hint = f"the role needs {call.right}"
     if reply.status == 404 and reply.reason == "Not Found":

@@ -11,11 +11,12 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of a broker's words kept on an error
+_HIDDEN: Final = "[hidden]"
 
 _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -40,6 +41,13 @@ class Reply:
             return json.loads(self.body)
         except (ValueError, RecursionError):
             raise ValueError("JSON") from None
+
+    def hiding(self, *secrets: str) -> Reply:
+        """The same without our own credentials, if the server repeats them."""
+        body, phrase = self.body, self.phrase
+        for secret in filter(None, secrets):
+            body, phrase = body.replace(secret.encode(), _HIDDEN.encode()), phrase.replace(secret, _HIDDEN)
+        return replace(self, body=body, phrase=phrase)
 
     @property
     def reason(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from streamnative_serdes.errors import RegistryUnavailableError
 
 from .call import Call
-from .reply import quoted
+from .reply import Reply, quoted
 
 _T = TypeVar("_T")
 
@@ -26,6 +26,14 @@ class Trouble:
     status: int | None = None
     reason: str | None = None
     retry_after: float = 0.0
+    hint: str | None = None
+
+
+def trouble(reply: Reply, prefix: str = "") -> Trouble:
+    """An answer that may be another one in a moment."""
+    words, after = reply.words(), reply.headers.get("Retry-After", "")
+    seconds = float(after) if after.isascii() and after.isdigit() else 0.0  # the other form, a date, is not used here
+    return Trouble(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds)
 
 
 class Retrier:
@@ -86,6 +94,7 @@ def _unavailable(call: Call, last: Trouble, attempts: int, spent: float) -> Regi
         reason=last.reason,
         url=call.url,
         retriable=True,
+        hint=last.hint,
         topic=call.topic,
         version=call.version,
     )

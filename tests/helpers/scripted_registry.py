@@ -12,17 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-CONF: dict[str, Any] = {
-    "pulsar.tenant": "public",
-    "pulsar.namespace": "default",
-    "bearer.auth.token": None,
-    "proxy": None,
-    "http.connect.timeout.ms": 5_000.0,
-    "http.read.timeout.ms": 20_000.0,
-    "retries.total.ms": 60_000.0,
-    "retries.wait.ms": 200.0,
-    "retries.max.wait.ms": 5_000.0,
-}
+from streamnative_serdes.config import REGISTRY_OPTIONS
+
+CONF: dict[str, Any] = {option.key: option.default for option in REGISTRY_OPTIONS}
 
 
 class Clock:

@@ -148,11 +148,22 @@ def test_confluents_keys_mean_what_they_mean_there() -> None:
     [
         ({}, "schema.registry.url is missing"),
         ({"urls": "http://p"}, "unknown option urls"),
-        ({"basic.auth.user.info": "me:secret"}, "^basic.auth.user.info is not supported: .*bearer.auth.token"),
+        ({"basic.auth.user.info": "secret'"}, "^basic.auth.user.info takes USER:PASSWORD, got a value of type str"),
         ({"max.retries": 5}, "^max.retries is not supported: .*retries.total.ms"),
-        ({"ssl.ca.location": "ca.pem"}, "^ssl.ca.location is not supported"),
-        ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "^bearer.auth.credentials.source 'OAUTHBEARER' is not"),
-        ({"bearer.auth.client.secret": "secret"}, "^bearer.auth.client.secret is not supported"),
+        ({"ssl.ca.location": False}, "^ssl.ca.location False is not supported: certificates are always checked"),
+        ({"ssl.key.location": "key.pem"}, "^schema.registry.ssl.key.location needs .*certificate.location"),
+        (
+            {"bearer.auth.credentials.source": "CUSTOM"},
+            "^bearer.auth.credentials.source 'CUSTOM' is not supported: give",
+        ),
+        (
+            {"bearer.auth.custom.provider.function": print},
+            "^bearer.auth.custom.provider.function is not supported: give",
+        ),
+        ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "^OAuth needs bearer.auth.client.id and"),
+        ({"bearer.auth.client.secret": "secret'"}, "^OAuth needs bearer.auth.client.id and"),
+        ({"url": "http://me:secret'@p:8080", "basic.auth.user.info": "me:secret'"}, "both hold user and password"),
+        ({"url": "http://me:secret'@p,http://you:secret'@q"}, "several users and passwords"),
         ({"timeout": "soon"}, "timeout takes seconds"),
     ],
 )
@@ -161,6 +172,22 @@ def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words:
         SchemaRegistryClient({"url": "http://p:8080", **conf} if conf else {})
     assert isinstance(caught.value, ValueError)
     assert "secret'" not in str(caught.value)
+
+
+def test_confluents_keys_for_tls_and_signing_in_mean_what_they_mean_there() -> None:
+    tls = {"ca.location": "ca.pem", "certificate.location": "me.pem", "key.location": "me.key", "key.password": "p"}
+    conf = {"url": "https://p", "basic.auth.user.info": "me:x", **{f"ssl.{key}": value for key, value in tls.items()}}
+    options = SchemaRegistryClient(conf).options
+    assert {key: options[f"schema.registry.ssl.{key}"] for key in tls} == tls
+    assert options["basic.auth.user.info"] == "me:x"
+
+
+def test_user_and_password_in_the_address_are_taken_out_of_it() -> None:
+    client = SchemaRegistryClient(
+        {"url": "https://me:a%40b@p:8443/x, https://q", "basic.auth.credentials.source": "URL"}
+    )
+    assert client.options["schema.registry.url"] == "https://p:8443/x,https://q"
+    assert client.options["basic.auth.user.info"] == "me:a@b"
 
 
 def test_values_that_ask_for_nothing_pass() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,15 @@ from scripted_registry import CONF, Answer, ScriptedRegistry
 
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
-from streamnative_serdes.schema_registry.auth import from_option
+from streamnative_serdes.schema_registry.auth import credentials, from_token
+from streamnative_serdes.schema_registry.retry import Trouble
 
 SECRET = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyIn0.c2VjcmV0"
 EMPTY = Answer(body={"getSchemaResponses": []})
 
 
-def header(option: str | None) -> str | None:
-    request = requests.Request("GET", "http://localhost/", auth=from_option(option)).prepare()
-    return request.headers.get("Authorization")
+def header(option: str | None) -> str | Trouble | None:
+    return credentials({**CONF, "bearer.auth.token": option}, time.monotonic).header(time.monotonic() + 1)
 
 
 def test_text_and_token_prefix_both_become_a_bearer_header() -> None:
@@ -45,7 +46,7 @@ def test_without_a_token_there_is_no_header() -> None:
 )
 def test_what_is_no_token_is_refused_without_being_shown(option: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        from_option(option)
+        from_token(option)
     assert SECRET not in str(caught.value)
     assert "bearer.auth.token" in str(caught.value)
 
@@ -53,7 +54,7 @@ def test_what_is_no_token_is_refused_without_being_shown(option: str) -> None:
 @pytest.mark.parametrize("option", ["file:", "file://", "file:///", "file:token", "file://elsewhere/token"])
 def test_a_file_is_given_as_an_absolute_file_url(option: str) -> None:
     with pytest.raises(ConfigError, match="file:///PATH"):
-        from_option(option)
+        from_token(option)
 
 
 def test_a_token_file_is_read_again_for_each_request(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_the_token_is_in_no_repr_error_or_log(caplog: pytest.LogCaptureFixture) 
         with pytest.raises(AuthenticationError) as caught:
             client.latest("t")
         client.close()
-    shown = [repr(client), repr(from_option(SECRET)), str(caught.value), repr(vars(caught.value)), caplog.text]
+    shown = [repr(client), repr(from_token(SECRET)), str(caught.value), repr(vars(caught.value)), caplog.text]
     assert "503" in caplog.text
     assert not [text for text in shown if SECRET in text]
 

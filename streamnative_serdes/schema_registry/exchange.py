@@ -1,0 +1,164 @@
+"""HTTP: one request and its answer, bounded in time and size, over the connections of this process."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Final
+
+import requests
+from requests.auth import AuthBase
+
+from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+
+from .reply import Reply
+from .tls import Tls, TlsAdapter
+
+MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
+_CHUNK: Final = 1024  # bytes between two looks at the clock
+_CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
+
+_PASSING_TLS_ERRORS = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+_PASSING_ERRORS = (
+    ConnectionError,
+    TimeoutError,
+    requests.ConnectionError,
+    requests.Timeout,
+    requests.exceptions.ChunkedEncodingError,
+    requests.exceptions.ContentDecodingError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer; ``lasting``: another attempt would fail as well."""
+
+    text: str
+    lasting: bool
+    hint: str | None = None
+
+
+class Exchange:
+    """Connections of this process; threads share it.
+
+    A session belongs to the process that made it: after a fork the child makes its own, and leaves its parent's
+    sockets alone. Redirects are not followed.
+    """
+
+    def __init__(self, conf: Mapping[str, Any], tls: Tls, *, clock: Callable[[], float]) -> None:
+        self._tls = tls
+        self._proxies = None if conf["proxy"] is None else {"http": conf["proxy"], "https": conf["proxy"]}
+        self._connect = conf["http.connect.timeout.ms"] / 1000
+        self._read = conf["http.read.timeout.ms"] / 1000
+        self._clock = clock
+        self._sessions: dict[int, _Session] = {}
+
+    @property
+    def calls(self) -> Counter[str]:
+        """Requests sent so far, by method."""
+        session = self._sessions.get(os.getpid())
+        return Counter() if session is None else Counter(session.calls)
+
+    def close(self) -> None:
+        session = self._sessions.get(os.getpid())
+        if session is not None:
+            session.close()
+
+    def ask(
+        self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Reply | Failure:
+        """The answer that has come by ``deadline`` on the clock.
+
+        Raises:
+            SchemaRegistryError: the answer is endless.
+            ConfigError: a file of the TLS options cannot be used.
+        """
+        outer = sys.exception()  # our caller may be handling one
+        try:
+            return self._ask(method, url, deadline, headers, body)
+        except SerdesError:
+            raise
+        except (OSError, ValueError) as error:  # requests' own errors are OSErrors, those about addresses ValueErrors
+            fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
+        # Made out here, nothing carries requests' error, which holds the request with its credentials.
+        lasting = lasting or (isinstance(fault, ssl.SSLError) and not isinstance(fault, _PASSING_TLS_ERRORS))
+        return Failure(f"{type(fault).__name__}: {fault}", lasting, self._tls.hint(fault))
+
+    def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
+        left = deadline - self._clock()
+        if left <= 0:
+            raise requests.Timeout("no time left")
+        with self._session().request(
+            method,
+            url,
+            data=body,
+            headers=headers,
+            auth=_AsGiven(),
+            proxies=self._proxies,  # given with the session, those of the environment would go before it
+            verify=self._tls.ca or True,
+            timeout=(min(self._connect, left), min(self._read, left)),
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            content = self._body(response, deadline)
+        return Reply(response.status_code, response.reason or "", response.headers, content, url)
+
+    def _body(self, response: requests.Response, deadline: float) -> bytes:
+        body = bytearray()
+        response.raw.enforce_content_length = True  # urllib3 1.26 would take a cut body for a whole one
+        for chunk in response.iter_content(_CHUNK):
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise SchemaRegistryError(f"the answer is larger than {MAX_BODY} bytes", url=response.url)
+            if self._clock() >= deadline:
+                raise requests.Timeout("the answer did not end in time")
+        return bytes(body)
+
+    def _session(self) -> _Session:
+        pid = os.getpid()
+        # setdefault lets one of several threads win without a lock, which a fork could leave locked for ever.
+        return self._sessions.get(pid) or self._sessions.setdefault(pid, _Session(self._tls))
+
+
+class _Session(requests.Session):
+    """One process's connections, and the requests sent over them, by method."""
+
+    def __init__(self, tls: Tls) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self.headers.update(
+            {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}
+        )
+        context = tls.context()
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, TlsAdapter(context, _CONNECTIONS))
+
+    def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
+        with self._lock:
+            self.calls[request.method or ""] += 1
+        return super().send(request, **kwargs)
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """None: we follow by hand. requests would drop Authorization when the port changes."""
+
+
+class _AsGiven(AuthBase):
+    """The headers are as they were given: without an AuthBase, requests takes credentials from ~/.netrc."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        return request
+
+
+def _root(error: BaseException, outer: BaseException | None) -> BaseException:
+    """What lies at the bottom, above ``outer``: requests and urllib3 wrap a refused connection four times over."""
+    while (inner := error.__cause__ or error.__context__) not in (None, outer):
+        error = inner
+    return error

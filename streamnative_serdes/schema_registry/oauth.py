@@ -1,0 +1,216 @@
+"""OAuth 2 client credentials: who we are -> a token of the issuer.
+
+::
+
+    GET  ISSUER/.well-known/openid-configuration        -> token_endpoint
+    POST token_endpoint  grant_type=client_credentials  -> access_token, expires_in
+
+Source: RFC 6749, section 4.4; OpenID Connect Discovery 1.0; Pulsar's ClientCredentialsFlow, which posts the client's
+secret in the form, as we do where the issuer does not say otherwise. authlib makes that request.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from streamnative_serdes.config.checks import http_url
+from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
+
+from .exchange import Exchange, Failure
+from .key_file import ClientKey, key_source
+from .reply import Reply, quoted
+from .retry import Trouble, trouble
+from .tls import Tls
+from .tokens import Token, is_token
+
+_WELL_KNOWN: Final = "/.well-known/openid-configuration"
+_POST, _BASIC = "client_secret_post", "client_secret_basic"
+_UNKNOWN_LIFETIME: Final = 300.0  # seconds, where the issuer does not tell
+_PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
+_HINTS: Final[Mapping[str, str]] = {
+    "invalid_client": "client or secret are wrong: bearer.auth.client.id and .client.secret, or the key file",
+    "unauthorized_client": "the issuer does not let this client use client credentials",
+    "access_denied": "is bearer.auth.audience what the issuer knows the cluster by?",
+    "invalid_scope": "bearer.auth.scope names what the issuer does not give this client",
+    "invalid_target": "bearer.auth.audience names what the issuer does not know",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """Where tokens are, and whether the secret goes in the form or as Basic."""
+
+    url: str
+    method: str = _POST
+
+
+class ClientCredentials:
+    """Asks the issuer for tokens.
+
+    Args:
+        conf: checked options.
+        clock: monotonic time in seconds.
+
+    Raises:
+        ConfigError: authlib is not installed, or a ``data:`` URL holds no key.
+    """
+
+    def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float]) -> None:
+        if importlib.util.find_spec("authlib") is None:
+            raise ConfigError("OAuth needs authlib", hint="pip install 'streamnative-serdes[oauth]'")
+        given = ClientKey(conf["bearer.auth.client.id"] or "", conf["bearer.auth.client.secret"] or "")
+        key_file = conf["bearer.auth.private.key"]
+        self._key = key_source(key_file) if key_file else lambda: given
+        self._issuer: str | None = conf["bearer.auth.issuer.url"]
+        endpoint = conf["bearer.auth.issuer.endpoint.url"]
+        self._given = _Endpoint(endpoint) if endpoint else None
+        self._found: tuple[str, _Endpoint] | None = None  # of which issuer
+        names = ("audience", "scope")
+        self._asked = {name: conf[f"bearer.auth.{name}"] for name in names if conf[f"bearer.auth.{name}"]}
+        key = "bearer.auth.ssl.ca.location"
+        self._exchange = Exchange(conf, Tls(key, conf[key]), clock=clock)
+        self._clock = clock
+
+    def close(self) -> None:
+        self._exchange.close()
+
+    def fetch(self, deadline: float) -> Token | Trouble:
+        """A new token, if the issuer answers until ``deadline`` on the clock.
+
+        Raises:
+            AuthenticationError: the issuer refuses, or the key file is bad.
+            SchemaRegistryError: what answers is no issuer.
+        """
+        key, began = self._key(), self._clock()
+        endpoint = self._given or self._discovered(self._issuer or key.issuer, deadline)
+        if isinstance(endpoint, Trouble):
+            return endpoint
+        reply = self._post(endpoint, key, deadline)
+        if isinstance(reply, Trouble):
+            self._found = None  # it may have moved
+            return reply
+        return _token(reply, began)
+
+    def _discovered(self, issuer: str | None, deadline: float) -> _Endpoint | Trouble:
+        if issuer is None:
+            raise AuthenticationError("the key file names no issuer_url", hint="give bearer.auth.issuer.url")
+        if self._found is None or self._found[0] != issuer:
+            reply = self._ask("GET", _address(issuer, "the key file's issuer_url") + _WELL_KNOWN, deadline, {})
+            if isinstance(reply, Trouble):
+                return reply
+            self._found = issuer, _endpoint(reply, issuer)
+        return self._found[1]
+
+    def _post(self, endpoint: _Endpoint, key: ClientKey, deadline: float) -> Reply | Trouble:
+        from authlib.oauth2.auth import ClientAuth
+        from authlib.oauth2.rfc6749.parameters import prepare_token_request
+
+        form = prepare_token_request("client_credentials", **self._asked)
+        # RFC 6749 has both halves encoded before they are joined; authlib leaves that to us.
+        who = (key.id, key.secret) if endpoint.method == _POST else map(_form_encoded, (key.id, key.secret))
+        signed = ClientAuth(*who, auth_method=endpoint.method)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        _, headers, form = signed.prepare("POST", endpoint.url, headers, form)
+        return self._ask("POST", endpoint.url, deadline, headers, form.encode(), key.secret)
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        deadline: float,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        secret: str = "",
+    ) -> Reply | Trouble:
+        outcome = self._exchange.ask(method, url, deadline, headers, body)
+        if isinstance(outcome, Failure):
+            text = f"the OAuth issuer at {url}: {outcome.text}"
+            if outcome.lasting:
+                raise SchemaRegistryError(text, url=url, hint=outcome.hint)
+            return Trouble(text, hint="is bearer.auth.issuer.url right, and the issuer up?")
+        if 300 <= outcome.status < 400:
+            raise SchemaRegistryError(
+                f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url
+            )
+        reply = outcome.hiding(secret)  # issuers have been seen to repeat what they were sent
+        return trouble(reply, f"the OAuth issuer at {url}: ") if reply.status in _PASSING_STATUS else reply
+
+
+def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
+    """Where the issuer's metadata says that tokens are. Raises SchemaRegistryError."""
+    metadata = _members(reply)
+    found = metadata.get("token_endpoint")
+    if reply.status != 200 or not isinstance(found, str):
+        raise SchemaRegistryError(
+            f"{reply.url} names no token_endpoint (HTTP {reply.status})",
+            status=reply.status,
+            url=reply.url,
+            hint="is bearer.auth.issuer.url the issuer's? A token endpoint goes as bearer.auth.issuer.endpoint.url",
+        )
+    url = _address(found, f"the token_endpoint of {issuer}", query=True)
+    if issuer.startswith("https:") and urlsplit(url).scheme != "https":
+        raise SchemaRegistryError(f"{issuer} is https, its token_endpoint is not: the secret would go unencrypted")
+    methods = metadata.get("token_endpoint_auth_methods_supported")
+    only_basic = isinstance(methods, list) and _BASIC in methods and _POST not in methods
+    return _Endpoint(url, _BASIC if only_basic else _POST)
+
+
+def _token(reply: Reply, began: float) -> Token:
+    """The token that the issuer gave. Raises AuthenticationError: it refused; SchemaRegistryError: it gave none."""
+    members = _members(reply)
+    if isinstance(members.get("error"), str) or reply.status in (400, 401, 403):
+        raise _refused(reply, members)
+    text, kind = members.get("access_token"), members.get("token_type", "Bearer")
+    if reply.status != 200 or not isinstance(text, str) or not is_token(text) or str(kind).lower() != "bearer":
+        raise SchemaRegistryError(
+            f"expected a bearer token of the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
+            status=reply.status,
+            url=reply.url,
+            hint="is bearer.auth.issuer.endpoint.url its token endpoint?",
+        )
+    return Token(text, began + _lifetime(members.get("expires_in")))
+
+
+def _lifetime(seconds: Any) -> float:
+    try:
+        return max(0.0, float(seconds))
+    except (TypeError, ValueError):  # some issuers give it as text, some not at all
+        return _UNKNOWN_LIFETIME
+
+
+def _refused(reply: Reply, members: Mapping[str, Any]) -> AuthenticationError:
+    error = members.get("error")
+    code = error if isinstance(error, str) else f"HTTP {reply.status}"
+    described = members.get("error_description")
+    words = quoted(f"{code}: {described}" if isinstance(described, str) else code)
+    return AuthenticationError(
+        f"the OAuth issuer at {reply.url} refused: {words}",
+        status=reply.status,
+        reason=words,
+        url=reply.url,
+        hint=_HINTS.get(code),
+    )
+
+
+def _members(reply: Reply) -> dict[str, Any]:
+    try:
+        tree = reply.json()
+    except ValueError:
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _address(text: str, what: str, *, query: bool = False) -> str:
+    try:
+        return http_url(text.partition("?")[0]) and text if query else http_url(text)
+    except ValueError as expected:
+        fault = str(expected)
+    raise SchemaRegistryError(f"{what} is not {fault}")
+
+
+def _form_encoded(text: str) -> str:
+    return urlencode({"": text})[1:]
