@@ -52,9 +52,14 @@ CREDENTIAL_OPTIONS = (
         None,
         checks.http_url,
         "OAuth 2 issuer (Pulsar's `issuerUrl`), whose `/.well-known/openid-configuration` names the token endpoint.",
+        secret=True,  # what is no address may hold a password
     ),
     Option(
-        f"{_BEARER}.issuer.endpoint.url", None, checks.http_url, "The token endpoint itself, as Confluent's clients do."
+        f"{_BEARER}.issuer.endpoint.url",
+        None,
+        checks.http_url,
+        "The token endpoint itself, as Confluent's clients have it.",
+        secret=True,
     ),
     Option(f"{_BEARER}.client.id", None, checks.text, "OAuth 2 client."),
     Option(f"{_BEARER}.client.secret", None, checks.text, "Its secret.", secret=True),

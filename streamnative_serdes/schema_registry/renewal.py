@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from streamnative_serdes.errors import SerdesError
@@ -37,10 +37,9 @@ class _Held:
     renew_from: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Failed:
-    when: float
-    how: Trouble | SerdesError = field(repr=False)
+    how: Trouble | SerdesError
 
 
 class Renewed:
@@ -65,12 +64,12 @@ class Renewed:
         Raises:
             SerdesError: there is none, as ``fetch`` says.
         """
-        began, held = self._clock(), self._held
-        if held is None or began >= held.until:
-            return self._wait_for_one(began, deadline)
-        if began >= held.renew_from and self._lock.acquire(blocking=False):
+        now, held, failed = self._clock(), self._held, self._failed
+        if held is None or now >= held.until:
+            return self._wait_for_one(failed, now, deadline)
+        if now >= held.renew_from and self._lock.acquire(blocking=False):
             try:
-                held = self._renew_ahead(began, held)
+                held = self._renew_ahead(now, held)
             finally:
                 self._lock.release()
         return held.token
@@ -99,18 +98,18 @@ class Renewed:
             self._held = later
         return later
 
-    def _wait_for_one(self, began: float, deadline: float) -> Token | Trouble:
-        if not self._lock.acquire(timeout=max(0.0, deadline - began)):
+    def _wait_for_one(self, seen: _Failed | None, now: float, deadline: float) -> Token | Trouble:
+        if not self._lock.acquire(timeout=max(0.0, deadline - now)):
             return Trouble("the token that another thread is asking for did not come in time")
         try:
             held, failed = self._held, self._failed
             if held is not None and self._clock() < held.until:
                 return held.token
-            if failed is None or failed.when < began:
+            if failed is None or failed is seen:
                 return self._first(deadline)
         finally:
             self._lock.release()
-        # Asked for while we waited; to ask again, one thread after the other, would take as long for each.
+        # It failed while we waited; to ask again, one thread after the other, would take as long for each.
         if isinstance(failed.how, SerdesError):
             raise copy(failed.how)
         return failed.how
@@ -120,10 +119,10 @@ class Renewed:
         try:
             outcome = self._fetch(deadline)
         except SerdesError as error:
-            self._failed = _Failed(self._clock(), copy(error))
+            self._failed = _Failed(copy(error))
             raise
         if isinstance(outcome, Trouble):
-            self._failed = _Failed(self._clock(), outcome)
+            self._failed = _Failed(outcome)
             return outcome
         return self._hold(now, outcome).token
 

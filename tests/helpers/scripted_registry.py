@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,18 +61,22 @@ class Asked:
 
 
 class ScriptedRegistry:
-    """``with ScriptedRegistry(answer, ...) as server``: the last answer is given again and again."""
+    """``with ScriptedRegistry(answer, ...) as server``: the last answer is given again and again.
 
-    def __init__(self, *answers: Answer) -> None:
+    With ``tls`` it is https, for the name ``host``.
+    """
+
+    def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
         self.asked: list[Asked] = []
         self._answers = list(answers)
         self._connections: list[socket.socket] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = False
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        if tls is not None:  # the handshake is left to each connection's thread
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'http' if tls is None else 'https'}://{host}:{self._server.server_port}"
 
     def script(self, *answers: Answer) -> None:
         self._answers = list(answers)
@@ -109,7 +114,7 @@ class ScriptedRegistry:
             def handle(self) -> None:
                 try:
                     super().handle()
-                except ConnectionError:
+                except (ConnectionError, ssl.SSLError):
                     self.close_connection = True  # the client had enough
 
             def answer(self) -> None:
@@ -130,6 +135,11 @@ class ScriptedRegistry:
                 """Nothing: pytest shows what was asked."""
 
         return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256  # of connections at once; one that finds no room comes again a second later
+    daemon_threads = False
 
 
 def _raw(answer: Answer) -> bytes:

@@ -1,0 +1,258 @@
+"""TLS against servers on this machine with a CA of their own: who is taken, who is not, and what the error says."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import PASSWORD, Certificates, in_pkcs8
+from scripted_registry import Answer, ScriptedRegistry
+
+from streamnative_serdes import KafkaAvroSerializer, config
+from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError
+from streamnative_serdes.schema_registry import SchemaRegistryClient
+
+FOUND = Answer(body={"getSchemaResponses": []})
+CA, CERTIFICATE, KEY, KEY_PASSWORD = (
+    f"schema.registry.ssl.{name}" for name in ("ca.location", "certificate.location", "key.location", "key.password")
+)
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    return Certificates(tmp_path)
+
+
+@pytest.fixture
+def server(certificates: Certificates) -> Iterator[ScriptedRegistry]:
+    with ScriptedRegistry(FOUND, tls=certificates.server()) as server:
+        yield server
+
+
+@pytest.fixture
+def strict_server(certificates: Certificates) -> Iterator[ScriptedRegistry]:
+    """Asks for a certificate of its own CA."""
+    with ScriptedRegistry(FOUND, tls=certificates.server(client=certificates)) as server:
+        yield server
+
+
+def ask(server: ScriptedRegistry, **options: Any) -> None:
+    given = {"schema.registry.url": server.url, "retries.total.ms": 1_000.0, **options}
+    client = SchemaRegistryClient(config.parse(config.REGISTRY_OPTIONS, given, strict=True))
+    try:
+        assert client.all_versions("t") == []
+    finally:
+        client.close()
+
+
+def test_the_ca_that_is_named_is_taken(server: ScriptedRegistry, certificates: Certificates) -> None:
+    ask(server, **{CA: str(certificates.ca), "bearer.auth.token": "t"})
+    assert server.asked[0].headers["Authorization"] == "Bearer t"
+
+
+def test_another_ca_is_not_and_the_error_says_what_to_do(server: ScriptedRegistry, tmp_path: Path) -> None:
+    for more in ({}, {CA: str(Certificates(tmp_path, "other").ca)}):
+        with pytest.raises(SchemaRegistryError) as caught:
+            ask(server, **more, **{"bearer.auth.token": "t"})
+        assert type(caught.value) is SchemaRegistryError  # no retries: it lasts
+        assert "CERTIFICATE_VERIFY_FAILED" in str(caught.value)
+        assert f"hint: name the file of its CA in {CA}" in str(caught.value)
+    assert server.asked == []
+
+
+def test_no_ca_but_the_one_that_is_named_is_taken(
+    server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificates.ca))
+    ask(server)
+    with pytest.raises(SchemaRegistryError, match="CERTIFICATE_VERIFY_FAILED"):
+        ask(server, **{CA: str(Certificates(tmp_path, "other").ca)})
+
+
+def test_another_host_name_is_refused(certificates: Certificates) -> None:
+    for name, host in (("localhost", "127.0.0.1"), ("pulsar.example.org", "localhost")):
+        with ScriptedRegistry(FOUND, tls=certificates.server(name), host=host) as server:
+            with pytest.raises(SchemaRegistryError, match=f"certificate is not valid for '{host}'") as caught:
+                ask(server, **{CA: str(certificates.ca)})
+            assert "a name that stands in the certificate" in str(caught.value)
+            assert server.asked == []
+
+
+def test_a_certificate_that_has_run_out_is_refused(certificates: Certificates) -> None:
+    context = certificates.server()
+    yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    certificates._ca.issue_cert(
+        "127.0.0.1", not_before=yesterday - datetime.timedelta(days=1), not_after=yesterday
+    ).configure_cert(context)
+    with ScriptedRegistry(FOUND, tls=context) as server, pytest.raises(SchemaRegistryError, match="has run out"):
+        ask(server, **{CA: str(certificates.ca)})
+
+
+# Our own certificate
+
+
+def test_a_server_that_asks_for_our_certificate_gets_it(
+    strict_server: ScriptedRegistry, certificates: Certificates
+) -> None:
+    ask(strict_server, **{CA: str(certificates.ca)}, **certificates.client())
+
+
+def test_certificate_and_key_may_be_in_one_file(
+    strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path
+) -> None:
+    options = certificates.client()
+    both = tmp_path / "both.pem"
+    both.write_text(Path(options[CERTIFICATE]).read_text() + Path(options[KEY]).read_text())
+    ask(strict_server, **{CA: str(certificates.ca), CERTIFICATE: str(both)})
+
+
+def test_an_encrypted_key_needs_its_password_and_nobody_is_asked_for_it(
+    strict_server: ScriptedRegistry, certificates: Certificates
+) -> None:
+    options = {CA: str(certificates.ca), **certificates.client()}
+    options[KEY] = str(in_pkcs8(Path(options[KEY]), PASSWORD))
+    ask(strict_server, **options, **{KEY_PASSWORD: PASSWORD})
+    for more in ({}, {KEY_PASSWORD: "another"}):
+        with pytest.raises(ConfigError, match=r"ssl\.key\.location: .* cannot be used: .*is the password right"):
+            ask(strict_server, **options, **more)
+    assert len(strict_server.asked) == 1
+
+
+def test_a_server_that_does_not_take_our_certificate_is_an_error_that_names_the_option(
+    strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path
+) -> None:
+    for own in ({}, Certificates(tmp_path, "other").client()):
+        # The alert may overtake our request or come too late for it: then the connection is just gone.
+        with pytest.raises(SchemaRegistryError) as caught:
+            ask(strict_server, **{CA: str(certificates.ca)}, **own)
+        assert CERTIFICATE in str(caught.value) or isinstance(caught.value, RegistryUnavailableError)
+    assert strict_server.asked == []
+
+
+@pytest.mark.parametrize("key", [CA, CERTIFICATE, KEY])
+@pytest.mark.parametrize("content", [None, b"", b"no PEM", b"\x00\xff"])
+def test_a_file_that_cannot_be_used_is_named_with_its_option(
+    server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, key: str, content: bytes | None
+) -> None:
+    file = tmp_path / "bad"
+    if content is not None:
+        file.write_bytes(content)
+    options = {CA: str(certificates.ca), **certificates.client(), key: str(file)}
+    with pytest.raises(ConfigError, match=r"schema\.registry\.ssl\..*: .* cannot be used: ") as caught:
+        ask(server, **options)
+    assert ("No such file" in str(caught.value)) == (content is None)
+    assert caught.value.__context__ is None
+
+
+def test_a_key_that_belongs_to_another_certificate_is_refused(
+    server: ScriptedRegistry, certificates: Certificates
+) -> None:
+    options = {**certificates.client("me"), KEY: certificates.client("you")[KEY]}
+    with pytest.raises(ConfigError, match="belong together"):
+        ask(server, **{CA: str(certificates.ca)}, **options)
+
+
+def test_files_are_read_when_a_process_first_connects(server: ScriptedRegistry, tmp_path: Path) -> None:
+    """They need not be where a SerDes is made: its pickle may go to another machine."""
+    KafkaAvroSerializer({"schema.registry.url": server.url, CA: str(tmp_path / "of-executors.pem")}, '"int"').close()
+
+
+# Through a proxy
+
+
+def _both_ways(one: socket.socket, other: socket.socket) -> None:
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):  # either side may have gone
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    back = threading.Thread(target=pump, args=(other, one))
+    back.start()
+    pump(one, other)
+    back.join()
+
+
+@contextmanager
+def tunnel() -> Iterator[tuple[str, list[str]]]:
+    """A proxy that opens one tunnel: its address, and what it was asked."""
+    asked: list[str] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        client, _ = listening.accept()
+        with client:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += client.recv(1)
+            asked.append(head.decode())
+            host, _, port = head.split()[1].decode().partition(":")
+            with socket.create_connection((host, int(port))) as target:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                _both_ways(client, target)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with listening:
+        yield f"http://user:password@127.0.0.1:{listening.getsockname()[1]}", asked
+        thread.join()
+
+
+def test_our_certificate_and_the_ca_go_through_a_proxy_as_well(
+    strict_server: ScriptedRegistry, certificates: Certificates
+) -> None:
+    with tunnel() as (proxy, asked):
+        ask(strict_server, proxy=proxy, **{CA: str(certificates.ca), "bearer.auth.token": "t"}, **certificates.client())
+    assert asked[0].startswith("CONNECT 127.0.0.1:")
+    assert "Bearer" not in asked[0]  # what is for the registry is not for the proxy
+
+
+# Redirects
+
+
+SIGNED: dict[str, dict[str, Any]] = {
+    "token": {"bearer.auth.token": "canary"},
+    "basic": {"basic.auth.user.info": "me:canary"},
+    "sasl": {"basic.auth.credentials.source": "SASL_INHERIT", "sasl.username": "me", "sasl.password": "token:canary"},
+}
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+def test_credentials_do_not_follow_a_redirect_from_https_to_http(
+    server: ScriptedRegistry, certificates: Certificates, kind: str
+) -> None:
+    with ScriptedRegistry(FOUND) as plain:
+        path = "/admin/v2/schemas/public/default/t/schemas"
+        server.script(Answer(307, headers={"Location": f"{plain.url}{path}"}))
+        with pytest.raises(SchemaRegistryError, match="from https to http"):
+            ask(server, **SIGNED[kind], **{CA: str(certificates.ca)})
+    assert plain.asked == []
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+@pytest.mark.parametrize("path", ["/login?then=/admin/v2/schemas/public/default/t/schemas", "/", "//x/admin/v2"])
+def test_credentials_do_not_follow_a_redirect_to_another_question_elsewhere(
+    server: ScriptedRegistry, certificates: Certificates, kind: str, path: str
+) -> None:
+    with ScriptedRegistry(FOUND, tls=certificates.server()) as login:
+        server.script(Answer(302, headers={"Location": login.url + path}))
+        with pytest.raises(SchemaRegistryError, match=r"another question at .*, which is no broker"):
+            ask(server, **SIGNED[kind], **{CA: str(certificates.ca)})
+    assert login.asked == []
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+def test_credentials_follow_a_redirect_to_the_broker_that_owns_the_topic(
+    server: ScriptedRegistry, certificates: Certificates, kind: str
+) -> None:
+    with ScriptedRegistry(FOUND, tls=certificates.server()) as owner:
+        path = "/admin/v2/schemas/public/default/t/schemas?authoritative=true"
+        server.script(Answer(307, headers={"Location": owner.url + path}))
+        ask(server, **SIGNED[kind], **{CA: str(certificates.ca)})
+    assert owner.asked[0].headers["Authorization"] == server.asked[0].headers["Authorization"] != ""

@@ -1,0 +1,50 @@
+"""Certificates of a CA of the test's own, as files and as contexts of a server."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import trustme
+from cryptography.hazmat.primitives import serialization
+
+PASSWORD = "opens the key"
+
+
+class Certificates:
+    """A CA, its file ``ca``, and what it has signed for 127.0.0.1 and for a client."""
+
+    def __init__(self, folder: Path, name: str = "ca") -> None:
+        self._folder, self._ca = folder, trustme.CA()
+        self.ca = folder / f"{name}.pem"
+        self._ca.cert_pem.write_to_path(self.ca)
+
+    def server(self, host: str = "127.0.0.1", *, client: Certificates | None = None) -> ssl.SSLContext:
+        """The context of a server; with ``client``, it asks for a certificate of that CA."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._ca.issue_cert(host).configure_cert(context)
+        if client is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(client.ca)
+        return context
+
+    def client(self, name: str = "me") -> dict[str, str]:
+        """Options for a certificate of a client's, of that common name."""
+        issued = self._ca.issue_cert(f"{name}@example.org", common_name=name)
+        certificate, key = self._folder / f"{name}.pem", self._folder / f"{name}.key"
+        for index, part in enumerate(issued.cert_chain_pems):
+            part.write_to_path(certificate, append=index > 0)
+        issued.private_key_pem.write_to_path(key)
+        return {
+            "schema.registry.ssl.certificate.location": str(certificate),
+            "schema.registry.ssl.key.location": str(key),
+        }
+
+
+def in_pkcs8(key: Path, password: str | None = None) -> Path:
+    """The same key as PKCS #8, which Java takes, and encrypted if there is a password."""
+    how = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
+    loaded = serialization.load_pem_private_key(key.read_bytes(), None)
+    written = key.with_suffix(".encrypted.key" if password else ".pk8")
+    written.write_bytes(loaded.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how))
+    return written

@@ -1,0 +1,162 @@
+"""A token is renewed ahead of its end by one thread; nobody else waits for it, and nobody waits twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from scripted_registry import Clock
+from waiting import HANG_SECONDS, until
+
+from streamnative_serdes.errors import AuthenticationError
+from streamnative_serdes.schema_registry.renewal import Renewed
+from streamnative_serdes.schema_registry.retry import Trouble
+from streamnative_serdes.schema_registry.tokens import Token
+
+LIFETIME = 100.0
+
+
+class Issuer:
+    """``fetch`` gives token after token, or what is in ``faults`` first; it waits while ``open`` is not set."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.faults: list[Trouble | Exception] = []
+        self.deadlines: list[float] = []
+        self.open = threading.Event()
+        self.open.set()
+        self._clock = clock
+
+    def fetch(self, deadline: float) -> Token | Trouble:
+        self.deadlines.append(deadline)
+        number = len(self.deadlines)
+        assert self.open.wait(HANG_SECONDS)
+        if self.faults:
+            fault = self.faults.pop(0)
+            if isinstance(fault, Exception):
+                raise fault
+            return fault
+        return Token(f"token {number}", self._clock() + LIFETIME)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def issuer(clock: Clock) -> Issuer:
+    return Issuer(clock)
+
+
+@pytest.fixture
+def ask(issuer: Issuer, clock: Clock) -> Callable[[], str]:
+    renewed = Renewed(issuer.fetch, clock)
+
+    def text() -> str:
+        token = renewed.token(clock() + HANG_SECONDS)
+        return token.text
+
+    text.renewed = renewed  # type: ignore[attr-defined]
+    return text
+
+
+def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], str], clock: Clock) -> None:
+    assert ask() == "token 1"
+    clock.now += 0.79 * LIFETIME
+    assert ask() == "token 1"
+    clock.now += 0.02 * LIFETIME
+    assert ask() == "token 2"
+    clock.now += 5 * LIFETIME
+    assert ask() == "token 3"
+
+
+def test_while_one_thread_renews_the_others_go_on_with_the_old_one(
+    ask: Callable[[], str], issuer: Issuer, clock: Clock
+) -> None:
+    ask()
+    clock.now += 0.9 * LIFETIME
+    issuer.open.clear()
+    with ThreadPoolExecutor(1) as pool:
+        renewing = pool.submit(ask)
+        until(lambda: len(issuer.deadlines) == 2, "the other thread asks")
+        assert [ask() for _ in range(5)] == ["token 1"] * 5
+        issuer.open.set()
+        assert renewing.result() == "token 2"
+    assert ask() == "token 2"
+    assert len(issuer.deadlines) == 2
+
+
+def test_a_renewal_takes_no_more_than_half_of_what_is_left(
+    ask: Callable[[], str], issuer: Issuer, clock: Clock
+) -> None:
+    ask()
+    clock.now += 0.9 * LIFETIME
+    ask()
+    assert issuer.deadlines[1] == pytest.approx(clock.now + 0.05 * LIFETIME)
+
+
+@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
+    ask: Callable[[], str], issuer: Issuer, clock: Clock, fault: Trouble | Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask()
+    clock.now += 0.9 * LIFETIME
+    issuer.faults = [fault]
+    assert [ask() for _ in range(5)] == ["token 1"] * 5
+    assert len(issuer.deadlines) == 2
+    assert "no new token" in caplog.text
+    clock.now += 0.03 * LIFETIME
+    assert ask() == "token 3"
+
+
+def test_those_who_waited_for_a_request_that_failed_do_not_repeat_it_one_by_one(
+    ask: Callable[[], str], issuer: Issuer
+) -> None:
+    issuer.faults = [AuthenticationError("invalid_client")]
+    issuer.open.clear()
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(ask) for _ in range(8)]
+        renewed = ask.renewed  # type: ignore[attr-defined]
+        # All have looked at the clock once they are at the lock or in the request.
+        until(lambda: sum(future.running() for future in asked) == 8, "all threads ask")
+        until(lambda: renewed._lock.locked() and len(issuer.deadlines) == 1, "one of them is first")
+        issuer.open.set()
+        outcomes = [future.exception() for future in asked]
+    assert any(isinstance(outcome, AuthenticationError) for outcome in outcomes)
+    failed = [outcome for outcome in outcomes if outcome is not None]
+    assert len({id(error) for error in failed}) == len(failed)  # each has its own
+    assert ask().startswith("token")
+
+
+def test_a_token_that_is_rejected_is_replaced_unless_another_thread_did(ask: Callable[[], str], clock: Clock) -> None:
+    renewed = ask.renewed  # type: ignore[attr-defined]
+    assert ask() == "token 1"
+    renewed.reject("token 1")
+    assert ask() == "token 2"
+    renewed.reject("token 1")
+    assert ask() == "token 2"
+
+
+def test_a_token_without_a_lifetime_serves_who_asked_for_it(clock: Clock) -> None:
+    renewed = Renewed(lambda _: Token("brief", clock()), clock)
+    token = renewed.token(clock() + 1)
+    assert isinstance(token, Token)
+    assert token.text == "brief"
+    assert "brief" not in repr(token)
+
+
+def test_who_waits_for_a_request_of_another_thread_does_so_until_its_deadline(issuer: Issuer) -> None:
+    import time
+
+    renewed = Renewed(issuer.fetch, time.monotonic)
+    issuer.open.clear()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(renewed.token, time.monotonic() + HANG_SECONDS)
+        until(lambda: issuer.deadlines, "the first asks")
+        outcome = renewed.token(time.monotonic() + 0.05)
+        assert isinstance(outcome, Trouble)
+        assert "another thread is asking for" in outcome.text
+        issuer.open.set()
+        assert isinstance(first.result(), Token)
