@@ -23,6 +23,7 @@ from .retry import Trouble
 from .tokens import Token
 
 _AHEAD: Final = 0.8  # of its time; Confluent's clients and librdkafka take the same
+_LEAST_TIME: Final = 1.0  # seconds for a renewal, however soon the old token ends
 _LONGEST_WAIT: Final = 30.0  # seconds until a renewal that failed is tried again
 
 _log = logging.getLogger("streamnative_serdes")
@@ -69,9 +70,11 @@ class Renewed:
             return self._wait_for_one(failed, now, deadline)
         if now >= held.renew_from and self._lock.acquire(blocking=False):
             try:
-                held = self._renew_ahead(now, held)
+                held = self._renew_ahead(now, held, deadline)
             finally:
                 self._lock.release()
+            if self._clock() >= held.until:
+                return self._wait_for_one(failed, now, deadline)
         return held.token
 
     def reject(self, text: str) -> None:
@@ -80,13 +83,13 @@ class Renewed:
         if held is not None and held.token.text == text:
             self._held = None
 
-    def _renew_ahead(self, now: float, held: _Held) -> _Held:
+    def _renew_ahead(self, now: float, held: _Held, deadline: float) -> _Held:
         """A new one, or ``held`` again, which is good for a while yet."""
         if self._held is not held and self._held is not None:
             return self._held  # somebody was faster
         left = held.until - now
         try:
-            outcome = self._fetch(now + left / 2)
+            outcome = self._fetch(min(deadline, now + max(left / 2, _LEAST_TIME)))
         except SerdesError as error:
             outcome = Trouble(str(error))
         if isinstance(outcome, Token):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from typing import NamedTuple
 
 import trustme
 from cryptography.hazmat.primitives import serialization
 
 PASSWORD = "opens the key"
+
+
+class Files(NamedTuple):
+    certificate: Path
+    key: Path
 
 
 class Certificates:
@@ -28,16 +34,21 @@ class Certificates:
             context.load_verify_locations(client.ca)
         return context
 
+    def files(self, name: str, common_name: str | None = None) -> Files:
+        """A certificate with its chain, and its key."""
+        issued = self._ca.issue_cert(name, common_name=common_name)
+        files = Files(self._folder / f"{name}.pem", self._folder / f"{name}.key")
+        for index, part in enumerate(issued.cert_chain_pems):
+            part.write_to_path(files.certificate, append=index > 0)
+        issued.private_key_pem.write_to_path(files.key)
+        return files
+
     def client(self, name: str = "me") -> dict[str, str]:
         """Options for a certificate of a client's, of that common name."""
-        issued = self._ca.issue_cert(f"{name}@example.org", common_name=name)
-        certificate, key = self._folder / f"{name}.pem", self._folder / f"{name}.key"
-        for index, part in enumerate(issued.cert_chain_pems):
-            part.write_to_path(certificate, append=index > 0)
-        issued.private_key_pem.write_to_path(key)
+        files = self.files(f"{name}@example.org", name)
         return {
-            "schema.registry.ssl.certificate.location": str(certificate),
-            "schema.registry.ssl.key.location": str(key),
+            "schema.registry.ssl.certificate.location": str(files.certificate),
+            "schema.registry.ssl.key.location": str(files.key),
         }
 
 

@@ -111,6 +111,17 @@ def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
     assert ask() == "token 3"
 
 
+def test_a_token_that_ends_while_its_renewal_fails_is_not_given_out(
+    ask: Callable[[], str], issuer: Issuer, clock: Clock
+) -> None:
+    ask()
+    clock.now += LIFETIME - 0.01
+    issuer.faults = [Trouble("down")]
+    clock.step = 0.004  # at each look
+    assert ask() == "token 3"
+    assert issuer.deadlines[1] - clock.now > 0.9  # a second, however little was left
+
+
 def test_those_who_waited_for_a_request_that_failed_do_not_repeat_it_one_by_one(
     ask: Callable[[], str], issuer: Issuer
 ) -> None:

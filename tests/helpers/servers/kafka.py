@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,16 +29,35 @@ _CONF: Final[dict[str, object]] = {
 }
 
 
-class Kafka(Server):
-    """A Kafka broker; topics are made as they are first used."""
+_SASL: Final[dict[str, object]] = {
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+}
+_LOGIN: Final = "org.apache.kafka.common.security"
 
-    def __init__(self, folder: Path | None = None) -> None:
+
+class Kafka(Server):
+    """A Kafka broker; topics are made as they are first used.
+
+    Args:
+        folder: as for any server.
+        users: passwords by name. With some, :attr:`sasl_servers` asks for one of them by PLAIN, or for an unsigned JSON
+            web token by OAUTHBEARER.
+    """
+
+    def __init__(self, folder: Path | None = None, *, users: Mapping[str, str] | None = None) -> None:
         super().__init__("kafka", folder)
-        self._port, self._controller = free_ports(2)
+        self._port, self._controller, self._sasl = free_ports(3)
+        self._users = dict(users or {})
 
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def sasl_servers(self) -> str:
+        """``bootstrap.servers`` of those who sign in."""
+        return f"127.0.0.1:{self._sasl}"
 
     def version(self) -> str:
         """What the server said of itself as it started."""
@@ -78,8 +97,21 @@ class Kafka(Server):
             "log.dirs": self.folder / "data",
         }
         path = self.folder / "kafka.properties"
-        path.write_text(properties(_CONF, own))
+        path.write_text(properties(_CONF, own, self._signing_in(own)))
         return path
+
+    def _signing_in(self, own: Mapping[str, object]) -> dict[str, object]:
+        if not self._users:
+            return {}
+        sasl, plain = f"SASL://{self.sasl_servers}", f"{_LOGIN}.plain.PlainLoginModule"
+        users = " ".join(f'"user_{name}"="{password}"' for name, password in self._users.items())
+        jaas = "listener.name.sasl.{}.sasl.jaas.config"
+        return {
+            **_SASL,
+            **{key: f"{own[key]},{sasl}" for key in ("listeners", "advertised.listeners")},
+            jaas.format("plain"): f"{plain} required {users};",
+            jaas.format("oauthbearer"): f"{_LOGIN}.oauthbearer.OAuthBearerLoginModule required;",
+        }
 
     def _format(self) -> None:
         command = [*self._java(256), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._conf())]

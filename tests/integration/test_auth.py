@@ -1,0 +1,217 @@
+"""Signing in to a real Pulsar, and with the same key to a real Kafka: a token, OAuth, user and password, TLS."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import Certificates, in_pkcs8
+from confluent_kafka import DeserializingConsumer, SerializingProducer, serialization
+from oauth_issuer import Issuer
+from servers import Kafka, Pulsar, Tokens
+from servers.process import free_ports
+from waiting import until
+
+from streamnative_serdes import (
+    AuthenticationError,
+    AuthorizationError,
+    KafkaAvroDeserializer,
+    KafkaAvroDeserializerBuilder,
+    KafkaAvroSerializer,
+    KafkaAvroSerializerBuilder,
+    SchemaRegistryError,
+    kop,
+)
+from streamnative_serdes.binding import Binding
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BOB = {"name": "bob"}
+_PROVIDER = "org.apache.pulsar.broker.authentication.AuthenticationProvider"
+PASSWORD = "opens Pulsar"
+HTPASSWD = "produce:$apr1$k0p0pulS$d47nFeAjGN5Qy/60JJkLO0\n"  # PASSWORD, by `openssl passwd -apr1`
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    Binding.forget()
+    yield
+    Binding.forget()
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"auth-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="module")
+def tokens(pulsar_with_tokens: Pulsar) -> Tokens:
+    assert pulsar_with_tokens.tokens is not None
+    return pulsar_with_tokens.tokens
+
+
+@pytest.fixture(scope="module")
+def sasl_kafka(tokens: Tokens) -> Iterator[Kafka]:
+    """Stands for KoP: it takes the API key of Pulsar's role ``produce``."""
+    with Kafka(users={"public/default": f"token:{tokens.of('produce')}"}) as kafka:
+        yield kafka
+
+
+def round_trip(client: dict[str, Any], serializer: dict[str, Any], deserializer: dict[str, Any], topic: str) -> object:
+    """A value that went to Kafka and back."""
+    producer = SerializingProducer({**client, **serializer})
+    producer.produce(topic, value=BOB)
+    assert producer.flush(60) == 0
+    Binding.forget()
+    reading = {"group.id": topic, "auto.offset.reset": "earliest"}
+    consumer = DeserializingConsumer({**client, **reading, **deserializer})
+    consumer.subscribe([topic])
+    try:
+        message = consumer.poll(60)
+        assert message is not None, "nothing came"
+        return message.value()
+    finally:
+        consumer.close()
+
+
+@pytest.mark.skipif(not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16")
+@pytest.mark.parametrize("source", ["basic.auth.credentials.source", "bearer.auth.credentials.source"])
+def test_one_api_key_given_to_the_kafka_client_serves_rest_too(
+    pulsar_with_tokens: Pulsar, sasl_kafka: Kafka, tokens: Tokens, topic: str, source: str
+) -> None:
+    client = {
+        "bootstrap.servers": sasl_kafka.sasl_servers,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "public/default",
+        "sasl.password": f"token:{tokens.of('produce')}",
+        "schema.registry.url": pulsar_with_tokens.url,
+        source: "SASL_INHERIT",
+    }
+    writing = {"value.serializer.builder": KafkaAvroSerializerBuilder(USER)}
+    reading = {"value.deserializer.builder": KafkaAvroDeserializerBuilder()}
+    assert round_trip(client, writing, reading, topic) == BOB
+
+
+def test_one_api_key_given_to_the_serdes_serves_the_kafka_client_too(
+    pulsar_with_tokens: Pulsar, sasl_kafka: Kafka, tokens: Tokens, topic: str
+) -> None:
+    conf = {"schema.registry.url": pulsar_with_tokens.url, "bearer.auth.token": tokens.of("produce")}
+    client = {"bootstrap.servers": sasl_kafka.sasl_servers, **kop.sasl_settings(conf, tls=False)}
+    writing = {"value.serializer": KafkaAvroSerializer(conf, USER)}
+    assert round_trip(client, writing, {"value.deserializer": KafkaAvroDeserializer(conf)}, topic) == BOB
+
+
+def test_oauths_tokens_sign_in_to_pulsar_and_are_renewed(
+    pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str
+) -> None:
+    def signed(until: float) -> str:
+        return tokens.of("produce", exp=math.ceil(until))
+
+    with Issuer(lifetime=1.0, make=signed) as issuer:
+        conf = {"schema.registry.url": pulsar_with_tokens.url, **issuer.options()}
+        serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
+        count = 0
+        while len(issuer.forms) < 4:  # each new topic is a new question to Pulsar
+            framed = serializer.serialize(f"{topic}-{count}", BOB)
+            assert deserializer.deserialize(f"{topic}-{count}", framed) == BOB
+            count += 1
+    assert count > 4
+
+
+def test_a_role_of_oauths_that_lacks_a_right_is_told_so(pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str) -> None:
+    with Issuer(make=lambda _: tokens.of("consume")) as issuer:
+        conf = {"schema.registry.url": pulsar_with_tokens.url, **issuer.options()}
+        with pytest.raises(AuthorizationError, match="the role needs the right to produce"):
+            KafkaAvroSerializer(conf, USER).serialize(topic, BOB)
+        assert len(issuer.tokens) == 1
+
+
+def test_a_kafka_client_signs_in_with_oauths_tokens_and_asks_for_the_next(sasl_kafka: Kafka, topic: str) -> None:
+    """A Kafka broker checks claims of unsigned tokens, not their signatures; KoP would hand them to Pulsar."""
+
+    def unsigned(until: float) -> str:
+        parts = ({"alg": "none"}, {"sub": "me", "iat": time.time(), "exp": until})
+        return "".join(f"{base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip('=')}." for part in parts)
+
+    with Issuer(lifetime=5.0, make=unsigned) as issuer:
+        settings = kop.sasl_settings({"schema.registry.url": "http://p", **issuer.options()}, tls=False)
+        producer = SerializingProducer({"bootstrap.servers": sasl_kafka.sasl_servers, **settings, "log_level": 0})
+        producer.produce(topic, value=b"1")
+        assert producer.flush(60) == 0
+
+        def asked_again() -> bool:
+            producer.poll(0.1)
+            return len(issuer.tokens) == 2
+
+        until(asked_again, "the client asks for another token")
+        producer.produce(topic, value=b"2")
+        assert producer.flush(60) == 0
+
+
+# A Pulsar with TLS, that takes users with passwords and certificates as well
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def tls_url(certificates: Certificates, servers_at_hand: None) -> Iterator[str]:
+    """Its https address."""
+    folder = certificates.ca.parent
+    (folder / "htpasswd").write_text(HTPASSWD)
+    server = certificates.files("127.0.0.1")
+    (port,) = free_ports(1)
+    conf = {
+        "authenticationProviders": ",".join(f"{_PROVIDER}{name}" for name in ("Token", "Basic", "Tls")),
+        "basicAuthConf": (folder / "htpasswd").as_uri(),
+        "webServicePortTls": port,
+        "tlsCertificateFilePath": server.certificate,
+        "tlsKeyFilePath": in_pkcs8(server.key),
+        "tlsTrustCertsFilePath": certificates.ca,
+        "brokerClientTrustCertsFilePath": certificates.ca,
+    }
+    with Pulsar(tokens=True, conf=conf):
+        yield f"https://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def secure(tls_url: str, certificates: Certificates) -> dict[str, Any]:
+    return {"schema.registry.url": tls_url, "schema.registry.ssl.ca.location": str(certificates.ca)}
+
+
+def test_a_certificate_signs_in_as_the_role_of_its_name(
+    secure: dict[str, Any], certificates: Certificates, topic: str
+) -> None:
+    framed = KafkaAvroSerializer({**secure, **certificates.client("produce")}, USER).serialize(topic, BOB)
+    assert KafkaAvroDeserializer({**secure, **certificates.client("consume")}).deserialize(topic, framed) == BOB
+    with pytest.raises(AuthorizationError, match="the role needs the right to produce"):
+        KafkaAvroSerializer({**secure, **certificates.client("nobody")}, USER).serialize(f"{topic}-2", BOB)
+
+
+def test_user_and_password_sign_in(secure: dict[str, Any], topic: str) -> None:
+    conf = {**secure, "basic.auth.user.info": f"produce:{PASSWORD}"}
+    assert KafkaAvroSerializer(conf, USER).serialize(topic, BOB) is not None
+    with pytest.raises(AuthenticationError, match="user or password are wrong"):
+        KafkaAvroSerializer({**conf, "basic.auth.user.info": "produce:another"}, USER).serialize(topic, BOB)
+
+
+def test_who_does_not_sign_in_is_told_how(secure: dict[str, Any], topic: str) -> None:
+    with pytest.raises(AuthenticationError, match=r"hint: set bearer\.auth\.token, or see"):
+        KafkaAvroSerializer(secure, USER).serialize(topic, BOB)
+
+
+def test_pulsars_certificate_is_checked(secure: dict[str, Any], topic: str, tmp_path: Path) -> None:
+    del secure["schema.registry.ssl.ca.location"]
+    other = {"schema.registry.ssl.ca.location": str(Certificates(tmp_path).ca)}
+    for conf in (secure, {**secure, **other}):
+        with pytest.raises(SchemaRegistryError, match=r"VERIFY_FAILED.*name the file of its CA"):
+            KafkaAvroSerializer({**conf, "bearer.auth.token": "t"}, USER).serialize(topic, BOB)
