@@ -177,8 +177,9 @@ class SchemaRegistryClient:
             return meaning(reply.json())
         except ValueError as expected:
             fault = str(expected)
+        body = quoted(reply.hide(reply.body[:4000].decode("utf-8", "replace")))
         raise SchemaRegistryError(
-            f"cannot {call.operation}: expected {fault}, got {quoted(reply.body[:4000].decode('utf-8', 'replace'))!r}",
+            f"cannot {call.operation}: expected {fault}, got {body!r}",
             status=reply.status,
             url=reply.url,
             topic=call.topic,

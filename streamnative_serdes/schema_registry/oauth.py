@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -86,7 +86,7 @@ class ClientCredentials:
             SchemaRegistryError: what answers is no issuer.
         """
         key, began = self._key(), self._clock()
-        endpoint = self._given or self._discovered(self._issuer or key.issuer, deadline)
+        endpoint = self._given or self._discovered(key, deadline)
         if isinstance(endpoint, Trouble):
             return endpoint
         reply = self._post(endpoint, key, deadline)
@@ -95,11 +95,13 @@ class ClientCredentials:
             return reply
         return _token(reply, began)
 
-    def _discovered(self, issuer: str | None, deadline: float) -> _Endpoint | Trouble:
+    def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | Trouble:
+        issuer = self._issuer or key.issuer
         if issuer is None:
             raise AuthenticationError("the key file names no issuer_url", hint="give bearer.auth.issuer.url")
         if self._found is None or self._found[0] != issuer:
-            reply = self._ask("GET", _address(issuer, "the key file's issuer_url") + _WELL_KNOWN, deadline, {})
+            url = _address(issuer, "the key file's issuer_url") + _WELL_KNOWN
+            reply = self._ask("GET", url, deadline, key.secret, {})
             if isinstance(reply, Trouble):
                 return reply
             self._found = issuer, _endpoint(reply, issuer)
@@ -115,16 +117,16 @@ class ClientCredentials:
         signed = ClientAuth(*who, auth_method=endpoint.method)
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         _, headers, form = signed.prepare("POST", endpoint.url, headers, form)
-        return self._ask("POST", endpoint.url, deadline, headers, form.encode(), key.secret)
+        return self._ask("POST", endpoint.url, deadline, key.secret, headers, form.encode())
 
     def _ask(
         self,
         method: str,
         url: str,
         deadline: float,
+        secret: str,
         headers: Mapping[str, str],
         body: bytes | None = None,
-        secret: str = "",
     ) -> Reply | Trouble:
         outcome = self._exchange.ask(method, url, deadline, headers, body)
         if isinstance(outcome, Failure):
@@ -136,7 +138,7 @@ class ClientCredentials:
             raise SchemaRegistryError(
                 f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url
             )
-        reply = outcome.hiding(secret)  # issuers have been seen to repeat what they were sent
+        reply = replace(outcome, secrets=(secret,))
         return trouble(reply, f"the OAuth issuer at {url}: ") if reply.status in _PASSING_STATUS else reply
 
 
@@ -186,7 +188,7 @@ def _refused(reply: Reply, members: Mapping[str, Any]) -> AuthenticationError:
     error = members.get("error")
     code = error if isinstance(error, str) else f"HTTP {reply.status}"
     described = members.get("error_description")
-    words = quoted(f"{code}: {described}" if isinstance(described, str) else code)
+    words = quoted(reply.hide(f"{code}: {described}" if isinstance(described, str) else code))
     return AuthenticationError(
         f"the OAuth issuer at {reply.url} refused: {words}",
         status=reply.status,

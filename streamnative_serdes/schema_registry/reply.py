@@ -11,7 +11,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
@@ -23,13 +23,17 @@ _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MUL
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``phrase`` is the HTTP reason phrase; ``headers`` are found in any case; ``url`` is the last address asked."""
+    """``phrase`` is the HTTP reason phrase; ``headers`` are found in any case; ``url`` is the last address asked.
+
+    ``secrets`` are what was sent and must not be shown, though a server may repeat it.
+    """
 
     status: int
     phrase: str
     headers: Mapping[str, str]
     body: bytes
     url: str
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def json(self) -> Any:
         """The body's JSON.
@@ -42,12 +46,11 @@ class Reply:
         except (ValueError, RecursionError):
             raise ValueError("JSON") from None
 
-    def hiding(self, *secrets: str) -> Reply:
-        """The same without our own credentials, if the server repeats them."""
-        body, phrase = self.body, self.phrase
-        for secret in filter(None, secrets):
-            body, phrase = body.replace(secret.encode(), _HIDDEN.encode()), phrase.replace(secret, _HIDDEN)
-        return replace(self, body=body, phrase=phrase)
+    def hide(self, text: str) -> str:
+        """``text`` of the server's without what it repeats of our credentials."""
+        for secret in filter(None, self.secrets):
+            text = text.replace(secret, _HIDDEN)
+        return text
 
     @property
     def reason(self) -> str:
@@ -63,7 +66,7 @@ class Reply:
             or self.phrase
             or f"HTTP {self.status}"
         )
-        return text.strip()[:MAX_WORDS]
+        return self.hide(text.strip())[:MAX_WORDS]
 
     def _member(self, name: str) -> str:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from streamnative_serdes.errors import SchemaRegistryError
@@ -94,11 +95,10 @@ class Transport:
         if header is not None:
             headers["Authorization"] = header
         outcome = self._exchange.ask(call.method, url, deadline, headers, call.body)
-        if isinstance(outcome, Reply):
-            _log.debug("%s %s: %d", call.method, url, outcome.status)
-            secrets = self._auth.secrets if header is None else (header.partition(" ")[2], *self._auth.secrets)
-            return outcome.hiding(*secrets) if outcome.status >= 400 else outcome
-        return _troubled(call, url, outcome)
+        if isinstance(outcome, Failure):
+            return _troubled(call, url, outcome)
+        _log.debug("%s %s: %d", call.method, url, outcome.status)
+        return replace(outcome, secrets=(*self._auth.secrets, (header or "").partition(" ")[2]))
 
 
 def _troubled(call: Call, url: str, failure: Failure) -> Trouble:

@@ -26,7 +26,7 @@ from streamnative_serdes.errors import AuthenticationError, ConfigError, Registr
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 
-PATIENCE = {"retries.total.ms": 1_000.0, "retries.wait.ms": 50.0}
+PATIENCE = {"retries.total.ms": 1_000.0, "retries.wait.ms": 20.0}
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_serdes_pickle_and_ask_for_a_token_of_their_own(issuer: Issuer, registry
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_fork_goes_on_though_a_thread_of_its_parent_was_asking_for_a_token(issuer: Issuer) -> None:
     with Guarded(issuer) as registry:
-        asking = client(registry.url, issuer.options(), **{"retries.total.ms": 2_000.0})
+        asking = client(registry.url, issuer.options(), **{"retries.total.ms": 1_000.0})
         issuer.faults = [Answer(hold=True)]
         pool = ThreadPoolExecutor(1)
         stuck = pool.submit(asking.all_versions, "t")
@@ -247,7 +247,7 @@ def test_an_issuer_that_is_down_is_asked_again_until_the_time_is_over() -> None:
     with Issuer() as issuer:
         pass
     with Guarded(issuer) as registry:
-        asking = client(registry.url, issuer.options(), **PATIENCE)
+        asking = client(registry.url, issuer.options(), **{**PATIENCE, "retries.total.ms": 200.0})
         with pytest.raises(RegistryUnavailableError) as caught:
             asking.all_versions("t")
         asking.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import PASSWORD, Certificates, in_pkcs8
+from certificates import Certificates
 from scripted_registry import Answer, ScriptedRegistry
 
 from streamnative_serdes import KafkaAvroSerializer, config
@@ -115,9 +115,8 @@ def test_certificate_and_key_may_be_in_one_file(
 def test_an_encrypted_key_needs_its_password_and_nobody_is_asked_for_it(
     strict_server: ScriptedRegistry, certificates: Certificates
 ) -> None:
-    options = {CA: str(certificates.ca), **certificates.client()}
-    options[KEY] = str(in_pkcs8(Path(options[KEY]), PASSWORD))
-    ask(strict_server, **options, **{KEY_PASSWORD: PASSWORD})
+    options = {CA: str(certificates.ca), **certificates.client(password="opens the key")}
+    ask(strict_server, **options, **{KEY_PASSWORD: "opens the key"})
     for more in ({}, {KEY_PASSWORD: "another"}):
         with pytest.raises(ConfigError, match=r"ssl\.key\.location: .* cannot be used: .*is the password right"):
             ask(strict_server, **options, **more)

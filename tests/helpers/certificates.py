@@ -9,12 +9,18 @@ from typing import NamedTuple
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-PASSWORD = "opens the key"
-
 
 class Files(NamedTuple):
     certificate: Path
     key: Path
+
+    def key_in_pkcs8(self, password: str | None = None) -> Path:
+        """The same key in the form that Java takes, and encrypted if there is a password."""
+        how = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
+        key = serialization.load_pem_private_key(self.key.read_bytes(), None)
+        written = self.key.with_suffix(".encrypted.key" if password else ".pk8")
+        written.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how))
+        return written
 
 
 class Certificates:
@@ -43,19 +49,10 @@ class Certificates:
         issued.private_key_pem.write_to_path(files.key)
         return files
 
-    def client(self, name: str = "me") -> dict[str, str]:
-        """Options for a certificate of a client's, of that common name."""
+    def client(self, name: str = "me", password: str | None = None) -> dict[str, str]:
+        """Options for a certificate of a client's, of that common name; with ``password`` its key is encrypted."""
         files = self.files(f"{name}@example.org", name)
         return {
             "schema.registry.ssl.certificate.location": str(files.certificate),
-            "schema.registry.ssl.key.location": str(files.key),
+            "schema.registry.ssl.key.location": str(files.key_in_pkcs8(password) if password else files.key),
         }
-
-
-def in_pkcs8(key: Path, password: str | None = None) -> Path:
-    """The same key as PKCS #8, which Java takes, and encrypted if there is a password."""
-    how = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
-    loaded = serialization.load_pem_private_key(key.read_bytes(), None)
-    written = key.with_suffix(".encrypted.key" if password else ".pk8")
-    written.write_bytes(loaded.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how))
-    return written

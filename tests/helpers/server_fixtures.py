@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Server, requirements
+from servers.pulsar import signing_in
+
+if TYPE_CHECKING:
+    from certificates import Certificates
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +32,20 @@ def pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
 
 
 @pytest.fixture(scope="session")
-def pulsar_with_tokens(servers_at_hand: None) -> Iterator[Pulsar]:
-    """Roles: ``admin`` may all, ``produce`` and ``consume`` have that right on public/default, others have none."""
-    with Pulsar(tokens=True) as server:
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """A CA of this run's own."""
+    from certificates import Certificates  # wheels are tested without what it needs
+
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def pulsar_with_tokens(servers_at_hand: None, certificates: Certificates) -> Iterator[Pulsar]:
+    """Roles: ``admin`` may all, ``produce`` and ``consume`` have that right on public/default, others have none.
+
+    It takes tokens, certificates of its own CA that name the role (at ``secure_url``), and for ``produce`` a password.
+    """
+    with Pulsar(tokens=True, conf=signing_in(certificates)) as server:
         yield server
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Certificates, in_pkcs8
+from certificates import Certificates
 from confluent_kafka import DeserializingConsumer, SerializingProducer, serialization
 from oauth_issuer import Issuer
 from servers import Kafka, Pulsar, Tokens
-from servers.process import free_ports
+from servers.pulsar import PASSWORD
 from waiting import until
 
 from streamnative_serdes import (
@@ -33,9 +33,6 @@ from streamnative_serdes.binding import Binding
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BOB = {"name": "bob"}
-_PROVIDER = "org.apache.pulsar.broker.authentication.AuthenticationProvider"
-PASSWORD = "opens Pulsar"
-HTPASSWD = "produce:$apr1$k0p0pulS$d47nFeAjGN5Qy/60JJkLO0\n"  # PASSWORD, by `openssl passwd -apr1`
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +137,7 @@ def test_a_kafka_client_signs_in_with_oauths_tokens_and_asks_for_the_next(sasl_k
         parts = ({"alg": "none"}, {"sub": "me", "iat": time.time(), "exp": until})
         return "".join(f"{base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip('=')}." for part in parts)
 
-    with Issuer(lifetime=5.0, make=unsigned) as issuer:
+    with Issuer(lifetime=3.0, make=unsigned) as issuer:
         settings = kop.sasl_settings({"schema.registry.url": "http://p", **issuer.options()}, tls=False)
         producer = SerializingProducer({"bootstrap.servers": sasl_kafka.sasl_servers, **settings, "log_level": 0})
         producer.produce(topic, value=b"1")
@@ -155,37 +152,13 @@ def test_a_kafka_client_signs_in_with_oauths_tokens_and_asks_for_the_next(sasl_k
         assert producer.flush(60) == 0
 
 
-# A Pulsar with TLS, that takes users with passwords and certificates as well
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates(tmp_path_factory.mktemp("certificates"))
-
-
-@pytest.fixture(scope="module")
-def tls_url(certificates: Certificates, servers_at_hand: None) -> Iterator[str]:
-    """Its https address."""
-    folder = certificates.ca.parent
-    (folder / "htpasswd").write_text(HTPASSWD)
-    server = certificates.files("127.0.0.1")
-    (port,) = free_ports(1)
-    conf = {
-        "authenticationProviders": ",".join(f"{_PROVIDER}{name}" for name in ("Token", "Basic", "Tls")),
-        "basicAuthConf": (folder / "htpasswd").as_uri(),
-        "webServicePortTls": port,
-        "tlsCertificateFilePath": server.certificate,
-        "tlsKeyFilePath": in_pkcs8(server.key),
-        "tlsTrustCertsFilePath": certificates.ca,
-        "brokerClientTrustCertsFilePath": certificates.ca,
-    }
-    with Pulsar(tokens=True, conf=conf):
-        yield f"https://127.0.0.1:{port}"
+# Over TLS, with a certificate or a password
 
 
 @pytest.fixture
-def secure(tls_url: str, certificates: Certificates) -> dict[str, Any]:
-    return {"schema.registry.url": tls_url, "schema.registry.ssl.ca.location": str(certificates.ca)}
+def secure(pulsar_with_tokens: Pulsar, certificates: Certificates) -> dict[str, Any]:
+    url = pulsar_with_tokens.secure_url
+    return {"schema.registry.url": url, "schema.registry.ssl.ca.location": str(certificates.ca)}
 
 
 def test_a_certificate_signs_in_as_the_role_of_its_name(

@@ -7,13 +7,19 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import requests
 
 from .downloads import requirements
 from .process import Server, ServerError, free_ports, listens, properties, temporary_folder
 from .tokens import Tokens
+
+if TYPE_CHECKING:
+    from certificates import Certificates
+
+PASSWORD: Final = "opens Pulsar"  # of the role "produce", where passwords are taken
+_HASH: Final = "$apr1$k0p0pulS$d47nFeAjGN5Qy/60JJkLO0"  # `openssl passwd -apr1`
 
 ROLES: Final = ("produce", "consume")  # each has that one right on public/default; "admin" has all
 
@@ -95,6 +101,11 @@ class Pulsar(_Web):
     def service_url(self) -> str:
         """For Pulsar's own clients."""
         return f"pulsar://127.0.0.1:{self._port}"
+
+    @property
+    def secure_url(self) -> str:
+        """``schema.registry.url`` over TLS, with ``webServicePortTls`` in its configuration."""
+        return f"https://127.0.0.1:{self._more['webServicePortTls']}"
 
     def version(self) -> str:
         """What the server says of itself."""
@@ -311,6 +322,23 @@ def _with(tokens: Tokens | None) -> dict[str, object]:
         "tokenSecretKey": tokens.key_file.as_uri(),
         "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
         "brokerClientAuthenticationParameters": json.dumps({"token": tokens.of("admin")}),
+    }
+
+
+def signing_in(certificates: Certificates) -> dict[str, object]:
+    """More of ``broker.conf``, with which a broker takes passwords and certificates beside tokens, and speaks TLS."""
+    passwords = certificates.ca.with_name("htpasswd")
+    passwords.write_text(f"produce:{_HASH}\n")
+    server = certificates.files("127.0.0.1")
+    provider = "org.apache.pulsar.broker.authentication.AuthenticationProvider"
+    return {
+        "authenticationProviders": ",".join(f"{provider}{name}" for name in ("Token", "Basic", "Tls")),
+        "basicAuthConf": passwords.as_uri(),
+        "webServicePortTls": free_ports(1)[0],
+        "tlsCertificateFilePath": server.certificate,
+        "tlsKeyFilePath": server.key_in_pkcs8(),
+        "tlsTrustCertsFilePath": certificates.ca,
+        "brokerClientTrustCertsFilePath": certificates.ca,
     }
 
 

@@ -1,0 +1,303 @@
+"""A canary in every option that holds a secret, through real failures: no repr, log, error, traceback or pickle has it.
+
+The options are those that the table marks; one that is new has no shape below, which fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import pickle
+import re
+import ssl
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import Certificates
+from oauth_issuer import Issuer
+from scripted_registry import Answer, Asked, ScriptedRegistry
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.errors import SerdesError
+
+CANARY = "c4n4ryInTheCoalMine"
+USER_INFO = f"me:{CANARY}"
+KEY_FILE = json.dumps({"client_id": "c", "client_secret": CANARY})
+FORMS = [CANARY, *(base64.b64encode(text.encode()).decode().rstrip("=") for text in (CANARY, USER_INFO, KEY_FILE))]
+SHOWN = re.compile("|".join(map(re.escape, FORMS)))
+PATIENCE = {"retries.total.ms": 60.0, "retries.wait.ms": 20.0, "http.read.timeout.ms": 30.0}
+_OAUTH = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
+
+
+@dataclass
+class World:
+    """What fails on this machine, and what showed itself of it."""
+
+    folder: Path
+    certificates: Certificates
+    issuer: Issuer
+    shown: list[str] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
+
+    def show(self, *things: object) -> None:
+        self.shown += [repr(thing) for thing in things]
+
+    def use(self, **options: Any) -> None:
+        """Make SerDes of these options and use them; note what is seen of it."""
+        Binding.forget()
+        try:
+            serializer = KafkaAvroSerializer(options, '"int"')
+            self.show(serializer, serializer._binding, serializer._binding and serializer._binding.client)
+            assert serializer._binding is not None
+            transport: Any = serializer._binding.client._transport
+            self.show(transport, transport._auth, transport._exchange._tls, getattr(transport._auth, "_renewed", None))
+            serializer.serialize("t", 1)
+        except SerdesError as error:
+            self.note(error)
+        else:
+            raise AssertionError("nothing failed")
+
+    def note(self, error: BaseException) -> None:
+        self.errors.append(error)
+        self.shown += ["".join(traceback.format_exception(error)), pickle.dumps(error).decode("latin-1")]
+        self.shown += [f"{found!s} {found!r}" for found in reachable(error)]
+
+
+def reachable(error: BaseException) -> Iterator[object]:
+    """All that hangs on an error, but the frames of its traceback."""
+    waiting: list[object] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen or isinstance(found, type | Callable):  # type: ignore[arg-type]
+            continue
+        seen.add(id(found))
+        yield found
+        if isinstance(found, BaseException):
+            waiting += [found.__cause__, found.__context__, *found.args]
+        if isinstance(found, dict):
+            waiting += found.values()
+        elif isinstance(found, list | tuple | set):
+            waiting += found
+        elif not isinstance(found, str | bytes | int | float | None):
+            waiting += vars(found).values() if hasattr(found, "__dict__") else ()
+
+
+def _encrypted(world: World) -> dict[str, str]:
+    ca = {"schema.registry.ssl.ca.location": str(world.certificates.ca)}
+    return {**ca, **world.certificates.client(password=CANARY), "schema.registry.ssl.key.password": CANARY}
+
+
+def _url(world: World, path: str = "") -> str:
+    return f"{world.issuer.url}{path}".replace("http://", f"http://{USER_INFO}@")
+
+
+# How each is given, with what must stand beside it.
+SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
+    "schema.registry.url": lambda _: {"schema.registry.url": f"https://{USER_INFO}@127.0.0.1:1"},
+    "basic.auth.user.info": lambda _: {"basic.auth.user.info": USER_INFO},
+    "bearer.auth.token": lambda _: {"bearer.auth.token": CANARY},
+    "bearer.auth.issuer.url": lambda world: {**_OAUTH, "bearer.auth.issuer.url": _url(world)},
+    "bearer.auth.issuer.endpoint.url": lambda world: {
+        **_OAUTH,
+        "bearer.auth.issuer.endpoint.url": _url(world, "/token"),
+    },
+    "bearer.auth.client.secret": lambda world: world.issuer.options(client_secret=CANARY),
+    "bearer.auth.private.key": lambda world: {
+        "bearer.auth.issuer.url": world.issuer.url,
+        "bearer.auth.private.key": f"data:application/json;base64,{base64.b64encode(KEY_FILE.encode()).decode()}",
+    },
+    "sasl.password": lambda _: {
+        "basic.auth.credentials.source": "SASL_INHERIT",
+        "sasl.username": "me",
+        "sasl.password": CANARY,
+    },
+    "schema.registry.ssl.key.password": _encrypted,
+    "proxy": lambda _: {"proxy": f"http://{USER_INFO}@127.0.0.1:1"},
+}
+# More ways than one to give the same.
+MORE_SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
+    "a file with the token": lambda world: {"bearer.auth.token": _file(world, CANARY).as_uri()},
+    "a file with the token and more": lambda world: {"bearer.auth.token": _file(world, f"{CANARY} x").as_uri()},
+    "a function that returns no token": lambda _: {"bearer.auth.token": lambda: f"{CANARY}\n"},
+    "a token for KoP": lambda _: {"basic.auth.user.info": f"public/default:token:{CANARY}"},
+    "no token for KoP": lambda _: {"basic.auth.user.info": f"public/default:token:{CANARY} {CANARY}"},
+    "the client's token": lambda _: {
+        "bearer.auth.credentials.source": "SASL_INHERIT",
+        "sasl.password": f"token:{CANARY}",
+    },
+    "the client's password for a token": lambda _: {
+        "bearer.auth.credentials.source": "SASL_INHERIT",
+        "sasl.password": CANARY,
+    },
+    "a key file": lambda world: {**_issuer(world), "bearer.auth.private.key": str(_file(world, KEY_FILE))},
+    "a key file that is cut": lambda world: {
+        **_issuer(world),
+        "bearer.auth.private.key": str(_file(world, KEY_FILE[:-1])),
+    },
+    "a key for a path": lambda world: {**_issuer(world), "bearer.auth.private.key": KEY_FILE},
+    "a secret that is no latin-1": lambda world: world.issuer.options(client_secret=f"{CANARY}\N{EURO SIGN}"),
+    "an issued token": lambda world: world.issuer.options(),
+    "a malformed proxy": lambda _: {"proxy": f"http://{USER_INFO}@host:port"},
+    "a malformed address": lambda _: {"schema.registry.url": f"https://{USER_INFO}@host:port"},
+}
+ALL_SHAPES = SHAPES | MORE_SHAPES
+SECRETS = sorted({option.key for option in (*config.SERIALIZER_OPTIONS, *config.DESERIALIZER_OPTIONS) if option.secret})
+
+
+def _file(world: World, content: str) -> Path:
+    path = world.folder / "secret"
+    path.write_text(content)
+    return path
+
+
+def _issuer(world: World) -> dict[str, str]:
+    return {"bearer.auth.issuer.url": world.issuer.url}
+
+
+class Echo(ScriptedRegistry):
+    """Answers with what it was sent."""
+
+    def __init__(self, status: int, tls: ssl.SSLContext | None) -> None:
+        super().__init__(Answer(status), tls=tls)
+        self._status = status
+
+    def _next(self, asked: Asked) -> Answer:
+        words = f"{asked.headers['Authorization']} {asked.body.decode()}"
+        return Answer(self._status, {"message" if self._status == 401 else "reason": words})
+
+
+@pytest.fixture
+def world(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[World]:
+    """Checks at the end that the canary is in nothing that was shown or logged."""
+    caplog.set_level(logging.DEBUG)
+    with Issuer(make=lambda _: f"token-{CANARY}") as issuer:
+        world = World(tmp_path, Certificates(tmp_path), issuer)
+        yield world
+    Binding.forget()
+    for record in caplog.records:
+        world.shown += [record.getMessage(), repr(record.args), str(record.exc_info)]
+    leaks = [text for text in world.shown if SHOWN.search(text)]
+    assert leaks == []
+    assert world.errors, "nothing failed"
+
+
+def test_no_secret_option_is_without_a_shape() -> None:
+    assert sorted(SHAPES) == SECRETS
+    assert {"sasl.password", "bearer.auth.token", "bearer.auth.client.secret"} <= set(SECRETS)
+
+
+@pytest.mark.parametrize("shape", ALL_SHAPES)
+def test_through_failures_of_the_network(world: World, shape: str) -> None:
+    options = {**PATIENCE, **ALL_SHAPES[shape](world)}
+    given = dict(options)
+    with ScriptedRegistry(Answer()) as gone:
+        pass
+    with ScriptedRegistry(Answer(hold=True)) as silent, ScriptedRegistry(Answer(503), Answer(cut=-1)) as failing:
+        tls = any(key.startswith("schema.registry.ssl") for key in options)
+        for url in (gone.url, silent.url, failing.url):
+            url = url.replace("http:", "https:") if tls else url
+            world.use(**{"schema.registry.url": url, **given})
+
+
+@pytest.mark.parametrize("shape", ALL_SHAPES)
+def test_through_refusals_that_repeat_what_was_sent(world: World, shape: str) -> None:
+    options = {**PATIENCE, **ALL_SHAPES[shape](world)}
+    tls = any(key.startswith("schema.registry.ssl") for key in options)
+    for status in (200, 401, 409, 503):
+        with Echo(status, world.certificates.server() if tls else None) as echo:
+            world.use(**{"schema.registry.url": echo.url, **options})
+
+
+@pytest.mark.parametrize("shape", ALL_SHAPES)
+def test_through_bad_certificates_and_redirects(world: World, shape: str, tmp_path: Path) -> None:
+    options = {**PATIENCE, **ALL_SHAPES[shape](world)}
+    with ScriptedRegistry(Answer(), tls=Certificates(tmp_path, "other").server()) as server:
+        world.use(**{"schema.registry.url": server.url, **options})
+    ca = {"schema.registry.ssl.ca.location": str(world.certificates.ca)}
+    with ScriptedRegistry(Answer(), tls=world.certificates.server("elsewhere")) as server:
+        world.use(**{"schema.registry.url": server.url, **ca, **options})
+    path = "/admin/v2/schemas/public/default/t/schema"
+    for location in (f"http://127.0.0.1:1{path}", "https://login.example.org/"):
+        answer = Answer(307, headers={"Location": location})
+        with ScriptedRegistry(answer, tls=world.certificates.server()) as server:
+            world.use(**{"schema.registry.url": server.url, **ca, **options})
+
+
+OAUTH_SHAPES = [name for name in ALL_SHAPES if name.startswith("bearer.auth.") and "token" not in name] + [
+    "a key file",
+    "an issued token",
+]
+
+
+@pytest.mark.parametrize("shape", OAUTH_SHAPES)
+@pytest.mark.parametrize("basic", [False, True])
+def test_through_an_issuer_that_fails(world: World, shape: str, basic: bool) -> None:
+    options = {"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **ALL_SHAPES[shape](world)}
+    metadata: dict[str, Any] = {"token_endpoint": f"{world.issuer.url}/token"}
+    if basic:
+        metadata["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
+    answers = [
+        Answer(400, {"error": "invalid_client", "error_description": f"no {CANARY}, {KEY_FILE}"}),
+        Answer(401, f"<html>{CANARY}".encode()),
+        Answer(503, {"message": CANARY}),
+        Answer(body={"token": CANARY}),
+        Answer(302, headers={"Location": "http://login/"}),
+        Answer(cut=-1),
+        Answer(hold=True),
+    ]
+    if shape == "an issued token":  # nobody can repeat what was never given to them
+        answers = answers[3:]
+    for answer in answers:
+        world.issuer.faults = [Answer(body=metadata), *[answer] * 20]
+        world.use(**options)
+
+
+@pytest.mark.parametrize("key", SECRETS)
+def test_through_configurations_that_are_refused(world: World, key: str) -> None:
+    options = {"schema.registry.url": "http://127.0.0.1:1", **SHAPES[key](world)}
+    refused: list[dict[str, Any]] = [
+        {**options, key: [options[key]]},
+        {**options, key: options[key].encode()},
+        {**options, key: {options[key]: 1}},
+        {**options, "bearer.auth.token": f"{CANARY} {CANARY}"},
+        {**options, "basic.auth.user.info": CANARY},
+        {**options, f"{key}s": options[key]},
+        {**options, "cache.capacity": 0},
+        {**options, "use.schema.id": 3},
+        {**options, "bearer.auth.token": CANARY, "basic.auth.user.info": USER_INFO},
+        {**options, "schema.registry.ssl.key.password": CANARY},
+        {name: value for name, value in options.items() if name != "schema.registry.url"} | {key: CANARY},
+    ]
+    for conf in refused:
+        for make in (KafkaAvroSerializer, KafkaAvroDeserializer, compat.SchemaRegistryClient, kop.sasl_settings):
+            try:
+                made: Any = make(conf)
+            except SerdesError as error:
+                world.note(error)
+            else:  # it is good for this one
+                if make is not kop.sasl_settings:  # whose result is what the client is to have
+                    world.show(made)
+
+
+@pytest.mark.parametrize("shape", ["bearer.auth.client.secret", "an issued token"])
+def test_through_failures_of_a_kafka_clients_callback(
+    world: World, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kop, "_PATIENCE_MS", 100.0)
+    conf = {"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **ALL_SHAPES[shape](world)}
+    settings = kop.sasl_settings(conf)
+    world.show(settings)
+    for answer in (Answer(503, {"message": CANARY}), Answer(400, {"error": f"no {CANARY}"}), Answer(hold=True)):
+        if shape != "an issued token" or answer.hold:
+            world.issuer.faults = [Answer(body={"token_endpoint": f"{world.issuer.url}/token"}), *[answer] * 20]
+            with pytest.raises(SerdesError) as caught:
+                settings["oauth_cb"]("")
+            world.note(caught.value)
+    world.show(settings)
