@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Certificates
 from oauth_issuer import Issuer
 from scripted_registry import Answer, Asked, ScriptedRegistry
+from servers.certificates import Certificates
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
 from streamnative_serdes.binding import Binding

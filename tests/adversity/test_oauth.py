@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from certificates import Certificates
 from oauth_issuer import CLIENT, FOUND, SECRET, UNKNOWN, WELL_KNOWN, Guarded, Issuer, key_file, together
 from scripted_registry import CONF, Answer, ScriptedRegistry
+from servers.certificates import Certificates
 from waiting import until
 
 from streamnative_serdes import KafkaAvroSerializer, config

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Certificates
 from scripted_registry import Answer, ScriptedRegistry
+from servers.certificates import Certificates
 
 from streamnative_serdes import KafkaAvroSerializer, config
 from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError

@@ -11,7 +11,7 @@ from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Se
 from servers.pulsar import signing_in
 
 if TYPE_CHECKING:
-    from certificates import Certificates
+    from servers.certificates import Certificates
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """A CA of this run's own."""
-    from certificates import Certificates  # wheels are tested without what it needs
+    from servers.certificates import Certificates  # wheels are tested without what it needs
 
     return Certificates(tmp_path_factory.mktemp("certificates"))
 

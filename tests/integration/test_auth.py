@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Certificates
 from confluent_kafka import DeserializingConsumer, SerializingProducer, serialization
 from oauth_issuer import Issuer
 from servers import Kafka, Pulsar, Tokens
+from servers.certificates import Certificates
 from servers.pulsar import PASSWORD
 from waiting import until
 

@@ -16,7 +16,7 @@ from .process import Server, ServerError, free_ports, listens, properties, tempo
 from .tokens import Tokens
 
 if TYPE_CHECKING:
-    from certificates import Certificates
+    from .certificates import Certificates
 
 PASSWORD: Final = "opens Pulsar"  # of the role "produce", where passwords are taken
 _HASH: Final = "$apr1$k0p0pulS$d47nFeAjGN5Qy/60JJkLO0"  # `openssl passwd -apr1`

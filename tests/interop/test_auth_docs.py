@@ -1,0 +1,74 @@
+"""What docs/auth.md and its example show runs as it stands, but for addresses, key and key file."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import serialization
+from oauth_issuer import SECRET, Issuer, key_file
+
+from streamnative_serdes.testing import LocalRegistry
+
+ROOT = Path(__file__).parents[2]
+KEY = "the-api-key"
+SCHEMA: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "auth.md").read_text(), re.DOTALL)
+
+
+def run(code: str, registry: LocalRegistry, **changes: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"API_KEY": KEY, "schema": SCHEMA}
+    for old, new in {"http://localhost:8080": registry.url, **changes}.items():
+        assert old in code
+        code = code.replace(old, new)
+    exec(code, names)
+    return names
+
+
+@pytest.mark.skipif(not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16")
+def test_one_key_in_the_clients_configuration() -> None:
+    with LocalRegistry(token=KEY) as registry:
+        producer = run(BLOCKS[0], registry)["producer"]
+        assert producer._value_serializer.serialize("users", {"name": "Ada"}) is not None
+
+
+def test_one_key_in_the_serdes_configuration() -> None:
+    with LocalRegistry(token=KEY) as registry:
+        names = run(BLOCKS[1], registry)
+        assert names["producer"]._value_serializer.serialize("users", {"name": "Ada"}) is not None
+        assert names["kop"].sasl_settings(names["conf"])["sasl.password"] == f"token:{KEY}"
+
+
+def test_a_service_account(tmp_path: Path) -> None:
+    path = tmp_path / "service-account.json"
+    with Issuer(make=lambda _: KEY) as issuer, LocalRegistry(token=KEY) as registry:
+        path.write_text(key_file(issuer_url=issuer.url))
+        names = run(BLOCKS[2], registry, **{"file:///secrets/service-account.json": path.as_uri()})
+        assert names["serializer"].serialize("users", {"name": "Ada"}) is not None
+    assert issuer.forms[0]["audience"] == "urn:sn:pulsar:my-organization:my-instance"
+
+
+def test_no_block_is_left_out() -> None:
+    assert len(BLOCKS) == 3
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_example_signs_in_or_says_why_not(tmp_path: Path, good: bool) -> None:
+    path = tmp_path / "key.json"
+    script = ROOT / "examples" / "sign_in_with_oauth.py"
+    with Issuer(make=lambda _: KEY) as issuer, LocalRegistry(token=KEY) as registry:
+        path.write_text(key_file(issuer_url=issuer.url, **({} if good else {"client_secret": "wrong-one"})))
+        command = [sys.executable, script, registry.url, path, "urn:a"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if good:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "registered, and read back: {'text': 'hello'}" in done.stdout
+        assert "'sasl.mechanism': 'OAUTHBEARER', 'oauth_cb': TokenCallback(Bearer(OAuth))" in done.stdout
+    else:
+        assert done.returncode == 1
+        assert "refused: invalid_client: not [hidden]" in done.stderr
+    assert not [secret for secret in (SECRET, KEY, "wrong-one") if secret in done.stdout + done.stderr]

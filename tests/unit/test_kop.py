@@ -1,0 +1,112 @@
+"""The settings with which a Kafka client signs in to KoP: which mechanism, what it holds, and when a token ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from streamnative_serdes import kop
+from streamnative_serdes.errors import AuthenticationError, ConfigError
+
+URL = {"schema.registry.url": "http://localhost:8080"}
+NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
+
+
+def jwt(**claims: Any) -> str:
+    parts = ({"alg": "HS256"}, claims, "signature")
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+
+
+def test_a_token_as_text_is_the_password_of_plain() -> None:
+    assert kop.sasl_settings({**URL, "bearer.auth.token": "abc"}) == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "public/default",
+        "sasl.password": "token:abc",
+    }
+
+
+def test_the_tenant_is_that_of_the_serdes_and_tls_may_be_off() -> None:
+    conf = {**URL, "bearer.auth.token": "token:abc", "pulsar.tenant": "acme", "pulsar.namespace": "ns", "acks": "all"}
+    settings = kop.sasl_settings(conf, tls=False)
+    assert (settings["sasl.username"], settings["sasl.password"]) == ("acme/ns", "token:abc")
+    assert settings["security.protocol"] == "SASL_PLAINTEXT"
+
+
+def test_a_user_whose_password_is_a_token_signs_in_with_it() -> None:
+    settings = kop.sasl_settings({**URL, "basic.auth.user.info": "public/default:token:abc"})
+    assert settings["sasl.password"] == "token:abc"
+
+
+def test_a_token_that_may_change_is_asked_for_again_and_again(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    tokens = [jwt(sub="me", exp=time.time() + 600), jwt(sub="you", exp=time.time() + 900)]
+    for given in (file.as_uri(), lambda: file.read_text()):
+        settings = kop.sasl_settings({**URL, "bearer.auth.token": given, "pulsar.tenant": "acme"})
+        assert settings["sasl.mechanism"] == "OAUTHBEARER"
+        for token, name, seconds in zip(tokens, ("me", "you"), (600, 900), strict=True):
+            file.write_text(token)
+            text, end, principal, extensions = settings["oauth_cb"](None)
+            assert (text, principal, extensions) == (token, name, {"tenant": "acme"})
+            assert end == pytest.approx(time.time() + seconds, abs=60)
+
+
+def test_either_mechanism_may_be_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("abc")
+    settings = kop.sasl_settings({**URL, "bearer.auth.token": file.as_uri()}, "PLAIN")
+    assert settings["sasl.password"] == "token:abc"
+    settings = kop.sasl_settings({**URL, "bearer.auth.token": "abc"}, "OAUTHBEARER")
+    assert settings["oauth_cb"]("")[0] == "abc"
+
+
+@pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.e30.c", jwt(exp="soon"), f"a.{'W' * 9999}.c", "a.W10.c"])
+def test_a_token_that_does_not_tell_its_end_is_asked_for_after_minutes(token: str) -> None:
+    _, end, principal, _ = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]("")
+    assert 0 < end - time.time() <= 300
+    assert principal == ""
+
+
+def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    token = jwt(sub="me", exp=time.time() - 1)
+    callback = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]
+    with pytest.raises(AuthenticationError, match="the token for Kafka has run out"):
+        callback("")
+    assert "no token for Kafka: the token for Kafka has run out" in caplog.text
+    assert token not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "KoP takes tokens, and the options ask for none .hint: give bearer.auth.token"),
+        ({"basic.auth.user.info": "me:password"}, "KoP takes tokens"),
+        ({"bearer.auth.token": "a b"}, "bearer.auth.token is no token"),
+        ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "two ways to sign in"),
+    ],
+)
+def test_what_is_no_token_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        kop.sasl_settings({**URL, **options})
+
+
+def test_a_callback_pickles_and_shows_nothing() -> None:
+    callback = kop.sasl_settings({**URL, "bearer.auth.token": "abc"}, "OAUTHBEARER")["oauth_cb"]
+    assert pickle.loads(pickle.dumps(callback))("")[0] == "abc"
+    assert "abc" not in repr(callback)
+
+
+def test_confluents_clients_take_the_settings() -> None:
+    conf = {**URL, "bearer.auth.token": jwt(sub="me", exp=time.time() + 600)}
+    for tls in (True, False):
+        settings = kop.sasl_settings(conf, tls=tls)
+        assert Producer({**NOWHERE, **settings}).poll(0) >= 0
+        Consumer({**NOWHERE, "group.id": "g", **settings}).close()
+    assert Producer({**NOWHERE, **kop.sasl_settings(conf, "OAUTHBEARER")}).poll(0) >= 0
