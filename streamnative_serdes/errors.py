@@ -12,7 +12,7 @@ The tree::
         ├── SchemaNotFoundError        404: no such version, or no schema on the topic
         ├── IncompatibleSchemaError    409: the topic's compatibility strategy refuses a new schema
         ├── InvalidSchemaError         422: Pulsar does not take this schema text or type
-        ├── AuthenticationError        401: no credentials, or bad ones
+        ├── AuthenticationError        401: no credentials, or bad ones; an OAuth issuer's no
         ├── AuthorizationError         401 or 403 with a reason: the role lacks the right
         └── RegistryUnavailableError   no usable answer within the time allowed
 """
@@ -206,7 +206,7 @@ class InvalidSchemaError(SchemaRegistryError):
 
 
 class AuthenticationError(SchemaRegistryError):
-    """401 without a reason: no credentials, or the registry does not take them."""
+    """No credentials, or ones that the registry (401 without a reason) or the OAuth issuer does not take."""
 
 
 class AuthorizationError(SchemaRegistryError):

@@ -195,5 +195,5 @@ def _check_tls(conf: Mapping[str, Any]) -> None:
     ours = f"{_TLS}.certificate.location"
     if given and conf[ours] is None and given != [f"{_TLS}.ca.location"]:
         raise ConfigError(f"{given[-1]} needs {ours}")
-    if given and all(url.strip().startswith("http:") for url in conf["schema.registry.url"].split(",")):
+    if given and all(url.strip().lower().startswith("http:") for url in conf["schema.registry.url"].split(",")):
         raise ConfigError(f"{given[0]} is of no effect: schema.registry.url is no https address")

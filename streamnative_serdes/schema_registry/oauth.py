@@ -89,11 +89,14 @@ class ClientCredentials:
         endpoint = self._given or self._discovered(key, deadline)
         if isinstance(endpoint, Trouble):
             return endpoint
+        # Kept only if there is a token: otherwise it may have moved.
+        found, self._found = self._found, None
         reply = self._post(endpoint, key, deadline)
         if isinstance(reply, Trouble):
-            self._found = None  # it may have moved
             return reply
-        return _token(reply, began)
+        token = _token(reply, began)
+        self._found = found
+        return token
 
     def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | Trouble:
         issuer = self._issuer or key.issuer

@@ -23,7 +23,7 @@ from .retry import Trouble
 from .tokens import Token
 
 _AHEAD: Final = 0.8  # of its time; Confluent's clients and librdkafka take the same
-_LEAST_TIME: Final = 1.0  # seconds for a renewal, however soon the old token ends
+_LEAST_TIME, _MOST_TIME = 1.0, 10.0  # seconds for a renewal while the old token holds
 _LONGEST_WAIT: Final = 30.0  # seconds until a renewal that failed is tried again
 
 _log = logging.getLogger("streamnative_serdes")
@@ -89,7 +89,7 @@ class Renewed:
             return self._held  # somebody was faster
         left = held.until - now
         try:
-            outcome = self._fetch(min(deadline, now + max(left / 2, _LEAST_TIME)))
+            outcome = self._fetch(min(deadline, now + min(max(left / 2, _LEAST_TIME), _MOST_TIME)))
         except SerdesError as error:
             outcome = Trouble(str(error))
         if isinstance(outcome, Token):
@@ -132,7 +132,9 @@ class Renewed:
     def _hold(self, since: float, token: Token) -> _Held:
         assert token.until is not None
         self._failed = None
-        self._held = _Held(token, token.until, since + _AHEAD * (token.until - since))
+        lifetime = token.until - since
+        _log.debug("a new token, for %.0f s", lifetime)
+        self._held = _Held(token, token.until, since + _AHEAD * lifetime)
         return self._held
 
     @property

@@ -8,6 +8,7 @@ import logging
 import os
 import pickle
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +21,7 @@ from scripted_registry import CONF, Answer, ScriptedRegistry
 from servers.certificates import Certificates
 from waiting import until
 
-from streamnative_serdes import KafkaAvroSerializer, config
+from streamnative_serdes import KafkaAvroSerializer, config, kop
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import AuthenticationError, ConfigError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
@@ -112,6 +113,17 @@ def test_a_key_file_is_read_again_for_the_next_token(issuer: Issuer, tmp_path: P
         path.write_text(key_file())
         assert asking.all_versions("t") == []
         asking.close()
+
+
+def test_a_token_endpoint_that_moves_is_found_again(issuer: Issuer) -> None:
+    issuer.faults = [Answer(body={"token_endpoint": f"{issuer.url}/of-before"}), Answer(404, b"<html>")]
+    with Guarded(issuer) as registry:
+        asking = client(registry.url, issuer.options())
+        with pytest.raises(SchemaRegistryError, match="expected a bearer token"):
+            asking.all_versions("t")
+        assert asking.all_versions("t") == []
+        asking.close()
+    assert [asked.path for asked in issuer.asked] == [WELL_KNOWN, "/of-before", WELL_KNOWN, "/token"]
 
 
 # Renewal
@@ -386,6 +398,22 @@ def test_what_is_no_key_file_is_refused_when_configured(issuer: Issuer, option: 
     with pytest.raises(ConfigError, match=r"bearer\.auth\.private\.key") as caught:
         ask({"bearer.auth.private.key": option, "bearer.auth.issuer.url": issuer.url}, issuer)
     assert option not in str(caught.value)
+
+
+def test_plain_gets_no_token_that_runs_out(issuer: Issuer) -> None:
+    conf = {"schema.registry.url": "http://p", **issuer.options()}
+    with pytest.raises(ConfigError, match="OAuth's tokens run out .hint: take OAUTHBEARER"):
+        kop.sasl_settings(conf, "PLAIN")
+
+
+def test_a_kafka_clients_callback_gives_the_end_that_the_issuer_told(issuer: Issuer) -> None:
+    conf = {"schema.registry.url": "http://p", "pulsar.tenant": "acme", **issuer.options()}
+    callback = kop.sasl_settings(conf)["oauth_cb"]
+    text, end, _, extensions = callback("")
+    assert (text, extensions) == (issuer.tokens[0], {"tenant": "acme"})
+    assert end == pytest.approx(time.time() + 3600, abs=60)
+    assert callback("")[0] == text
+    assert pickle.loads(pickle.dumps(callback))("")[0] == issuer.tokens[1]
 
 
 def test_without_authlib_it_is_said_what_to_install(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
