@@ -44,9 +44,11 @@ def calls_of(schema):
     messages = [message for message in messages if len(message) < 2000]
     data += filter(tame, [spoilt(rng.choice(data), rng) for _ in range(12)])
     readers = [codec.decode, codec.skip, readings.raw.decode, readings.named.decode, readings.tight.decode, readings.again.decode]
-    readers += [readings.resolving.decode] * (readings.resolving is not None)
+    readers += [readings.shaped.decode]
+    readers += [] if readings.resolving is None else [readings.resolving.decode, readings.resolving_shaped.decode]
     calls = [(work, message) for work in readers for message in messages]
     calls += [(lambda message: readings.topic.deserialize("topic", message), header.pack(1) + message) for message in messages[::3]]
+    calls += [(readings.shaped.encode, readings.shaped.decode(codec.encode(datum))) for datum in data[:3]]
     return calls + [(work, datum) for work in (codec.encode, readings.raw.encode, readings.writers[-2].encode) for datum in data]
 
 calls = [call for tree in HAND_PICKED.values() for call in calls_of(parse(tree))]
