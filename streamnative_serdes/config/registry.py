@@ -24,8 +24,8 @@ REGISTRY_OPTIONS = (
         "proxy",
         None,
         checks.proxy,
-        "HTTP proxy to registry and OAuth issuer, such as `http://localhost:8030`. Without it, those of the environment "
-        "count (`HTTP_PROXY`, ...).",
+        "HTTP proxy to registry and OAuth issuer, such as `http://localhost:8030`. Without it, those of the "
+        "environment count (`HTTP_PROXY`, ...).",
         secret=True,
     ),
     Option("http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Time to connect, in milliseconds."),

@@ -37,11 +37,12 @@ _PASSING_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer; ``lasting``: another attempt would fail as well."""
+    """Why there is no answer; ``lasting``: another attempt would fail as well; ``late``: the time was over."""
 
     text: str
     lasting: bool
     hint: str | None = None
+    late: bool = False
 
 
 class Exchange:
@@ -88,7 +89,7 @@ class Exchange:
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
         lasting = lasting or (isinstance(fault, ssl.SSLError) and not isinstance(fault, _PASSING_TLS_ERRORS))
-        return Failure(f"{type(fault).__name__}: {fault}", lasting, self._tls.hint(fault))
+        return Failure(f"{type(fault).__name__}: {fault}", lasting, self._tls.hint(fault), self._clock() >= deadline)
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()

@@ -136,7 +136,7 @@ class ClientCredentials:
             text = f"the OAuth issuer at {url}: {outcome.text}"
             if outcome.lasting:
                 raise SchemaRegistryError(text, url=url, hint=outcome.hint)
-            return Trouble(text, hint="is bearer.auth.issuer.url right, and the issuer up?")
+            return Trouble(text, hint="is bearer.auth.issuer.url right, and the issuer up?", late=outcome.late)
         if 300 <= outcome.status < 400:
             raise SchemaRegistryError(
                 f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url

@@ -20,13 +20,17 @@ _log = logging.getLogger("streamnative_serdes")
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why one attempt failed in a way that may pass; ``retry_after`` is the registry's own wish, in seconds."""
+    """Why one attempt failed in a way that may pass; ``retry_after`` is the registry's own wish, in seconds.
+
+    ``late``: the time for the call was over, which says less than why the attempt before failed.
+    """
 
     text: str
     status: int | None = None
     reason: str | None = None
     retry_after: float = 0.0
     hint: str | None = None
+    late: bool = False
 
 
 def trouble(reply: Reply, prefix: str = "") -> Trouble:
@@ -56,20 +60,21 @@ class Retrier:
         """The first outcome of ``attempt(deadline)`` that is no :class:`Trouble`.
 
         Raises:
-            RegistryUnavailableError: there is none within the time; it tells the last failure.
+            RegistryUnavailableError: there is none within the time; it tells the last failure that says more than that the time is over.
         """
         started = self._clock()
         total = self._total if call.patience is None else min(call.patience, self._total)
-        attempts = 0
+        attempts, telling = 0, None
         while True:
             attempts += 1
             outcome = attempt(started + total)
             if not isinstance(outcome, Trouble):
                 return outcome
+            telling = telling if telling and outcome.late else outcome
             spent = self._clock() - started
             wait = self._wait(attempts, outcome.retry_after, total - spent)
             if wait is None:
-                raise _unavailable(call, outcome, attempts, spent)
+                raise _unavailable(call, telling, attempts, spent)
             _log.warning(
                 "%s %s: %s; attempt %d, next in %.1f s", call.method, call.url, quoted(outcome.text), attempts, wait
             )
@@ -86,15 +91,15 @@ class Retrier:
         return wait if wait >= 0.5 * min(self._first, self._longest) else None
 
 
-def _unavailable(call: Call, last: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:
+def _unavailable(call: Call, telling: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:
     return RegistryUnavailableError(
         f"cannot {call.operation}: {call.url} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
-        f"the last one: {quoted(last.text)}",
-        status=last.status,
-        reason=last.reason,
+        f"the last one: {quoted(telling.text)}",
+        status=telling.status,
+        reason=telling.reason,
         url=call.url,
         retriable=True,
-        hint=last.hint,
+        hint=telling.hint,
         topic=call.topic,
         version=call.version,
     )

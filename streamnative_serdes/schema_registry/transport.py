@@ -106,4 +106,4 @@ def _troubled(call: Call, url: str, failure: Failure) -> Trouble:
     text = failure.text if url in call.urls else f"redirected to {url}: {failure.text}"
     if failure.lasting:
         raise SchemaRegistryError(f"cannot {call.operation}: {text}", url=url, hint=failure.hint)
-    return Trouble(text, hint=failure.hint)
+    return Trouble(text, hint=failure.hint, late=failure.late)

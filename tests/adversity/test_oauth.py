@@ -402,7 +402,7 @@ def test_what_is_no_key_file_is_refused_when_configured(issuer: Issuer, option: 
 
 def test_plain_gets_no_token_that_runs_out(issuer: Issuer) -> None:
     conf = {"schema.registry.url": "http://p", **issuer.options()}
-    with pytest.raises(ConfigError, match="OAuth's tokens run out .hint: take OAUTHBEARER"):
+    with pytest.raises(ConfigError, match=r"OAuth.s tokens run out .hint: take OAUTHBEARER"):
         kop.sasl_settings(conf, "PLAIN")
 
 

@@ -384,6 +384,23 @@ def test_a_host_that_no_resolver_takes_is_an_error_of_ours(
         connect(server, clock, retries_total_ms=1.0).latest("t")
 
 
+def test_an_attempt_that_ran_out_of_time_does_not_hide_why_the_one_before_failed(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.script(Answer(503, {"reason": "bookie is away"}), redirect(PATH))
+    send = requests.adapters.HTTPAdapter.send
+
+    def slow(self: Any, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        clock.now += 25
+        return send(self, request, **options)
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", slow)
+    with pytest.raises(RegistryUnavailableError, match="2 attempts, the last one: HTTP 503: bookie is away") as caught:
+        connect(server, clock).latest("t")
+    assert caught.value.status == 503
+    assert len(server.asked) == 3
+
+
 def test_a_refusal_after_retries_is_still_that_refusal(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
