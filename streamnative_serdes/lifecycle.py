@@ -15,7 +15,7 @@ from .schema import load
 from .serialization import MessageField, SerializationContext
 
 # Made anew by configure(): connections, plans, and what was warned about.
-_NOT_PICKLED = frozenset({"_conf", "_binding", "_codec", "_arguments", "_fall_back", "_warned"})
+_NOT_PICKLED = frozenset({"_conf", "_binding", "_codec", "_arguments", "_by_class", "_fall_back", "_warned"})
 
 
 class Lifecycle:

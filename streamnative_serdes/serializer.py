@@ -16,6 +16,8 @@ from .models import is_model, schema_of, shapes_to_write
 from .schema import Schema, Shapes, parse
 from .serialization import MessageField, SerializationContext, Serializer
 
+_MAX_CLASSES = 1_000  # whose codecs one serializer keeps
+
 
 class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     """Serializes with the schema version header of SNIP 42. Swaps for Confluent's AvroSerializer in a client's conf.
@@ -53,14 +55,11 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         self._begin(conf, schema, to_dict, is_key)
 
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
-        if schema is None:
-            return None
         cls = schema if isinstance(schema, type) else None
-        given = schema if cls is None else schema_of(cls, allow_null=conf["allow.null"])
-        parsed = parse(given, limits=schema_limits(conf))
-        return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
+        return None if schema is None else _codec(schema, cls, conf)
 
     def _start(self, conf: dict[str, Any]) -> None:
+        self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
         self._setup(conf["cache.capacity"], self._arguments[1], True)
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
@@ -83,12 +82,16 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         if self._conf["use.latest.version"] or self._conf["use.schema.version"] is not None:
             return None
         own: Codec | None = self._codec
-        if not is_model(key) or key is self._arguments[0]:
+        if key is None or key is self._arguments[0] or not is_model(key):
             return own
-        if own is None:
-            return self._compiled(key, self._conf)
-        schema = own.schema
-        return Codec(schema, shapes=_shapes(key, schema), **config.codec_arguments(self._conf))
+        made = self._by_class  # before the options are looked at: configure() puts another one there
+        codec = made.get(key)
+        if codec is None:
+            codec = _codec(key if own is None else own.schema, key, self._conf)
+            if len(made) >= _MAX_CLASSES:
+                made.clear()
+            made[key] = codec
+        return codec
 
     def _chosen(self, topic: str, binding: Binding) -> tuple[Known, float]:
         """The version of the topic to write by, and for how many seconds that holds."""
@@ -114,6 +117,13 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
         return {**super().stats(), "registry_calls": self.registry_calls()}
+
+
+def _codec(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
+    """What writes by ``schema``, which may be a class's; objects of ``cls`` too."""
+    given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
+    parsed = parse(given, limits=schema_limits(conf))
+    return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
 
 
 def _shapes(cls: type | None, schema: Schema) -> Shapes | None:

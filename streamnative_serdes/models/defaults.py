@@ -35,15 +35,19 @@ def constant(attribute: Attribute) -> Any:
     return MISSING if isinstance(first, _PASSING) or first != second else first
 
 
-def suits(value: Any, hint: Hint) -> bool:
-    """Whether ``value`` is of this member of a union."""
+def suits(value: Any, hint: Hint) -> int:
+    """How far ``value`` is from this member of a union: 0 is nearest."""
+    kinds: tuple[Any, ...] = (hint.bare,)
     if hint.item is not None:
-        return isinstance(value, list | tuple)
-    if hint.value is not None:
-        return isinstance(value, Mapping)
-    if hint.is_literal:
-        return isinstance(value, str)
-    return type(value) is hint.bare
+        kinds = (list, tuple)
+    elif hint.value is not None:
+        kinds = (dict,)
+    elif hint.is_literal:
+        kinds = (str,)
+    if type(value) in kinds:
+        return 0
+    near = (*kinds, int) if hint.bare is float else kinds
+    return 1 if any(isinstance(kind, type) and isinstance(value, kind) for kind in near) else 2
 
 
 class _Named(NamedTuple):
@@ -82,7 +86,7 @@ class Defaults:
         base = kind if isinstance(kind, str) else kind["type"]
         if base in ("record", "enum") or (base not in _PRIMITIVES and base == kind):
             return self._of_named(value, kind if base == kind else kind["name"])
-        if base == "array" and isinstance(value, list | tuple):
+        if base == "array" and type(value) in (list, tuple):
             return [self._json(item, kind["items"]) for item in value]
         if base == "map" and isinstance(value, Mapping):
             return {key: self._json(item, kind["values"]) for key, item in value.items()}

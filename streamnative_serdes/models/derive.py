@@ -67,10 +67,22 @@ def reading_schema_of(cls: type, *, allow_null: bool) -> dict[str, Any]:
 def _derived(model: Model, allow_null: bool, reading: bool) -> dict[str, Any]:
     if model.schema is not None:
         own: dict[str, Any] = model.schema()
-        return own
+        return _with_null_defaults(own) if reading else own
     deriver = _Deriver(model.words.namespace or "", allow_null, reading)
     derived: dict[str, Any] = deriver.record(model, "", model.cls.__name__)
     return derived
+
+
+def _with_null_defaults(schema: Any) -> Any:
+    """A Record's schema, whose optional fields have no default: a reader takes null for those that a writer lacks."""
+    if isinstance(schema, list):
+        return [_with_null_defaults(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _with_null_defaults(schema[key]) for key in ("type", "items", "values") if key in schema}
+    fields = {"fields": [_with_null_defaults(field) for field in schema["fields"]]} if "fields" in schema else {}
+    optional = "name" in schema and isinstance(schema["type"], list) and schema["type"][0] == "null"
+    return ({"default": None} if optional else {}) | schema | inner | fields
 
 
 class _Deriver:
@@ -144,7 +156,7 @@ class _Deriver:
         else:
             nullable = words.nullable
         if default is not None and default is not MISSING:
-            others.sort(key=lambda hint: not suits(default, hint))  # Avro wants the default's branch first
+            others.sort(key=lambda hint: suits(default, hint))  # Avro wants the default's branch first
         types = [self._type(hint, around, path) for hint in others]
         field: dict[str, Any] = {"name": attribute.field, "type": _union(types, nullable, default)}
         if words.doc is not None:

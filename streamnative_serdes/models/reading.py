@@ -35,8 +35,9 @@ class Reading:
 
     def of(self, writer: Schema) -> Target:
         """What to read messages of that writer as."""
-        same = self.exact is not None and self.exact.schema.same_as(writer)
-        return self.exact if same and self.exact is not None else self.target
+        if self.exact is not None and self.exact.schema.same_as(writer):
+            return self.exact
+        return self.target
 
 
 def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:

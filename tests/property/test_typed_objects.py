@@ -16,7 +16,7 @@ from streamnative_serdes.schema import parse
 
 
 @given(class_and_object(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
@@ -28,7 +28,7 @@ def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: b
 
 
 @given(class_and_object(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
@@ -37,7 +37,7 @@ def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_n
 
 
 @given(class_and_object(), st.booleans(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_class_with_one_more_field_reads_what_was_written_without_it(
     sample: tuple[type, Any], write_nulls: bool, read_nulls: bool
 ) -> None:

@@ -108,6 +108,34 @@ def test_objects_come_back_as_pulsar_client_reads_them(registry: LocalRegistry, 
         assert found == value
 
 
+def test_a_record_that_has_gained_fields_reads_old_messages(registry: LocalRegistry) -> None:
+    class Lot(Record):
+        number = Integer()
+        size = Integer(default=3)
+
+    later = type(
+        "Address", (Record,), {"lots": Array(Lot()), "city": String(), "zip": String(), "floor": Integer(default=1)}
+    )
+    earlier = {
+        "type": "record",
+        "name": "Address",
+        "fields": [
+            {"name": "city", "type": ["null", "string"]},
+            {
+                "name": "lots",
+                "type": {
+                    "type": "array",
+                    "items": {"type": "record", "name": "Lot", "fields": [{"name": "number", "type": "int"}]},
+                },
+            },
+        ],
+    }
+    conf = {"schema.registry.url": registry.url}
+    old = KafkaAvroSerializer(conf, earlier).serialize(TOPIC, {"city": "London", "lots": [{"number": 7}]})
+    found = KafkaAvroDeserializer({**conf, "value.type": later}).deserialize(TOPIC, old)
+    assert found == later(city="London", lots=[Lot(number=7, size=3)], zip=None, floor=1)
+
+
 def test_a_record_cannot_stand_in_another_class() -> None:
     import dataclasses
 

@@ -207,6 +207,15 @@ def test_a_deserializer_of_objects_pickles(registry: LocalRegistry) -> None:
     assert again.deserialize(TOPIC, written) == everything()
 
 
+def test_a_class_is_compiled_once_for_all_topics(registry: LocalRegistry) -> None:
+    for schema, topics in ((None, ("a", "b")), (record("Point", ("x", "long")), ("c", "d"))):
+        serializer = KafkaAvroSerializer(conf(registry), schema)
+        for topic in topics:
+            serializer.serialize(topic, Point(1))
+        first, second = (bound.codec for bound in serializer._bound())
+        assert first is second
+
+
 def test_deserializers_of_one_class_share_what_is_compiled(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
     readers = [reader(registry, Point) for _ in range(2)]
