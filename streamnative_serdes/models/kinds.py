@@ -168,7 +168,10 @@ def _named_tuple(cls: Any) -> Model:
 
 
 def _record(cls: Any) -> Model:
-    attributes = tuple(Attribute(name, _record_hint(field), cls, name, None) for name, field in cls._fields.items())
+    attributes = tuple(
+        Attribute(name, _record_hint(field), cls, None if name in _RECORD_ARGUMENTS else name, None)
+        for name, field in cls._fields.items()
+    )
     return Model(cls, words_of(cls), attributes, "call", cls.schema)
 
 
@@ -191,6 +194,8 @@ def _record_kind(field: Any) -> Any:
     return _RECORD_LEAVES[field.type()]
 
 
+# A field of such a name can be set, but the constructor takes the argument for its own.
+_RECORD_ARGUMENTS = frozenset({"default", "required", "required_default"})
 _RECORD_LEAVES: dict[str, type] = {
     "null": type(None), "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes,
     "string": str,

@@ -136,6 +136,13 @@ def test_a_record_that_has_gained_fields_reads_old_messages(registry: LocalRegis
     assert found == later(city="London", lots=[Lot(number=7, size=3)], zip=None, floor=1)
 
 
+def test_a_field_that_is_called_as_an_argument_of_all_records_cannot_be_read(registry: LocalRegistry) -> None:
+    odd = type("Odd", (Record,), {"default": String()})
+    with pytest.raises(SchemaError, match="takes no such argument") as caught:
+        KafkaAvroDeserializer({"schema.registry.url": registry.url, "value.type": odd})
+    assert caught.value.path == "Odd.default"
+
+
 def test_a_record_cannot_stand_in_another_class() -> None:
     import dataclasses
 
