@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,8 +51,8 @@ class Attribute:
         return self.default is not MISSING or self.factory is not None
 
     def maker(self) -> Callable[[], Any]:
-        """What makes its default; only where ``is_optional``."""
-        return self.factory or functools.partial(copy.copy, self.default)
+        """What makes its default; only where ``is_optional``. A value is the same one each time, as Python has it."""
+        return self.factory or functools.partial(_itself, self.default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +94,10 @@ def words_of(cls: type) -> AvroClass:
     if not isinstance(words, AvroClass):
         raise SchemaError(f"{cls.__name__}.{ATTRIBUTE} is an AvroClass, got {words!r:.80}")
     return words
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def depends() -> Any:

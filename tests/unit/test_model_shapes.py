@@ -178,16 +178,24 @@ def test_every_record_and_enum_of_the_schema_has_its_class(allow_null: bool) -> 
     assert colour.members == {"RED": Colour.RED, "GREEN": Colour.GREEN}
 
 
+NOTHING = object()
+
+
 def test_attributes_that_the_schema_lacks_are_filled_in_anew_each_time() -> None:
     @dataclass
     class Wide:
         x: int
         items: list[int] = field(default_factory=list)
         label: str = "none"
+        nothing: Any = NOTHING
 
     shape = shape_of(Wide, record("Wide", ("x", "long")))
     assert shape.attributes == {"x": "x"}
-    assert {name: make() for name, make in shape.defaults.items()} == {"items": [], "label": "none"}
+    assert {name: make() for name, make in shape.defaults.items()} == {
+        "items": [],
+        "label": "none",
+        "nothing": NOTHING,
+    }
     assert shape.defaults["items"]() is not shape.defaults["items"]()
 
 
