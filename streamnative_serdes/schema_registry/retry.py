@@ -60,7 +60,7 @@ class Retrier:
         """The first outcome of ``attempt(deadline)`` that is no :class:`Trouble`.
 
         Raises:
-            RegistryUnavailableError: there is none within the time; it tells the last failure that says more than that the time is over.
+            RegistryUnavailableError: there is none within the time; it tells the last failure that says more than that.
         """
         started = self._clock()
         total = self._total if call.patience is None else min(call.patience, self._total)
