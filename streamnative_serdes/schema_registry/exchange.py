@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 import sys
 import threading
 from collections import Counter
@@ -18,13 +17,12 @@ from requests.auth import AuthBase
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 
 from .reply import Reply
-from .tls import Tls, TlsAdapter
+from .tls import Tls, TlsAdapter, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 _CHUNK: Final = 1024  # bytes between two looks at the clock
 _CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
 
-_PASSING_TLS_ERRORS = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _PASSING_ERRORS = (
     ConnectionError,
     TimeoutError,
@@ -88,8 +86,8 @@ class Exchange:
         except (OSError, ValueError) as error:  # requests' own errors are OSErrors, those about addresses ValueErrors
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
-        lasting = lasting or (isinstance(fault, ssl.SSLError) and not isinstance(fault, _PASSING_TLS_ERRORS))
-        return Failure(f"{type(fault).__name__}: {fault}", lasting, self._tls.hint(fault), self._clock() >= deadline)
+        late = self._clock() >= deadline
+        return Failure(f"{type(fault).__name__}: {fault}", lasting or lasts(fault), self._tls.hint(fault), late)
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()

@@ -11,11 +11,12 @@ secret in the form, as we do where the issuer does not say otherwise. authlib ma
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 from streamnative_serdes.config.checks import http_url
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
@@ -42,10 +43,10 @@ _HINTS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """Where tokens are, and whether the secret goes in the form or as Basic."""
+    """Where tokens are, and whether the secret goes there as Basic, not in the form."""
 
     url: str
-    method: str = _POST
+    basic: bool = False
 
 
 class ClientCredentials:
@@ -104,7 +105,7 @@ class ClientCredentials:
             raise AuthenticationError("the key file names no issuer_url", hint="give bearer.auth.issuer.url")
         if self._found is None or self._found[0] != issuer:
             url = _address(issuer, "the key file's issuer_url") + _WELL_KNOWN
-            reply = self._ask("GET", url, deadline, key.secret, {})
+            reply = self._ask("GET", url, deadline, key, {})
             if isinstance(reply, Trouble):
                 return reply
             self._found = issuer, _endpoint(reply, issuer)
@@ -115,19 +116,17 @@ class ClientCredentials:
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
         form = prepare_token_request("client_credentials", **self._asked)
-        # RFC 6749 has both halves encoded before they are joined; authlib leaves that to us.
-        who = (key.id, key.secret) if endpoint.method == _POST else map(_form_encoded, (key.id, key.secret))
-        signed = ClientAuth(*who, auth_method=endpoint.method)
+        signed = ClientAuth(key.id, key.secret, auth_method=_as_basic if endpoint.basic else "client_secret_post")
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         _, headers, form = signed.prepare("POST", endpoint.url, headers, form)
-        return self._ask("POST", endpoint.url, deadline, key.secret, headers, form.encode())
+        return self._ask("POST", endpoint.url, deadline, key, headers, form.encode())
 
     def _ask(
         self,
         method: str,
         url: str,
         deadline: float,
-        secret: str,
+        key: ClientKey,
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> Reply | Trouble:
@@ -141,7 +140,7 @@ class ClientCredentials:
             raise SchemaRegistryError(
                 f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url
             )
-        reply = replace(outcome, secrets=(secret,))
+        reply = replace(outcome, secrets=_forms(key))
         return trouble(reply, f"the OAuth issuer at {url}: ") if reply.status in _PASSING_STATUS else reply
 
 
@@ -160,8 +159,7 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
     if issuer.startswith("https:") and urlsplit(url).scheme != "https":
         raise SchemaRegistryError(f"{issuer} is https, its token_endpoint is not: the secret would go unencrypted")
     methods = metadata.get("token_endpoint_auth_methods_supported")
-    only_basic = isinstance(methods, list) and _BASIC in methods and _POST not in methods
-    return _Endpoint(url, _BASIC if only_basic else _POST)
+    return _Endpoint(url, isinstance(methods, list) and _BASIC in methods and _POST not in methods)
 
 
 def _token(reply: Reply, began: float) -> Token:
@@ -217,5 +215,17 @@ def _address(text: str, what: str, *, query: bool = False) -> str:
     raise SchemaRegistryError(f"{what} is not {fault}")
 
 
-def _form_encoded(text: str) -> str:
-    return urlencode({"": text})[1:]
+def _as_basic(
+    client: Any, _method: str, url: str, headers: dict[str, str], form: str
+) -> tuple[str, dict[str, str], str]:
+    """As RFC 6749 has it; authlib's own encodes both halves before it joins them in some of its versions only."""
+    return url, {**headers, "Authorization": f"Basic {_basic(client.client_id, client.client_secret)}"}, form
+
+
+def _basic(name: str, secret: str) -> str:
+    return base64.b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()
+
+
+def _forms(key: ClientKey) -> tuple[str, ...]:
+    """The secret in all forms in which an issuer may repeat it."""
+    return key.secret, quote_plus(key.secret), _basic(key.id, key.secret)

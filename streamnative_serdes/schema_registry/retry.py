@@ -60,7 +60,8 @@ class Retrier:
         """The first outcome of ``attempt(deadline)`` that is no :class:`Trouble`.
 
         Raises:
-            RegistryUnavailableError: there is none within the time; it tells the last failure that says more than that.
+            RegistryUnavailableError: there is none within the time. It tells the last failure, or the one before that
+                if the last is only that the time was over.
         """
         started = self._clock()
         total = self._total if call.patience is None else min(call.patience, self._total)

@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from requests.adapters import HTTPAdapter
+from urllib3.util.ssl_ import create_urllib3_context
+from urllib3.util.ssl_match_hostname import CertificateError
 
 from streamnative_serdes.errors import ConfigError
 
 _PREFIX: Final = "schema.registry.ssl"
 # By OpenSSL's number of what is wrong with a certificate (X509_V_ERR_...).
 _UNKNOWN_CA: Final = frozenset({18, 19, 20, 21})
-_OTHER_NAME: Final = frozenset({62, 64})
+_OTHER_NAMES: Final = frozenset({62, 64})
 _EXPIRED: Final = 10
+_OTHER_NAME: Final = "the address must have a name that stands in the certificate"
+
+_PASSING = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Tls:
         """
         if self.ca is None and self.certificate is None:
             return None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = create_urllib3_context()  # urllib3 1.26 checks the name itself, and wants the context to leave it
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.ca is not None:
             file, folder = (None, self.ca) if Path(self.ca).is_dir() else (self.ca, None)
@@ -63,16 +68,23 @@ class Tls:
 
     def hint(self, error: BaseException) -> str | None:
         """What to do about a failed handshake."""
+        if isinstance(error, CertificateError):
+            return _OTHER_NAME
         if isinstance(error, ssl.SSLCertVerificationError):
             if error.verify_code in _UNKNOWN_CA:
                 return f"name the file of its CA in {self.ca_key}"
-            if error.verify_code in _OTHER_NAME:
-                return "the address must have a name that stands in the certificate"
+            if error.verify_code in _OTHER_NAMES:
+                return _OTHER_NAME
             return "the certificate has run out" if error.verify_code == _EXPIRED else None
         reason = getattr(error, "reason", None) or ""
         if isinstance(error, ssl.SSLError) and "ALERT" in reason:
             return f"does it want another certificate of ours? {_PREFIX}.certificate.location"
         return None
+
+
+def lasts(error: BaseException) -> bool:
+    """Whether a handshake would fail again."""
+    return isinstance(error, ssl.SSLError | CertificateError) and not isinstance(error, _PASSING)
 
 
 class TlsAdapter(HTTPAdapter):

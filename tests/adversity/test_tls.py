@@ -78,7 +78,7 @@ def test_no_ca_but_the_one_that_is_named_is_taken(
 def test_another_host_name_is_refused(certificates: Certificates) -> None:
     for name, host in (("localhost", "127.0.0.1"), ("pulsar.example.org", "localhost")):
         with ScriptedRegistry(FOUND, tls=certificates.server(name), host=host) as server:
-            with pytest.raises(SchemaRegistryError, match=f"certificate is not valid for '{host}'") as caught:
+            with pytest.raises(SchemaRegistryError, match=f"not valid for '{host}'|'{host}' doesn't match") as caught:
                 ask(server, **{CA: str(certificates.ca)})
             assert "a name that stands in the certificate" in str(caught.value)
             assert server.asked == []
