@@ -33,11 +33,19 @@ def user_info(value: object) -> str:
 
 
 def http_url(value: object) -> str:
-    expected = "an http(s) address without user name, query or fragment"
-    parts = _address(text(value), expected)
-    if parts[0] not in ("http", "https") or "@" in parts[1] or set("?#") & set(str(value)):
+    return _http(value, "?#", "an http(s) address without user name, query or fragment")
+
+
+def http_endpoint(value: object) -> str:
+    return _http(value, "#", "an http(s) address without user name or fragment")
+
+
+def _http(value: object, refused: str, expected: str) -> str:
+    url = text(value)
+    scheme, authority = _address(url, expected)
+    if scheme not in ("http", "https") or "@" in authority or set(refused) & set(url):
         raise ValueError(expected)
-    return str(value).rstrip("/")
+    return url
 
 
 def proxy(value: object) -> str:

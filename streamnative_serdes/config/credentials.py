@@ -57,7 +57,7 @@ CREDENTIAL_OPTIONS = (
     Option(
         f"{_BEARER}.issuer.endpoint.url",
         None,
-        checks.http_url,
+        checks.http_endpoint,
         "The token endpoint itself, as Confluent's clients have it.",
         secret=True,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any, Final
 import requests
 from requests.auth import AuthBase
 
-from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .reply import Reply
 from .tls import Tls, TlsAdapter, lasts
@@ -31,6 +32,8 @@ _PASSING_ERRORS = (
     requests.exceptions.ChunkedEncodingError,
     requests.exceptions.ContentDecodingError,
 )
+
+_log = logging.getLogger("streamnative_serdes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Exchange:
             raise
         except (OSError, ValueError) as error:  # requests' own errors are OSErrors, those about addresses ValueErrors
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
+        self._session().look_at_files()
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
         late = self._clock() >= deadline
         return Failure(f"{type(fault).__name__}: {fault}", lasting or lasts(fault), self._tls.hint(fault), late)
@@ -136,9 +140,19 @@ class _Session(requests.Session):
         self.headers.update(
             {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}
         )
-        context = tls.context()
+        self._tls, self._adapter = tls, TlsAdapter(tls.context(), _CONNECTIONS)
         for scheme in ("http://", "https://"):
-            self.mount(scheme, TlsAdapter(context, _CONNECTIONS))
+            self.mount(scheme, self._adapter)
+
+    def look_at_files(self) -> None:
+        """After a failure: a certificate may have run out, and its file may hold the next one."""
+        try:
+            context = self._tls.context()
+        except ConfigError as error:  # half of them written
+            _log.warning("going on with the certificates of before: %s", error)
+            return
+        if context is not None:
+            self._adapter.renew(context)
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         with self._lock:

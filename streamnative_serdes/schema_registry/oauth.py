@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote_plus, urlsplit
 
-from streamnative_serdes.config.checks import http_url
+from streamnative_serdes.config.checks import http_endpoint, http_url
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
 
 from .exchange import Exchange, Failure
@@ -104,7 +104,7 @@ class ClientCredentials:
         if issuer is None:
             raise AuthenticationError("the key file names no issuer_url", hint="give bearer.auth.issuer.url")
         if self._found is None or self._found[0] != issuer:
-            url = _address(issuer, "the key file's issuer_url") + _WELL_KNOWN
+            url = _checked(http_url, issuer, "the key file's issuer_url").rstrip("/") + _WELL_KNOWN
             reply = self._ask("GET", url, deadline, key, {})
             if isinstance(reply, Trouble):
                 return reply
@@ -155,7 +155,7 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
             url=reply.url,
             hint="is bearer.auth.issuer.url the issuer's? A token endpoint goes as bearer.auth.issuer.endpoint.url",
         )
-    url = _address(found, f"the token_endpoint of {issuer}", query=True)
+    url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
     if issuer.startswith("https:") and urlsplit(url).scheme != "https":
         raise SchemaRegistryError(f"{issuer} is https, its token_endpoint is not: the secret would go unencrypted")
     methods = metadata.get("token_endpoint_auth_methods_supported")
@@ -207,9 +207,9 @@ def _members(reply: Reply) -> dict[str, Any]:
     return tree if isinstance(tree, dict) else {}
 
 
-def _address(text: str, what: str, *, query: bool = False) -> str:
+def _checked(check: Callable[[object], str], url: str, what: str) -> str:
     try:
-        return http_url(text.partition("?")[0]) and text if query else http_url(text)
+        return check(url)
     except ValueError as expected:
         fault = str(expected)
     raise SchemaRegistryError(f"{what} is not {fault}")

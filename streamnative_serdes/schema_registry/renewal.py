@@ -56,8 +56,8 @@ class Renewed:
         # Both are replaced as a whole, so that they can be read without the lock.
         self._held: _Held | None = None
         self._failed: _Failed | None = None
-        # By process: a fork may leave its parent's lock locked for ever.
-        self._locks: dict[int, threading.Lock] = {}
+        # By process: a fork may leave its parent's lock locked for ever. A signal handler may ask while it is held.
+        self._locks: dict[int, threading.RLock] = {}
 
     def token(self, deadline: float) -> Token | Trouble:
         """One that holds.
@@ -138,6 +138,6 @@ class Renewed:
         return self._held
 
     @property
-    def _lock(self) -> threading.Lock:
+    def _lock(self) -> threading.RLock:
         pid = os.getpid()
-        return self._locks.get(pid) or self._locks.setdefault(pid, threading.Lock())
+        return self._locks.get(pid) or self._locks.setdefault(pid, threading.RLock())

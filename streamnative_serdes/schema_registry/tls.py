@@ -91,8 +91,15 @@ class TlsAdapter(HTTPAdapter):
     """requests over a context of our own, straight and through a proxy."""
 
     def __init__(self, context: ssl.SSLContext | None, connections: int) -> None:
+        self._connections = connections
         self._more: dict[str, Any] = {} if context is None else {"ssl_context": context}
         super().__init__(pool_maxsize=connections)
+
+    def renew(self, context: ssl.SSLContext) -> None:
+        """Connections from now on are made with this one; those of before end with what they are at."""
+        self._more = {"ssl_context": context}
+        self.init_poolmanager(self._connections, self._connections)
+        self.proxy_manager.clear()
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._more)

@@ -75,6 +75,15 @@ def test_a_token_endpoint_may_be_given_directly(issuer: Issuer) -> None:
     assert [asked.path for asked in issuer.asked] == ["/token"]
 
 
+def test_a_token_endpoint_is_asked_as_it_stands() -> None:
+    with ScriptedRegistry(Answer(body={"access_token": "a"})) as endpoint, ScriptedRegistry(FOUND) as registry:
+        options = {"bearer.auth.client.id": CLIENT, "bearer.auth.client.secret": SECRET}
+        asking = client(registry.url, {**options, "bearer.auth.issuer.endpoint.url": f"{endpoint.url}/token/?p=1"})
+        assert asking.all_versions("t") == []
+        asking.close()
+    assert [asked.path for asked in endpoint.asked] == ["/token/?p=1"]
+
+
 def test_an_issuer_that_takes_only_basic_gets_basic(issuer: Issuer) -> None:
     issuer.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_basic", "private_key_jwt"]
     ask(issuer.options(), issuer)

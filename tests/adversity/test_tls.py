@@ -157,6 +157,26 @@ def test_a_key_that_belongs_to_another_certificate_is_refused(
         ask(server, **{CA: str(certificates.ca)}, **options)
 
 
+def test_a_certificate_that_is_replaced_is_taken_up_after_a_failure(
+    strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = Certificates(tmp_path, "other").client()
+    given = {"schema.registry.url": strict_server.url, "retries.total.ms": 100.0, CA: str(certificates.ca), **options}
+    client = SchemaRegistryClient(config.parse(config.REGISTRY_OPTIONS, given, strict=True))
+    key = Path(options[KEY])
+    before = key.read_bytes()
+    for content in (before, b"half of a k", before):
+        key.write_bytes(content)
+        with pytest.raises(SchemaRegistryError):
+            client.all_versions("t")
+    assert "going on with the certificates of before" in caplog.text
+    certificates.client()  # into the same files
+    with pytest.raises(SchemaRegistryError):
+        client.all_versions("t")
+    assert client.all_versions("t") == []
+    client.close()
+
+
 def test_files_are_read_when_a_process_first_connects(server: ScriptedRegistry, tmp_path: Path) -> None:
     """They need not be where a SerDes is made: its pickle may go to another machine."""
     KafkaAvroSerializer({"schema.registry.url": server.url, CA: str(tmp_path / "of-executors.pem")}, '"int"').close()
