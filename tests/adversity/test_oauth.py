@@ -21,7 +21,7 @@ from scripted_registry import CONF, Answer, ScriptedRegistry
 from servers.certificates import Certificates
 from waiting import until
 
-from streamnative_serdes import KafkaAvroSerializer, config, kop
+from streamnative_serdes import KafkaAvroSerializer, compat, config, kop
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import AuthenticationError, ConfigError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
@@ -82,6 +82,20 @@ def test_a_token_endpoint_is_asked_as_it_stands() -> None:
         assert asking.all_versions("t") == []
         asking.close()
     assert [asked.path for asked in endpoint.asked] == ["/token/?p=1"]
+
+
+def test_a_configuration_written_for_confluents_client_signs_in(issuer: Issuer) -> None:
+    conf = {
+        "bearer.auth.credentials.source": "OAUTHBEARER",
+        "bearer.auth.issuer.endpoint.url": f"{issuer.url}/token",
+        "bearer.auth.client.id": CLIENT,
+        "bearer.auth.client.secret": SECRET,
+        "bearer.auth.scope": "registry",
+        "bearer.auth.logical.cluster": "lsrc-1",
+    }
+    with Guarded(issuer) as registry:
+        assert compat.SchemaRegistryClient({"url": registry.url, **conf}).get_versions("t") == []
+    assert issuer.forms[0]["scope"] == "registry"
 
 
 def test_an_issuer_that_takes_only_basic_gets_basic(issuer: Issuer) -> None:

@@ -190,6 +190,13 @@ def test_user_and_password_in_the_address_are_taken_out_of_it() -> None:
     assert client.options["basic.auth.user.info"] == "me:a@b"
 
 
+def test_the_kafka_clients_credentials_are_taken_when_asked_for() -> None:
+    sasl = {"sasl.username": "public/default", "sasl.password": "token:t"}
+    with LocalRegistry(token="t") as registry:
+        conf = {"url": registry.url, "basic.auth.credentials.source": "SASL_INHERIT", **sasl}
+        assert SchemaRegistryClient(conf).get_versions("orders") == []
+
+
 def test_values_that_ask_for_nothing_pass() -> None:
     SchemaRegistryClient(
         {
