@@ -110,7 +110,7 @@ class _Matcher:
             self._expect_all(model, node, taken, path)
         called = self.reading and model.build == "call"
         names = {field: (one.keyword or one.name) if called else one.name for field, one in taken.items()}
-        missing = () if called or not self.reading else (one for one in model.attributes if one not in taken.values())
+        missing = () if called else (one for one in model.attributes if one not in taken.values())
         self.found[node.name] = RecordShape(model.cls, names, model.build, {one.name: one.maker() for one in missing})
         for field in node.fields:
             if field.name in taken:
@@ -154,10 +154,11 @@ class _Matcher:
             if strict:
                 self._leaf(hints, Primitive("string"), path)
             return
-        lacking = [symbol for symbol in node.symbols if symbol not in cls.__members__]
+        members_of = {one.value: one for one in cls if isinstance(one.value, str)} | dict(cls.__members__)
+        lacking = [symbol for symbol in node.symbols if symbol not in members_of]
         if lacking:
             self._refuse(f"{cls.__name__} has no member {', '.join(lacking[:5])}", path)
-        by_symbol = {symbol: cls.__members__[symbol] for symbol in node.symbols if symbol in cls.__members__}
+        by_symbol = {symbol: members_of[symbol] for symbol in node.symbols if symbol in members_of}
         known = self.found.setdefault(node.name, EnumShape(cls, by_symbol))
         if known.cls is not cls:
             self._refuse(f"enum {node.name} is {known.cls.__name__} elsewhere", path)

@@ -40,7 +40,7 @@ class EnumShape:
 
     Args:
         cls: the class.
-        members: Avro symbol -> member; to write, it may lack symbols.
+        members: Avro symbol -> member; to write, it may lack symbols. A member of two symbols is written by its name.
     """
 
     cls: type

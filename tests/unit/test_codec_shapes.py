@@ -212,6 +212,29 @@ def test_a_named_tuple_of_another_length_is_refused() -> None:
         codec.encode(tuple.__new__(Tuple, (1,)))
 
 
+def test_what_only_says_that_it_is_a_named_tuple_is_refused() -> None:
+    class Posing:
+        __slots__ = ()
+        __class__ = Tuple  # type: ignore[assignment]  # as unittest.mock has it for a spec
+
+    with pytest.raises(EncodeError, match="expected a Tuple of 2 items, got Posing"):
+        Codec(POINT, shapes=shape(Tuple, "tuple")).encode(Posing())
+
+
+def test_a_class_whose_items_change_while_it_is_looked_at_is_seen_once() -> None:
+    class Shifting(type):
+        @property
+        def _fields(cls) -> tuple[str, ...]:
+            cls.asked = getattr(cls, "asked", 0) + 1
+            return ("x", *[f"more{i}" for i in range(1000 * (cls.asked - 1))], "why")
+
+    class Pair(tuple, metaclass=Shifting):
+        pass
+
+    items = tuple(Codec(POINT, shapes=shape(Pair, "tuple")).decode(b"\x02\x02\x02a"))
+    assert (items[0], items[-1]) == (1, "a")
+
+
 def test_what_the_class_says_is_in_the_error_and_its_cause() -> None:
     codec = Codec({"type": "array", "items": POINT}, shapes=shape(Called, "call"))
     data = Codec({"type": "array", "items": POINT}).encode([{"x": 1}, {"x": 13}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import enum
 import pickle
@@ -186,6 +187,37 @@ def test_objects_are_written_by_a_given_schema_too(registry: LocalRegistry) -> N
     assert as_object == serializer.serialize(TOPIC, Wide(Colour.RED, 3))
     latest = {"auto.register.schemas": False, "use.latest.version": True}
     assert KafkaAvroSerializer(conf(registry, **latest)).serialize(TOPIC, Wide(Colour.RED, 3)) == as_object
+
+
+def test_symbols_may_be_the_values_of_members_both_ways(registry: LocalRegistry) -> None:
+    schema = record("Wide", ("number", "int"), ("colour", avro_enum("Colour", "g", "r")))
+    written = KafkaAvroSerializer(conf(registry), schema).serialize(TOPIC, Wide(Colour.RED, 3))
+    assert written == KafkaAvroSerializer(conf(registry), schema).serialize(TOPIC, {"number": 3, "colour": "r"})
+    assert reader(registry, Wide, schema).deserialize(TOPIC, written) == Wide(Colour.RED, 3)
+
+
+@pytest.mark.parametrize("symbols", [("RED", "r"), ("r", "RED"), ("RED", "ROT"), ("ROT", "RED")])
+def test_a_member_of_two_symbols_is_written_by_its_name(registry: LocalRegistry, symbols: tuple[str, str]) -> None:
+    red_twice = enum.Enum("Colour", {"RED": "r", "ROT": "r"})
+    cls = dataclasses.make_dataclass("Painted", [("colour", red_twice)])
+    schema = record("Painted", ("colour", avro_enum("Colour", *symbols)))
+    serializer = KafkaAvroSerializer(conf(registry), schema)
+    red = serializer.serialize(TOPIC, {"colour": "RED"})
+    assert serializer.serialize(TOPIC, cls(red_twice["RED"])) == red
+    for symbol in symbols:
+        written = serializer.serialize(TOPIC, {"colour": symbol})
+        assert reader(registry, cls, schema).deserialize(TOPIC, written) == cls(red_twice["RED"])
+
+
+@pytest.mark.parametrize("value", [Wide(Colour.RED, 3), Point(1)])
+def test_strict_validation_refuses_what_the_schema_has_no_field_for(registry: LocalRegistry, value: Any) -> None:
+    schema = record(type(value).__name__, ("number" if isinstance(value, Wide) else "x", "int"))
+    lax, strict = (
+        KafkaAvroSerializer(conf(registry, **{"validate.strict": strict}), schema) for strict in (False, True)
+    )
+    assert lax.serialize(TOPIC, value)
+    with pytest.raises(EncodeError, match=r"has no field '(colour|y)'"):
+        strict.serialize(TOPIC, value)
 
 
 def test_what_does_not_fit_is_named_by_its_field(registry: LocalRegistry) -> None:

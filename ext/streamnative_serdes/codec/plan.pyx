@@ -266,10 +266,16 @@ cdef Node build_enum(object schema, Build shared):
     enum.min_size = 1
     if shape is not None:
         enum.shape = shape          # keeps the members, and so their ids, alive
-        enum.members = {id(member): enum.index[symbol] for symbol, member in members.items() if symbol in enum.index}
+        # One that goes by two symbols, an alias or its value beside its name, is written by its name.
+        named = sorted(members.items(), key=is_by_its_name)
+        enum.members = {id(member): enum.index[symbol] for symbol, member in named if symbol in enum.index}
         if shared.reading:
             enum.symbols = tuple([members[symbol] for symbol in enum.symbols])
     return enum
+
+
+def is_by_its_name(item):
+    return item[0] == getattr(item[1], "name", None)
 
 
 cdef object members_of(object shape, object schema):

@@ -28,7 +28,8 @@ cdef class Maker:
     """How objects of a class are made of records, and read as such."""
     cdef object cls
     cdef int how
-    cdef Py_ssize_t width           # IN_TUPLE: items
+    cdef tuple items                # IN_TUPLE: their names
+    cdef Py_ssize_t width           # and how many there are
     cdef object attributes          # name of a field -> of an attribute
     cdef list lacking               # (attribute, place, function that makes its value) that no field is for
 
@@ -36,7 +37,7 @@ cdef class Maker:
         """The offset of an attribute's value, where it has one."""
         cdef Py_ssize_t offset = -1
         if self.how == IN_TUPLE:
-            return sns_item_offset(self.cls._fields.index(attribute))
+            return sns_item_offset(self.items.index(attribute))
         if self.how == IN_SLOTS:
             offset = sns_slot_offset(<PyTypeObject*>self.cls, found_in(self.cls, attribute))
             if offset < 0:
@@ -80,11 +81,11 @@ cdef Maker maker_of(object schema, object shapes):
     if how == IN_TUPLE:
         if not issubclass(shape.cls, tuple):
             raise SchemaError(f"{shape.cls.__name__} is no named tuple")
-        maker.width = len(shape.cls._fields)
+        maker.items = tuple(shape.cls._fields)
+        maker.width = len(maker.items)
     elif how != BY_CALL and not sns_is_plain(<PyTypeObject*>shape.cls):
         raise SchemaError(f"{shape.cls.__name__} has a __new__ of its own, so it can only be called")
-    maker.lacking = [] if how == BY_CALL else [
-        (attribute, maker.place_of(attribute), function) for attribute, function in lacked(shape)]
+    maker.lacking = [(attribute, maker.place_of(attribute), function) for attribute, function in lacked(shape)]
     return maker
 
 
@@ -178,7 +179,7 @@ cdef int write_object(RecordNode node, Writer* w, object value) except -1:
     cdef bint placed = maker.how >= IN_SLOTS and type(value) is maker.cls
     cdef sns_get get = sns_getter(value)
     cdef Step* step
-    if maker.how == IN_TUPLE and PyTuple_GET_SIZE(value) != maker.width:
+    if maker.how == IN_TUPLE and not (isinstance(value, tuple) and PyTuple_GET_SIZE(value) == maker.width):
         expected(f"a {maker.cls.__name__} of {maker.width} items", value)
     if unlikely(node.closed and maker.lacking):
         refuse_unknown(node, [name for name, _place, _function in maker.lacking])
