@@ -266,6 +266,6 @@ def _hint(bare: Any) -> str:
     if getattr(bare, "__name__", "") == "Decimal":
         return "say its digits: Annotated[Decimal, DecimalMeta(precision=10, scale=2)]"
     if typing.get_args(bare) and is_model(typing.get_origin(bare)):
-        return "a generic class has no schema; use a subclass of it without parameters"
+        return "a generic class has no schema; use a subclass of it that says the types of its fields anew"
     origin = typing.get_origin(bare) or bare
     return next((text for kind, text in _HINTS.items() if origin is kind), "give the serializer a schema instead")

@@ -294,6 +294,12 @@ def test_a_generic_class_is_refused_with_a_way_out() -> None:
         schema_of(one(Box[int]), allow_null=True)
     assert caught.value.path == "One.f"
 
+    @dataclass
+    class IntBox(Box[int]):
+        content: int
+
+    assert schema_of(IntBox, allow_null=False)["fields"] == [{"name": "content", "type": "long"}]
+
 
 def test_a_class_inside_a_function_may_name_itself() -> None:
     @dataclass
