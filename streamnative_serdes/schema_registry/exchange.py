@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from requests.auth import AuthBase
 
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
-from .reply import Reply
+from .reply import Reply, hidden
 from .tls import Tls, TlsAdapter, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
@@ -73,9 +73,16 @@ class Exchange:
             session.close()
 
     def ask(
-        self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        deadline: float,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        secrets: tuple[str, ...] = (),
     ) -> Reply | Failure:
-        """The answer that has come by ``deadline`` on the clock.
+        """The answer that has come by ``deadline`` on the clock. Of ``secrets``, which are sent, nothing is shown.
 
         Raises:
             SchemaRegistryError: the answer is endless.
@@ -83,15 +90,15 @@ class Exchange:
         """
         outer = sys.exception()  # our caller may be handling one
         try:
-            return self._ask(method, url, deadline, headers, body)
+            return replace(self._ask(method, url, deadline, headers, body), secrets=secrets)
         except SerdesError:
             raise
         except (OSError, ValueError) as error:  # requests' own errors are OSErrors, those about addresses ValueErrors
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         self._session().look_at_files()
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
-        late = self._clock() >= deadline
-        return Failure(f"{type(fault).__name__}: {fault}", lasting or lasts(fault), self._tls.hint(fault), late)
+        text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # a bad answer is quoted, and may be an echo
+        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), self._clock() >= deadline)
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()

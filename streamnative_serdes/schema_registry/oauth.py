@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_plus, urlsplit
 
@@ -31,6 +31,7 @@ from .tokens import Token, is_token
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _POST, _BASIC = "client_secret_post", "client_secret_basic"
 _UNKNOWN_LIFETIME: Final = 300.0  # seconds, where the issuer does not tell
+_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON's 1e999 is no time that librdkafka could be told
 _PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
 _HINTS: Final[Mapping[str, str]] = {
     "invalid_client": "client or secret are wrong: bearer.auth.client.id and .client.secret, or the key file",
@@ -130,7 +131,8 @@ class ClientCredentials:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> Reply | Trouble:
-        outcome = self._exchange.ask(method, url, deadline, headers, body)
+        secrets = (key.secret, _basic(key.id, key.secret))
+        outcome = self._exchange.ask(method, url, deadline, headers, body, secrets=secrets)
         if isinstance(outcome, Failure):
             text = f"the OAuth issuer at {url}: {outcome.text}"
             if outcome.lasting:
@@ -140,8 +142,7 @@ class ClientCredentials:
             raise SchemaRegistryError(
                 f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url
             )
-        reply = replace(outcome, secrets=_forms(key))
-        return trouble(reply, f"the OAuth issuer at {url}: ") if reply.status in _PASSING_STATUS else reply
+        return trouble(outcome, f"the OAuth issuer at {url}: ") if outcome.status in _PASSING_STATUS else outcome
 
 
 def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
@@ -180,8 +181,8 @@ def _token(reply: Reply, began: float) -> Token:
 
 def _lifetime(seconds: Any) -> float:
     try:
-        return max(0.0, float(seconds))
-    except (TypeError, ValueError):  # some issuers give it as text, some not at all
+        return min(max(0.0, float(seconds)), _LONGEST_LIFETIME)
+    except (TypeError, ValueError, OverflowError):  # some issuers give it as text, some not at all
         return _UNKNOWN_LIFETIME
 
 
@@ -224,8 +225,3 @@ def _as_basic(
 
 def _basic(name: str, secret: str) -> str:
     return base64.b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()
-
-
-def _forms(key: ClientKey) -> tuple[str, ...]:
-    """The secret in all forms in which an issuer may repeat it."""
-    return key.secret, quote_plus(key.secret), _basic(key.id, key.secret)

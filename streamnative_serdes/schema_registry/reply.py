@@ -10,9 +10,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
 MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of a broker's words kept on an error
@@ -25,13 +26,14 @@ _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MUL
 class Reply:
     """``phrase`` is the HTTP reason phrase; ``headers`` are found in any case; ``url`` is the last address asked.
 
-    ``secrets`` are what was sent and must not be shown, though a server may repeat it.
+    ``secrets`` are what was sent and must not be shown, though a server may repeat it. The body is not shown either: an
+    issuer's is the token.
     """
 
     status: int
     phrase: str
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes = field(repr=False)
     url: str
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -48,9 +50,7 @@ class Reply:
 
     def hide(self, text: str) -> str:
         """``text`` of the server's without what it repeats of our credentials."""
-        for secret in filter(None, self.secrets):
-            text = text.replace(secret, _HIDDEN)
-        return text
+        return hidden(text, self.secrets)
 
     @property
     def reason(self) -> str:
@@ -80,6 +80,14 @@ class Reply:
         if not self.headers.get("Content-Type", "").lower().startswith("text/plain"):
             return ""
         return _message_line(self.body.decode("utf-8", "replace"))
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without the secrets, plain or as they stand in a form or an address."""
+    forms = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote_plus(secret))}
+    for form in sorted(forms, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(form, _HIDDEN)
+    return text
 
 
 def quoted(text: str) -> str:

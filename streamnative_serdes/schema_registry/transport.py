@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from streamnative_serdes.errors import SchemaRegistryError
 
@@ -86,7 +86,7 @@ class Transport:
                 return outcome
             if outcome.status not in _REDIRECTS:
                 return trouble(outcome) if passes(outcome) else outcome
-            url = next_hop(url, outcome.headers.get("Location"))
+            url = _unless_telling(outcome, next_hop(url, outcome.headers.get("Location")))
         # Brokers that pass a topic on between them may send a client around for a moment.
         return Trouble(f"redirected more than {MAX_HOPS} times, the last time to {url}", outcome.status)
 
@@ -94,11 +94,20 @@ class Transport:
         headers = {} if call.body is None else {"Content-Type": "application/json"}
         if header is not None:
             headers["Authorization"] = header
-        outcome = self._exchange.ask(call.method, url, deadline, headers, call.body)
+        secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
+        outcome = self._exchange.ask(call.method, url, deadline, headers, call.body, secrets=secrets)
         if isinstance(outcome, Failure):
             return _troubled(call, url, outcome)
         _log.debug("%s %s: %d", call.method, url, outcome.status)
-        return replace(outcome, secrets=(*self._auth.secrets, (header or "").partition(" ")[2]))
+        return outcome
+
+
+def _unless_telling(reply: Reply, target: str) -> str:
+    """The address; unless its query repeats the credentials, which all logs of addresses would show then."""
+    query = urlsplit(target).query  # a password may well be a word of the path, such as "admin"
+    if reply.hide(query) != query:
+        raise SchemaRegistryError("the registry redirected to an address with our credentials in it", url=reply.url)
+    return target
 
 
 def _troubled(call: Call, url: str, failure: Failure) -> Trouble:

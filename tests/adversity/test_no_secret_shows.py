@@ -6,10 +6,13 @@ The options are those that the table marks; one that is new has no shape below, 
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import logging
 import pickle
+import socketserver
 import ssl
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +31,8 @@ from streamnative_serdes.errors import SerdesError
 CANARY = "c4n4ryInTheCoalMine"
 USER_INFO = f"me:{CANARY}"
 KEY_FILE = json.dumps({"client_id": "c", "client_secret": CANARY})
-FORMS = [CANARY, *(base64.b64encode(text.encode()).decode().rstrip("=") for text in (CANARY, USER_INFO, KEY_FILE))]
+IN_BASE64 = (CANARY, USER_INFO, KEY_FILE, f"c:{CANARY}")
+FORMS = [CANARY, *(base64.b64encode(text.encode()).decode().rstrip("=") for text in IN_BASE64)]
 PATIENCE = {"retries.total.ms": 60.0, "retries.wait.ms": 20.0, "http.read.timeout.ms": 30.0}
 _OAUTH = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
 
@@ -159,6 +163,39 @@ def _issuer(world: World) -> dict[str, str]:
     return {"bearer.auth.issuer.url": world.issuer.url}
 
 
+class RawEcho:
+    """Answers with ``before``, what it was sent (the token, or the form), and ``after``, be that HTTP or not."""
+
+    def __init__(self, before: bytes, after: bytes, *, form: bool = False) -> None:
+        self._before, self._after, self._form = before, after, form
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), self._handler(), bind_and_activate=True)
+        self._server.daemon_threads = False
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> RawEcho:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _handler(self) -> type[socketserver.StreamRequestHandler]:
+        echo = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                self.rfile.readline()
+                headers = http.client.parse_headers(self.rfile)
+                body = self.rfile.read(int(headers["Content-Length"] or 0))
+                sent = body if echo._form else headers["Authorization"].partition(" ")[2].encode()
+                self.wfile.write(echo._before + sent + echo._after)
+
+        return Handler
+
+
 class Echo(ScriptedRegistry):
     """Answers with what it was sent."""
 
@@ -211,6 +248,46 @@ def test_through_refusals_that_repeat_what_was_sent(world: World, shape: str) ->
     for status in (200, 401, 409, 503):
         with Echo(status, world.certificates.server() if tls else None) as echo:
             world.use(**{"schema.registry.url": echo.url, **options})
+
+
+# As the status line, in place of a chunk's size, and in an address that all logs of addresses would show.
+NO_ANSWERS = {
+    "status line": (b"", b"\r\n\r\n"),
+    "chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"\r\n"),
+    "redirect": (b"HTTP/1.1 307 To\r\nContent-Length: 0\r\nLocation: ?", b"\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("shape", ["bearer.auth.token", "basic.auth.user.info", "an issued token"])
+@pytest.mark.parametrize("answer", NO_ANSWERS)
+def test_through_answers_that_are_none_and_repeat_what_was_sent(world: World, shape: str, answer: str) -> None:
+    with RawEcho(*NO_ANSWERS[answer]) as echo:
+        world.use(**{"schema.registry.url": echo.url, **PATIENCE, **ALL_SHAPES[shape](world)})
+
+
+@pytest.mark.parametrize("answer", [*NO_ANSWERS, "phrase"])
+def test_through_an_issuer_that_repeats_the_form(world: World, answer: str) -> None:
+    busy = (b"HTTP/1.1 503 ", b"\r\nContent-Length: 0\r\n\r\n")
+    with RawEcho(*NO_ANSWERS.get(answer, busy), form=True) as echo:
+        options = {
+            "bearer.auth.issuer.endpoint.url": f"{echo.url}/token",
+            "bearer.auth.client.id": "c",
+            "bearer.auth.client.secret": f"a b/{CANARY}",
+        }
+        world.use(**{"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **options})
+
+
+def test_through_an_issuer_that_repeats_the_name_and_secret_of_basic(world: World) -> None:
+    sent = base64.b64encode(f"c:{CANARY}".encode()).decode()
+    answers = [Answer(400, {"error": "invalid_client", "error_description": f"not {sent}"})] * 20
+    metadata = {"token_endpoint": f"{world.issuer.url}/token"}
+    world.issuer.faults = [
+        Answer(body={**metadata, "token_endpoint_auth_methods_supported": ["client_secret_basic"]}),
+        *answers,
+    ]
+    options = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": CANARY}
+    world.use(**{"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **_issuer(world), **options})
+    assert any("invalid_client: not [hidden]" in str(error) for error in world.errors)
 
 
 @pytest.mark.parametrize("shape", ALL_SHAPES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import math
 import os
 import pickle
 import threading
@@ -343,7 +344,7 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed_with_the_secret(issuer
     assert thief.asked == []
 
 
-@pytest.mark.parametrize("seconds", ["3600", None, "soon", -5, 0])
+@pytest.mark.parametrize("seconds", ["3600", None, "soon", -5, 0, 10**400, math.inf, math.nan, [], True])
 def test_a_lifetime_may_be_missing_or_odd(issuer: Issuer, seconds: object) -> None:
     issuer.faults = [
         Answer(body={"token_endpoint": f"{issuer.url}/token"}),
@@ -437,6 +438,15 @@ def test_a_kafka_clients_callback_gives_the_end_that_the_issuer_told(issuer: Iss
     assert end == pytest.approx(time.time() + 3600, abs=60)
     assert callback("")[0] == text
     assert pickle.loads(pickle.dumps(callback))("")[0] == issuer.tokens[1]
+
+
+def test_a_kafka_clients_callback_gives_an_end_even_where_the_issuer_tells_of_none(issuer: Issuer) -> None:
+    issuer.faults = [
+        Answer(body={"token_endpoint": f"{issuer.url}/token"}),
+        Answer(body={"access_token": "endless", "expires_in": math.inf}),
+    ]
+    _, end, _, _ = kop.sasl_settings({"schema.registry.url": "http://p", **issuer.options()})["oauth_cb"]("")
+    assert end == pytest.approx(time.time() + 365 * 86_400, abs=60)
 
 
 def test_without_authlib_it_is_said_what_to_install(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
