@@ -18,10 +18,11 @@ from requests.auth import AuthBase
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .reply import Reply, hidden
+from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
-_CHUNK: Final = 1024  # bytes between two looks at the clock
+_CHUNK: Final = 64 * 1024  # bytes
 _CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
 
 _PASSING_ERRORS = (
@@ -104,30 +105,31 @@ class Exchange:
         left = deadline - self._clock()
         if left <= 0:
             raise requests.Timeout("no time left")
-        with self._session().request(
-            method,
-            url,
-            data=body,
-            headers=headers,
-            auth=_AsGiven(),
-            proxies=self._proxies,  # given with the session, those of the environment would go before it
-            verify=self._tls.ca or True,
-            timeout=(min(self._connect, left), min(self._read, left)),
-            allow_redirects=False,
-            stream=True,
-        ) as response:
-            content = self._body(response, deadline)
+        with (
+            answers_within(lambda: deadline - self._clock()),
+            self._session().request(
+                method,
+                url,
+                data=body,
+                headers=headers,
+                auth=_AsGiven(),
+                proxies=self._proxies,  # given with the session, those of the environment would go before it
+                verify=self._tls.ca or True,
+                timeout=(min(self._connect, left), min(self._read, left)),
+                allow_redirects=False,
+                stream=True,
+            ) as response,
+        ):
+            content = self._body(response)
         return Reply(response.status_code, response.reason or "", response.headers, content, url)
 
-    def _body(self, response: requests.Response, deadline: float) -> bytes:
+    def _body(self, response: requests.Response) -> bytes:
         body = bytearray()
         response.raw.enforce_content_length = True  # urllib3 1.26 would take a cut body for a whole one
         for chunk in response.iter_content(_CHUNK):
             body += chunk
             if len(body) > MAX_BODY:
                 raise SchemaRegistryError(f"the answer is larger than {MAX_BODY} bytes", url=response.url)
-            if self._clock() >= deadline:
-                raise requests.Timeout("the answer did not end in time")
         return bytes(body)
 
     def _session(self) -> _Session:

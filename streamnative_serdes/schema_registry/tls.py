@@ -14,6 +14,8 @@ from urllib3.util.ssl_match_hostname import CertificateError
 
 from streamnative_serdes.errors import ConfigError
 
+from .timely import POOLS
+
 _PREFIX: Final = "schema.registry.ssl"
 # By OpenSSL's number of what is wrong with a certificate (X509_V_ERR_...).
 _UNKNOWN_CA: Final = frozenset({18, 19, 20, 21})
@@ -103,9 +105,13 @@ class TlsAdapter(HTTPAdapter):
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._more)
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        return super().proxy_manager_for(proxy, **kwargs, **self._more)
+        manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
+        if not proxy.lower().startswith("socks"):  # which has pools of its own
+            manager.pool_classes_by_scheme = POOLS
+        return manager
 
 
 def _load(load: Callable[[], None], option: str, path: str) -> None:

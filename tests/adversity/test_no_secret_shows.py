@@ -6,21 +6,19 @@ The options are those that the table marks; one that is new has no shape below, 
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import logging
 import pickle
-import socketserver
 import ssl
-import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from oauth_issuer import Issuer
+from raw_server import RawServer
 from scripted_registry import Answer, Asked, ScriptedRegistry
 from servers.certificates import Certificates
 
@@ -163,37 +161,13 @@ def _issuer(world: World) -> dict[str, str]:
     return {"bearer.auth.issuer.url": world.issuer.url}
 
 
-class RawEcho:
+def raw_echo(before: bytes, after: bytes, *, form: bool = False) -> RawServer:
     """Answers with ``before``, what it was sent (the token, or the form), and ``after``, be that HTTP or not."""
 
-    def __init__(self, before: bytes, after: bytes, *, form: bool = False) -> None:
-        self._before, self._after, self._form = before, after, form
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), self._handler(), bind_and_activate=True)
-        self._server.daemon_threads = False
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+    def answer(headers: Mapping[str, str], body: bytes) -> list[bytes]:
+        return [before + (body if form else headers["Authorization"].partition(" ")[2].encode()) + after]
 
-    def __enter__(self) -> RawEcho:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def _handler(self) -> type[socketserver.StreamRequestHandler]:
-        echo = self
-
-        class Handler(socketserver.StreamRequestHandler):
-            def handle(self) -> None:
-                self.rfile.readline()
-                headers = http.client.parse_headers(self.rfile)
-                body = self.rfile.read(int(headers["Content-Length"] or 0))
-                sent = body if echo._form else headers["Authorization"].partition(" ")[2].encode()
-                self.wfile.write(echo._before + sent + echo._after)
-
-        return Handler
+    return RawServer(answer)
 
 
 class Echo(ScriptedRegistry):
@@ -261,14 +235,14 @@ NO_ANSWERS = {
 @pytest.mark.parametrize("shape", ["bearer.auth.token", "basic.auth.user.info", "an issued token"])
 @pytest.mark.parametrize("answer", NO_ANSWERS)
 def test_through_answers_that_are_none_and_repeat_what_was_sent(world: World, shape: str, answer: str) -> None:
-    with RawEcho(*NO_ANSWERS[answer]) as echo:
+    with raw_echo(*NO_ANSWERS[answer]) as echo:
         world.use(**{"schema.registry.url": echo.url, **PATIENCE, **ALL_SHAPES[shape](world)})
 
 
 @pytest.mark.parametrize("answer", [*NO_ANSWERS, "phrase"])
 def test_through_an_issuer_that_repeats_the_form(world: World, answer: str) -> None:
     busy = (b"HTTP/1.1 503 ", b"\r\nContent-Length: 0\r\n\r\n")
-    with RawEcho(*NO_ANSWERS.get(answer, busy), form=True) as echo:
+    with raw_echo(*NO_ANSWERS.get(answer, busy), form=True) as echo:
         options = {
             "bearer.auth.issuer.endpoint.url": f"{echo.url}/token",
             "bearer.auth.client.id": "c",

@@ -1,0 +1,76 @@
+"""Connections whose answers end by a deadline, however slowly they trickle in.
+
+A socket's timeout is for one read: a byte now and then keeps a status line, a header or a body going for ever.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+_here = threading.local()  # left: seconds that answers read by this thread have
+
+
+@contextmanager
+def answers_within(left: Callable[[], float]) -> Iterator[None]:
+    """Answers that this thread reads meanwhile have so many seconds, and end in a TimeoutError then."""
+    _here.left = left
+    try:
+        yield
+    finally:
+        del _here.left
+
+
+class _Timely(io.RawIOBase):
+    """What a socket receives, until the time is over."""
+
+    def __init__(self, stream: io.RawIOBase, connection: socket.socket, left: Callable[[], float]) -> None:
+        self._stream, self._connection, self._left = stream, connection, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left, timeout = self._left(), self._connection.gettimeout()
+        if left <= 0:
+            raise TimeoutError("the answer did not end in time")
+        self._connection.settimeout(left if timeout is None else min(timeout, left))
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        if hasattr(_here, "left"):
+            self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock, _here.left))
+
+
+class _HttpConnection(HTTPConnection):
+    response_class = _Answer
+
+
+class _HttpsConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection
+
+
+POOLS = {"http": _HttpPool, "https": _HttpsPool}
