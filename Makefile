@@ -64,7 +64,7 @@ lint: $(BUILT) ## ruff, cython-lint, and actionlint where it is installed
 # Only what the stubs show is for others: the rest of the compiled modules is their own.
 types: $(BUILT) ## mypy --strict, and whether the stubs of compiled modules are true
 	$(BIN)/mypy --strict $(TYPED)
-	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_cache _codec _header _serdes)
+	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _header _serdes)
 
 imports: $(BUILT) ## imports go downwards only
 	$(BIN)/lint-imports
@@ -95,7 +95,7 @@ define sanitized
 	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(1)
 	cd $(1) && CFLAGS="-fno-wrapv $(2)" LDFLAGS="$(3)" STREAMNATIVE_SERDES_ASAN=1 \
 		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	@grep -q __asan_init $(1)/streamnative_serdes/_codec.*.so || { echo "not built with AddressSanitizer" >&2; exit 1; }
+	@for module in _codec _arrow; do grep -q __asan_init $(1)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }
 endef
 
 sanitized: $(BUILT)

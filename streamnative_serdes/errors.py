@@ -61,10 +61,12 @@ class SerdesError(SerializationError, ValueError):
         hint: what the user can do about it.
 
     Clients report only ``str(error)``, so its first line says all of this. An error of
-    :meth:`KafkaAvroDeserializer.deserialize_many` has the message that could not be read in ``raw``.
+    :meth:`KafkaAvroDeserializer.deserialize_many` has the message that could not be read in ``raw``, one of a batch of
+    Arrow columns the number of the row in ``row``.
     """
 
     raw: RawMessage | None = None
+    row: int | None = None  # of a batch of Arrow
 
     def __init__(
         self,
@@ -97,6 +99,7 @@ class SerdesError(SerializationError, ValueError):
             f"{name} {value}"
             for name, value in (
                 ("topic", self.topic),
+                ("row", self.row),
                 ("partition", self.raw and self.raw.partition),
                 ("message", self.raw and self.raw.offset),
                 ("schema version", self.version),

@@ -25,7 +25,7 @@ os.environ["PYTHONSAFEPATH"] = "1"
 # The real servers, for tests/integration and tests/interop alike, so that each starts once for a run.
 pytest_plugins = ["server_fixtures"]
 
-COMPILED = ("_header", "_cache", "_codec", "_serdes")
+COMPILED = ("_header", "_cache", "_codec", "_serdes", "_arrow")
 
 
 def compiled_suffix(name: str) -> str:

@@ -1,0 +1,114 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
+# cython: binding=False, auto_pickle=False, embedsignature=True
+"""Avro messages to Arrow columns and back, without Python objects and without the interpreter's lock.
+
+Arrays come and go by the Arrow C data interface, so no Arrow library is needed to build this. One compiled unit of
+several files:
+
+    arrow/layout.pyx    which Arrow columns an Avro schema becomes
+    arrow/columns.pyx   columns in the making: room, nulls, and taking back
+    arrow/plan.pyx      how what one schema wrote gets into the columns of another: a table of ops
+    arrow/read.pyx      bytes -> slots of columns
+    arrow/skip.pyx      bytes -> where a value ends that has no column
+    arrow/faults.pyx    what went wrong, as errors
+    arrow/arrays.pyx    where the bytes of the rows of an array are
+    arrow/messages.pyx  a batch of messages, each by the plan of its schema version
+    arrow/sources.pyx   columns that are written from
+    arrow/write_plan.pyx    how columns become messages of a schema: a table of ops
+    arrow/write.pyx     slots of columns -> bytes
+    arrow/write_batch.pyx   a batch of columns -> an array of messages
+    arrow/c_data.h      the structs of the interface, and their capsules
+    arrow/values.h      text and decimals
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport isinf
+from libc.stdint cimport (
+    INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+    uint64_t,
+)
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from streamnative_serdes._header cimport NO_VERSION, version_of
+
+from copy import copy
+from json import dumps
+from uuid import UUID
+
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+
+cdef extern from "codec/wire.h":
+    uint64_t sns_zigzag(int64_t) noexcept nogil
+    int64_t sns_unzigzag(uint64_t) noexcept nogil
+    uint8_t* sns_put_varint(uint8_t*, uint64_t) noexcept nogil
+    void sns_put_double(uint8_t*, double) noexcept nogil
+    void sns_put_float(uint8_t*, float) noexcept nogil
+    const uint8_t* sns_get_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
+    double sns_get_double(const uint8_t*) noexcept nogil
+    float sns_get_float(const uint8_t*) noexcept nogil
+    bint sns_same_bytes(const uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    void sns_copy(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    bint likely "SNS_LIKELY" (bint) noexcept nogil
+    bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
+
+cdef extern from "arrow/values.h":
+    ctypedef struct sns_int128:
+        uint64_t low, high
+    void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
+    bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
+    void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
+    bint sns_is_utf8(const uint8_t*, Py_ssize_t) noexcept nogil
+    bint sns_get_int128(const uint8_t*, Py_ssize_t, sns_int128*) noexcept nogil
+    bint sns_within(sns_int128, sns_int128) noexcept nogil
+    void sns_put_int128(uint8_t*, sns_int128) noexcept nogil
+    sns_int128 sns_load_int128(const uint8_t*) noexcept nogil
+    int sns_int128_size(sns_int128) noexcept nogil
+    void sns_put_big_endian(uint8_t*, sns_int128, Py_ssize_t) noexcept nogil
+    bint sns_shift_left(sns_int128*, int, const sns_int128*) noexcept nogil
+    bint sns_shift_right(sns_int128*, int) noexcept nogil
+    uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
+
+cdef extern from "arrow/c_data.h":
+    const int64_t ARROW_FLAG_NULLABLE
+    ctypedef struct ArrowSchema "struct ArrowSchema":
+        const char* format
+        const char* name
+        int64_t flags
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+    ctypedef struct ArrowArray "struct ArrowArray":
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+    int sns_fill_schema(ArrowSchema*, const char*, const char*, int64_t, int64_t) noexcept nogil
+    int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
+    object sns_new_schema()
+    object sns_new_array()
+
+include "arrow/layout.pyx"
+include "arrow/columns.pyx"
+include "arrow/plan.pyx"
+include "arrow/read.pyx"
+include "arrow/skip.pyx"
+include "arrow/faults.pyx"
+include "arrow/arrays.pyx"
+include "arrow/messages.pyx"
+include "arrow/sources.pyx"
+include "arrow/write_plan.pyx"
+include "arrow/write.pyx"
+include "arrow/write_batch.pyx"
+
+cdef sns_int128[MAX_PRECISION + 1] TENS
+for power in range(MAX_PRECISION + 1):
+    TENS[power].low = 10**power & 0xFFFFFFFFFFFFFFFF
+    TENS[power].high = 10**power >> 64

@@ -1,0 +1,146 @@
+/* The Arrow C data interface: its two structs, made with malloc and given away as capsules; no Arrow library is needed.
+ *
+ * Source: https://arrow.apache.org/docs/format/CDataInterface.html, and its PyCapsule protocol. Whoever takes a struct
+ * moves it out of the capsule by setting `release` to NULL; a capsule that still has one when it dies releases it.
+ */
+#ifndef STREAMNATIVE_SERDES_C_DATA_H
+#define STREAMNATIVE_SERDES_C_DATA_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#endif
+
+/* --- schemas ------------------------------------------------------------------------------------------------------ */
+
+static void sns_release_schema(struct ArrowSchema *schema) {
+    int64_t i;
+    for (i = 0; i < schema->n_children; i++) {
+        if (schema->children[i] == NULL) continue;
+        if (schema->children[i]->release != NULL) schema->children[i]->release(schema->children[i]);
+        free(schema->children[i]);
+    }
+    free(schema->children);
+    free(schema->private_data);
+    schema->release = NULL;
+}
+
+/* A schema of children that are to be filled in; -1 without memory, and then it is safe to release what is there. */
+static int sns_fill_schema(struct ArrowSchema *out, const char *format, const char *name, int64_t flags, int64_t count) {
+    size_t format_size = strlen(format) + 1, name_size = strlen(name) + 1;
+    char *text = (char *)malloc(format_size + name_size);
+    memset(out, 0, sizeof(*out));
+    out->release = sns_release_schema;
+    out->private_data = text;
+    out->flags = flags;
+    if (text == NULL) return -1;
+    out->format = (const char *)memcpy(text, format, format_size);
+    out->name = (const char *)memcpy(text + format_size, name, name_size);
+    if (count == 0) return 0;
+    out->children = (struct ArrowSchema **)calloc((size_t)count, sizeof(*out->children));
+    if (out->children == NULL) return -1;
+    for (; out->n_children < count; out->n_children++) {
+        out->children[out->n_children] = (struct ArrowSchema *)calloc(1, sizeof(*out));
+        if (out->children[out->n_children] == NULL) return -1;
+    }
+    return 0;
+}
+
+/* --- arrays, whose buffers come from malloc and go along ---------------------------------------------------------- */
+
+static void sns_release_array(struct ArrowArray *array) {
+    int64_t i;
+    for (i = 0; i < array->n_children; i++) {
+        if (array->children[i] == NULL) continue;
+        if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
+        free(array->children[i]);
+    }
+    for (i = 0; array->buffers != NULL && i < array->n_buffers; i++) free((void *)array->buffers[i]);
+    free(array->children);
+    free((void *)array->buffers);
+    array->release = NULL;
+}
+
+/* An array of children and buffers that are to be filled in; -1 without memory, as above. */
+static int sns_fill_array(struct ArrowArray *out, int64_t length, int64_t nulls, int64_t buffers, int64_t count) {
+    memset(out, 0, sizeof(*out));
+    out->release = sns_release_array;
+    out->length = length;
+    out->null_count = nulls;
+    out->n_buffers = buffers;
+    out->buffers = (const void **)calloc((size_t)(buffers ? buffers : 1), sizeof(void *));
+    if (out->buffers == NULL) return -1;
+    if (count == 0) return 0;
+    out->children = (struct ArrowArray **)calloc((size_t)count, sizeof(*out->children));
+    if (out->children == NULL) return -1;
+    for (; out->n_children < count; out->n_children++) {
+        out->children[out->n_children] = (struct ArrowArray *)calloc(1, sizeof(*out));
+        if (out->children[out->n_children] == NULL) return -1;
+    }
+    return 0;
+}
+
+/* --- capsules ----------------------------------------------------------------------------------------------------- */
+
+static void sns_drop_schema(PyObject *capsule) {
+    struct ArrowSchema *schema = (struct ArrowSchema *)PyCapsule_GetPointer(capsule, "arrow_schema");
+    if (schema->release != NULL) schema->release(schema);
+    free(schema);
+}
+
+static void sns_drop_array(PyObject *capsule) {
+    struct ArrowArray *array = (struct ArrowArray *)PyCapsule_GetPointer(capsule, "arrow_array");
+    if (array->release != NULL) array->release(array);
+    free(array);
+}
+
+/* A capsule of a struct that is to be filled in. */
+static PyObject *sns_new_schema(void) {
+    struct ArrowSchema *schema = (struct ArrowSchema *)calloc(1, sizeof(*schema));
+    PyObject *capsule = schema == NULL ? PyErr_NoMemory() : PyCapsule_New(schema, "arrow_schema", sns_drop_schema);
+    if (capsule == NULL) free(schema);
+    return capsule;
+}
+
+static PyObject *sns_new_array(void) {
+    struct ArrowArray *array = (struct ArrowArray *)calloc(1, sizeof(*array));
+    PyObject *capsule = array == NULL ? PyErr_NoMemory() : PyCapsule_New(array, "arrow_array", sns_drop_array);
+    if (capsule == NULL) free(array);
+    return capsule;
+}
+
+#endif

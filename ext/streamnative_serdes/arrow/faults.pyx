@@ -1,0 +1,144 @@
+# What went wrong without the interpreter's lock, as the errors that the codec for objects raises.
+
+cdef enum Fault:
+    NO_FAULT
+    NO_MEMORY
+    OVERFLOW
+    BAD_NUMBER
+    BAD_SIZE
+    CUT_OFF
+    BAD_BOOLEAN
+    BAD_BRANCH
+    NO_SYMBOL
+    BAD_TEXT
+    BAD_UUID
+    BAD_UNIT
+    OUT_OF_RANGE
+    EMPTY_DECIMAL
+    LONG_DECIMAL
+    BAD_BIG_DECIMAL
+    LONG_BIG_DECIMAL
+    BAD_BLOCK
+    BAD_BLOCK_END
+    TOO_FEW_BYTES
+    TOO_DEEP
+    TOO_MANY_EMPTY
+    TOO_MANY_ITEMS
+    TOO_MANY_SLOTS
+    MISMATCH
+    TRAILING
+    NULL_VALUE                  # from here on when writing alone
+    HUGE_NUMBER
+    HUGE_FLOAT
+    LOSSY
+    LOSSY_DECIMAL
+    TWO_MEMBERS
+    BAD_INDEX
+
+cdef enum:
+    MAX_LABEL = 200             # characters of a type's name in an error
+    MAX_PATH = 1000             # characters of each end of a path in an error
+    MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
+
+# The fault -> what is said of it, with ``a`` and ``b`` as they were noted, and a hint.
+FAULTS = {
+    BAD_SIZE: ("expected a length from 0 to the {b} bytes left, got {a}", None),
+    CUT_OFF: ("expected {a} bytes, got {b}: the message is cut off or not of this schema", None),
+    BAD_BOOLEAN: ("expected a boolean of 0 or 1, got {a}", None),
+    EMPTY_DECIMAL: ("expected a decimal, got no bytes", None),
+    LONG_DECIMAL: ("expected a decimal of at most {a} digits, got more", None),
+    BAD_BIG_DECIMAL: (f"expected a big-decimal of 1 to {MAX_BIG_DECIMAL} bytes, got {{a}}", None),
+    LONG_BIG_DECIMAL: ("expected the big-decimal to end, got {a} more bytes", None),
+    BAD_BLOCK: ("expected a block of at most the {left} bytes left, got {a}, {b} bytes", None),
+    BAD_BLOCK_END: ("a block of an array or a map does not end where it says", None),
+    TOO_FEW_BYTES: ("expected {a} items of at least {b} bytes, but only {left} bytes are left", None),
+    TOO_DEEP: ("the message is nested deeper than {depth} levels", "max.depth is the limit"),
+    TOO_MANY_EMPTY: ("the message holds too many values without bytes", "max.empty.values is the limit"),
+    TOO_MANY_ITEMS: ("the message holds too many items", "max.items is the limit"),
+    TOO_MANY_SLOTS: ("the items of the message take far more room in columns than in bytes",
+                     "max.items is the limit of a batch; nulls of records with many fields are slots in all of them"),
+    TRAILING: ("expected the message to end, got {a} more bytes", "it was written with another schema"),
+    OVERFLOW: ("the batch has more text, bytes or items in one column than 32-bit offsets can count",
+               "hand in fewer messages at once, or ask for large_types"),
+}
+
+
+cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):
+    """The error for the fault in ``r``, with path and offset. ``start`` is the first byte of the message."""
+    error = fault_error(plan, r)
+    error.path = path_of(plan, r)
+    error.offset = r.p - start
+    return error
+
+
+cdef object fault_error(Plan plan, Reader* r):
+    cdef int64_t a = r.a, b = r.b
+    cdef str label = "" if r.op is NULL else plan.labels[r.op - plan.ops]
+    if r.fault in FAULTS:
+        text, hint = FAULTS[r.fault]
+        return DecodeError(text.format(a=a, b=b, left=r.end - r.p, depth=r.max_depth), hint=hint)
+    if r.fault == BAD_NUMBER:
+        return DecodeError(bad_number(r.p, r.end, a))
+    if r.fault == BAD_BRANCH:
+        return DecodeError(f"expected a branch of a union from 0 to {b - 1}, got {a}")
+    if r.fault == NO_SYMBOL:
+        return no_symbol(plan, r.op, label, a)
+    if r.fault == BAD_TEXT or r.fault == BAD_UUID:
+        return bad_text((<char*>r.text)[:a])
+    if r.fault == BAD_UNIT:
+        return DecodeError(f"{label}: {a} is too large for the reader's unit")
+    if r.fault == OUT_OF_RANGE:
+        return DecodeError(f"{label} {a} is {out_of_range(label)}")
+    return DecodeError(plan.notes[r.op - plan.ops])             # MISMATCH
+
+
+cdef str bad_number(const uint8_t* start, const uint8_t* end, int64_t width):
+    cdef const uint8_t* p = start
+    while p < end and p - start < 10 and p[0] >= 0x80:
+        p += 1
+    if p == end:
+        return "the message ends inside a number: it is cut off or not of this schema"
+    return f"expected a variable-length integer of {width} bits, got a wider one"
+
+
+cdef object no_symbol(Plan plan, Op* op, str label, int64_t index):
+    if 0 <= index < op.member:
+        return DecodeError(f"the reader's {label} has no symbol {shorten(plan.notes[op - plan.ops][index])}",
+                           hint="give the reader's enum that symbol, or a default")
+    return DecodeError(f"expected a symbol of {label} from 0 to {op.member - 1}, got {index}")
+
+
+cdef object bad_text(bytes data):
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return DecodeError(f"expected text in UTF-8: {error.reason} in {shorten(data)}")
+    return DecodeError(f"expected uuid, got {shorten(text)}, which is none")
+
+
+cdef str out_of_range(str label):
+    if label.startswith("time-"):
+        return "no time of day"
+    return f"outside of the years 1 to 9999 that {'date' if label == 'date' else 'datetime'} can hold"
+
+
+cdef str shorten(object value):
+    """Text or bytes for an error, never long."""
+    return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
+
+
+cdef str path_of(Plan plan, Reader* r):
+    """The path to the field at which work stopped: ``user.tags["a"][3]``."""
+    cdef list parts = [segment(plan, &r.steps[i]) for i in range(r.depth)]
+    cdef str path = "".join(parts).lstrip(".")
+    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
+
+
+cdef str segment(Plan plan, Step* step):
+    if step.op.kind == READ_RECORD and step.index >= 0:
+        return f".{plan.notes[step.op - plan.ops][step.index][:MAX_TEXT_IN_ERROR]}"
+    if step.op.kind == READ_ARRAY and step.index >= 0:
+        return f"[{step.index}]"
+    if step.op.kind == READ_MAP and step.key_size >= 0:
+        return f"[{dumps((<char*>step.key)[:step.key_size].decode()[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
+    return ""

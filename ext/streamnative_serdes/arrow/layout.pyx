@@ -1,0 +1,258 @@
+# Which Arrow columns an Avro schema becomes: one tree of Shapes, whose columns are numbered so that children follow
+# each other. The types are those that Spark takes back (docs/arrow.md has the table).
+
+cdef enum:
+    MAX_LEVELS = 60             # of columns in one another: readers of the C data interface stop at 64
+    MAX_COLUMNS = 20_000        # a record that is used twice has its columns twice, so nesting may double them
+    MAX_PRECISION = 38          # digits of decimal128
+
+cdef enum Storage:              # what a column keeps of each slot, besides whether it is null
+    NOTHING                     # the null type
+    BITS
+    FIXED_WIDTH
+    VARIABLE                    # offsets, and bytes
+    LIST                        # offsets into the one child; a map is a list of entries
+    STRUCT                      # a slot in each child
+
+cdef enum Form:                 # how a type of Avro is held by its column
+    VALUE
+    ITEMS                       # parts: the item
+    ENTRIES                     # parts: key, value
+    FIELDS                      # parts: by field
+    WHOLE                       # a union of int and long: the number
+    REAL                        # a union of float and double
+    MEMBERS                     # any other union; parts: by branch, None for null
+    EMPTY                       # a union of null alone, or of nothing
+
+cdef struct Spec:
+    int storage
+    int width                   # FIXED_WIDTH: bytes of a slot
+    int first, count            # the children are first, first + 1, ...
+    bint nullable
+    bint large                  # VARIABLE: offsets have 64 bits
+    int64_t slots               # that one slot of this column takes with those below it, but for items of lists
+
+# (format, storage, bytes) of what needs no more than a name.
+PRIMITIVE_FORMATS = {
+    "null": ("n", NOTHING, 0), "boolean": ("b", BITS, 0), "int": ("i", FIXED_WIDTH, 4), "long": ("l", FIXED_WIDTH, 8),
+    "float": ("f", FIXED_WIDTH, 4), "double": ("g", FIXED_WIDTH, 8),
+    "date": ("tdD", FIXED_WIDTH, 4),
+    "timestamp-millis": ("tsu:UTC", FIXED_WIDTH, 8), "timestamp-micros": ("tsu:UTC", FIXED_WIDTH, 8),
+    "local-timestamp-millis": ("tsu:", FIXED_WIDTH, 8), "local-timestamp-micros": ("tsu:", FIXED_WIDTH, 8),
+}
+# Where the dialects differ: times of day and nanoseconds.
+DIALECTS = {
+    "arrow": {"time-millis": ("ttm", FIXED_WIDTH, 4), "time-micros": ("ttn", FIXED_WIDTH, 8),
+              "timestamp-nanos": ("tsn:UTC", FIXED_WIDTH, 8), "local-timestamp-nanos": ("tsn:", FIXED_WIDTH, 8)},
+    "spark": {"time-millis": ("i", FIXED_WIDTH, 4), "time-micros": ("ttn", FIXED_WIDTH, 8),
+              "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8)},
+    "spark-4.0": {"time-millis": ("i", FIXED_WIDTH, 4), "time-micros": ("l", FIXED_WIDTH, 8),
+                  "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8)},
+}
+TEXTS = frozenset(("string", "enum"))
+
+
+@cython.final
+cdef class Shape:
+    """The column that holds one type of the schema."""
+    cdef int column
+    cdef int form
+    cdef object schema          # the type; of a union of null and one other, the other
+    cdef list parts             # Shapes below
+
+    def __cinit__(self, int column, int form, object schema):
+        self.column, self.form, self.schema, self.parts = column, form, schema, []
+
+
+@cython.final
+cdef class Layout:
+    """The columns of a schema: immutable, and shared by all plans that fill them."""
+    cdef Spec* specs
+    cdef int count
+    cdef readonly bint wrapped  # no record: the one column "value"
+    cdef list names, formats    # bytes, by column
+    cdef Shape root             # of the schema; column 0 is the struct of a row
+    cdef object logical         # whether logical types are seen
+    cdef bint large
+    cdef dict dialect
+    cdef set open_records       # ids of the records around what is being laid out
+
+    def __cinit__(self, schema, bint logical, str dialect not None, bint large):
+        self.logical, self.large, self.open_records = logical, large, set()
+        self.dialect = {**PRIMITIVE_FORMATS, **DIALECTS[dialect]}
+        self.names, self.formats = [], []
+        self.wrapped = schema.kind != "record"
+        cdef int row = self.reserve(1)
+        if self.wrapped:
+            self.struct(row, "", False, ["value"])
+            self.root = self.lay_out(self.specs[row].first, schema, "value", True, 1)
+        else:
+            self.root = self.lay_out(row, schema, "", False, 0)
+        self.count_slots()
+
+    def __dealloc__(self):
+        PyMem_Free(self.specs)
+
+    cdef int reserve(self, Py_ssize_t count) except -1:
+        """Room for so many columns that follow each other: the number of the first."""
+        cdef int first = self.count
+        cdef Spec* specs
+        if count > MAX_COLUMNS - first:
+            raise SchemaError(f"the schema takes more than {MAX_COLUMNS} Arrow columns")
+        specs = <Spec*>PyMem_Realloc(self.specs, max(first + count, 1) * sizeof(Spec))
+        if specs is NULL:
+            raise MemoryError()
+        self.specs = specs
+        memset(&specs[first], 0, count * sizeof(Spec))
+        self.count = first + <int>count
+        self.names += [b""] * count
+        self.formats += [b""] * count
+        return first
+
+    cdef int set(self, int column, str name, bint nullable, str format, int storage, int width=0) except -1:
+        cdef Spec* spec = &self.specs[column]
+        spec.storage, spec.width, spec.nullable = storage, width, nullable
+        spec.large = storage == VARIABLE and self.large
+        try:
+            self.names[column] = name.replace("\0", "").encode()
+        except UnicodeEncodeError:
+            raise SchemaError(f"{name!r:.80} is no name that Arrow can hold") from None
+        self.formats[column] = format.encode()
+        return 0
+
+    cdef int struct(self, int column, str name, bint nullable, list names) except -1:
+        """A column with one child for each name: the number of the first."""
+        cdef int first
+        self.set(column, name, nullable, "+s", STRUCT)
+        first = self.reserve(len(names))
+        self.specs[column].first, self.specs[column].count = first, <int>len(names)
+        return first
+
+    cdef Shape lay_out(self, int column, object schema, str name, bint nullable, int level):
+        cdef str kind = schema.kind
+        if level > MAX_LEVELS:
+            raise SchemaError(f"the schema is nested deeper than the {MAX_LEVELS} levels of Arrow columns")
+        if kind == "record":
+            return self.record(column, schema, name, nullable, level)
+        if kind == "union":
+            return self.union(column, schema, name, nullable, level)
+        if kind == "array":
+            return self.array(column, schema, name, nullable, level)
+        if kind == "map":
+            return self.map(column, schema, name, nullable, level)
+        self.leaf(column, schema, name, nullable)
+        return Shape(column, VALUE, schema)
+
+    cdef Shape record(self, int column, object schema, str name, bint nullable, int level):
+        cdef Shape shape = Shape(column, FIELDS, schema)
+        cdef int i, first
+        if id(schema) in self.open_records:
+            raise SchemaError(f"record {schema.name} contains itself, and Arrow has no recursive types",
+                              hint="a reader's schema without that field can be read")
+        self.open_records.add(id(schema))
+        first = self.struct(column, name, nullable, [field.name for field in schema.fields])
+        for i, field in enumerate(schema.fields):
+            # A row may be null as a whole: a tombstone, or what could not be read.
+            shape.parts.append(self.lay_out(first + i, field.type, field.name, level == 0, level + 1))
+        self.open_records.remove(id(schema))
+        return shape
+
+    cdef Shape union(self, int column, object schema, str name, bint nullable, int level):
+        cdef list others = [branch for branch in schema.branches if branch.kind != "null"]
+        cdef Shape shape
+        cdef int next_member
+        nullable = nullable or len(others) < len(schema.branches)
+        if len(others) == 1:
+            return self.lay_out(column, others[0], name, nullable, level)
+        kinds = {branch.kind for branch in others}
+        if kinds == {"int", "long"} or kinds == {"float", "double"}:
+            self.set(column, name, nullable, "l" if "int" in kinds else "g", FIXED_WIDTH, 8)
+            return Shape(column, WHOLE if "int" in kinds else REAL, schema)
+        shape = Shape(column, MEMBERS if others else EMPTY, schema)
+        members = [f"member{i}" for i in range(len(others))]
+        next_member = self.struct(column, name, nullable or not others, members)
+        for branch in schema.branches:
+            if branch.kind == "null":
+                shape.parts.append(None)
+                continue
+            member = f"member{next_member - self.specs[column].first}"
+            shape.parts.append(self.lay_out(next_member, branch, member, True, level + 1))
+            next_member += 1
+        return shape
+
+    cdef Shape array(self, int column, object schema, str name, bint nullable, int level):
+        cdef Shape shape = Shape(column, ITEMS, schema)
+        cdef int item
+        self.set(column, name, nullable, "+l", LIST)
+        item = self.reserve(1)
+        self.specs[column].first, self.specs[column].count = item, 1
+        shape.parts.append(self.lay_out(item, schema.items, "element", False, level + 1))
+        return shape
+
+    cdef Shape map(self, int column, object schema, str name, bint nullable, int level):
+        cdef Shape shape = Shape(column, ENTRIES, schema)
+        cdef int entries, key
+        self.set(column, name, nullable, "+m", LIST)
+        entries = self.reserve(1)
+        self.specs[column].first, self.specs[column].count = entries, 1
+        key = self.struct(entries, "entries", False, ["key", "value"])
+        self.set(key, "key", False, "U" if self.large else "u", VARIABLE)
+        shape.parts.append(Shape(key, VALUE, None))
+        shape.parts.append(self.lay_out(key + 1, schema.values, "value", False, level + 2))
+        return shape
+
+    cdef int leaf(self, int column, object schema, str name, bint nullable) except -1:
+        cdef object logical = getattr(schema, "logical", None) if self.logical else None
+        cdef str kind = schema.kind if logical is None else logical.name
+        if kind in self.dialect:
+            format, storage, width = self.dialect[kind]
+            return self.set(column, name, nullable or kind == "null", format, storage, width)
+        if kind == "decimal":
+            if not 0 <= logical.scale <= logical.precision <= MAX_PRECISION:
+                raise SchemaError(f"decimal({logical.precision}, {logical.scale}) has more digits than the "
+                                  f"{MAX_PRECISION} of Arrow's decimal128",
+                                  hint="avro.logical.types=false gives its bytes")
+            return self.set(column, name, nullable, f"d:{logical.precision},{logical.scale}", FIXED_WIDTH, 16)
+        text = schema.kind in TEXTS
+        return self.set(column, name, nullable, ("U" if text else "Z") if self.large else ("u" if text else "z"),
+                        VARIABLE)
+
+    cdef int count_slots(self) except -1:
+        """Children have higher numbers than their parents."""
+        cdef int column, i
+        cdef Spec* spec
+        for column in range(self.count - 1, -1, -1):
+            spec = &self.specs[column]
+            spec.slots = 1
+            if spec.storage == STRUCT:
+                for i in range(spec.count):
+                    spec.slots += self.specs[spec.first + i].slots
+        return 0
+
+    # As Arrow's schema
+
+    def __arrow_c_schema__(self):
+        """The struct of a row, as a capsule (Arrow's PyCapsule protocol)."""
+        return self.export(None, False)
+
+    cdef object export(self, bytes extra, bint nullable):
+        """With ``extra``, another nullable column of text of that name comes last."""
+        cdef object capsule = sns_new_schema()
+        cdef ArrowSchema* out = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
+        self.fill(out, 0, extra)
+        if nullable:
+            out.flags |= ARROW_FLAG_NULLABLE
+        return capsule
+
+    cdef int fill(self, ArrowSchema* out, int column, bytes extra=None) except -1:
+        cdef Spec* spec = &self.specs[column]
+        cdef bytes format = self.formats[column], name = self.names[column]
+        cdef int i
+        if sns_fill_schema(out, format, name, ARROW_FLAG_NULLABLE if spec.nullable else 0,
+                           spec.count + (extra is not None)) < 0:
+            raise MemoryError()
+        for i in range(spec.count):
+            self.fill(out.children[i], spec.first + i)
+        if extra is not None and sns_fill_schema(out.children[spec.count], "u", extra, ARROW_FLAG_NULLABLE, 0) < 0:
+            raise MemoryError()
+        return 0

@@ -1,0 +1,302 @@
+# A batch of messages -> columns: each row by the plan of its schema version. Rows whose versions are known stay in one
+# loop without the interpreter's lock; what is not known, or cannot be read, leaves it.
+
+cdef enum:
+    ROUTES = 64                 # versions that the loop has at hand; a power of two
+    HEADERLESS = NO_VERSION     # the version of a message without a header
+
+cdef enum Stop:                 # why the loop ended
+    DONE
+    UNKNOWN                     # a version that it has no route for
+    FAILED                      # a row that cannot be read
+
+cdef struct Route:
+    bint there
+    int64_t version
+    Op* root                    # NULL: no row can be read in the loop
+    int64_t offset              # of the datum in the message
+    int64_t rows                # that were read by it
+
+
+cdef class Decoder:
+    """Reads batches of messages into the columns of ``layout``. Never changes, so any number of threads may use it.
+
+    ``options`` are checked options of a codec, by dotted key. Without ``framed``, all messages are bare datums: Avro
+    without a header, of version -1.
+    """
+    cdef readonly Layout layout
+    cdef bint framed
+    cdef int max_depth
+    cdef int64_t empty, items
+    cdef bint trailing
+
+    def __cinit__(self, Layout layout not None, options, bint framed):
+        self.layout, self.framed = layout, framed
+        self.max_depth = options["max.depth"]
+        self.empty, self.items = options["max.empty.values"], options["max.items"]
+        self.trailing = options["ignore.trailing.bytes"]
+
+    def decode(self, data, find, failed, str error_column, bint whole):
+        """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
+
+        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset), tried one after the
+        other, or the error that all of them get. A first plan of None keeps the version out of the loop.
+        ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
+        tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
+        the first of them is raised. A row that is null, or cannot be read, is null in all columns; with ``whole``, the
+        struct is null there as well.
+
+        Also returns {(version, which of its plans, or -1 for none): rows}.
+        """
+        cdef int i
+        cdef Batch batch = Batch(self, data, find, failed, error_column)
+        batch.decode()
+        for i in range(ROUTES):
+            batch.count(&batch.routes[i])
+        return batch.exported(whole), batch.counts
+
+
+@cython.final
+cdef class Batch:
+    """One call of Decoder.decode."""
+    cdef Decoder decoder
+    cdef bint framed, wrapped, trailing     # copies, for the loop may count no references
+    cdef int64_t empty, items
+    cdef object find, failed, source
+    cdef bytes error_name       # None: errors are raised
+    cdef BytesArray rows
+    cdef Column* columns
+    cdef Reader r
+    cdef Route[ROUTES] routes
+    cdef dict known             # version -> what find() said
+    cdef dict counts
+    cdef list errors            # (row, text)
+    cdef int64_t version        # of the row at which the loop stopped
+    cdef int64_t pool           # batch_slots_left before that row
+
+    def __cinit__(self, Decoder decoder not None, source, find, failed, error_column):
+        cdef ArrowArray* array
+        cdef ArrowSchema* schema
+        self.decoder, self.source, self.find, self.failed = decoder, source, find, failed
+        self.framed, self.wrapped, self.trailing = decoder.framed, decoder.layout.wrapped, decoder.trailing
+        self.empty, self.items = decoder.empty, decoder.items
+        self.error_name = None if error_column is None else error_column.encode()
+        self.known, self.counts, self.errors = {}, {}, []
+        schema = <ArrowSchema*>PyCapsule_GetPointer(source[0], "arrow_schema")
+        array = <ArrowArray*>PyCapsule_GetPointer(source[1], "arrow_array")
+        open_bytes(&self.rows, schema.format, array)
+        self.columns = new_columns(decoder.layout, self.rows.length, self.rows.size)
+        self.r.columns, self.r.max_depth = self.columns, decoder.max_depth
+        self.r.batch_slots_left = decoder.items
+        self.r.steps = <Step*>malloc((decoder.max_depth + MAX_LEVELS) * sizeof(Step))
+        if self.r.steps is NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.columns is not NULL:
+            free_columns(self.columns, self.decoder.layout.count)
+        free(self.r.steps)
+
+    cdef int decode(self) except -1:
+        cdef int64_t row = 0
+        cdef int why = DONE
+        while row < self.rows.length:
+            with nogil:
+                row = read_rows(self, row, &why)
+            if self.r.fault == NO_MEMORY:
+                raise MemoryError()
+            if why == UNKNOWN:
+                self.ask(self.version)
+            elif why == FAILED:
+                self.rescue(row)
+                row += 1
+        return 0
+
+    cdef object ask(self, int64_t version):
+        """What reads this version. The first of it goes to where the loop finds it."""
+        cdef Route* route = &self.routes[version & (ROUTES - 1)]
+        cdef tuple ways
+        found = self.known.get(version)
+        if found is None:
+            found = self.known[version] = self.find(version)
+        ways = found if isinstance(found, tuple) else ()
+        self.count(route)
+        route.there, route.version, route.root = True, version, NULL
+        if ways and ways[0][0] is not None:
+            route.root = (<Plan>ways[0][0]).ops + (<Plan>ways[0][0]).root
+            route.offset = ways[0][1]
+        return found
+
+    cdef int count(self, Route* route) except -1:
+        if route.rows:
+            self.note(route.version, 0, route.rows)
+            route.rows = 0
+        return 0
+
+    cdef int note(self, int64_t version, int number, int64_t rows) except -1:
+        self.counts[version, number] = self.counts.get((version, number), 0) + rows
+        return 0
+
+    cdef int rescue(self, int64_t row) except -1:
+        """The first route could not read this row: try the others."""
+        cdef int64_t size = 0, version = self.version
+        cdef const uint8_t* start = bytes_at(&self.rows, row, &size)
+        found = self.known[version]
+        if not isinstance(found, tuple):
+            return self.refuse(row, copy(found))
+        errors = []
+        if found[0][0] is not None:
+            errors.append(self.error(<Plan>found[0][0], start, row))
+        if self.reads_one_of(row, found[1:], 1, start, size, errors):
+            return 0
+        again = self.failed(version, errors, (<char*>start)[:size])
+        if not isinstance(again, tuple):
+            return self.refuse(row, again)
+        self.known[version] = again
+        self.ask(version)
+        if not self.reads_one_of(row, again, 0, start, size, errors):
+            self.refuse(row, errors.pop())
+        return 0
+
+    cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,
+                           list errors) except -1:
+        """Whether one of the plans reads the row. ``number`` is that of the first."""
+        for plan, offset in ways:
+            if self.reads(row, <Plan>plan, start, size, offset, errors):
+                self.note(self.version, number, 1)
+                return True
+            number += 1
+        return False
+
+    cdef bint reads(self, int64_t row, Plan plan, const uint8_t* start, int64_t size, int64_t offset,
+                    list errors) except -1:
+        """Whether ``plan`` reads the row. If not, why not is added to ``errors``."""
+        cdef bint done
+        self.r.p, self.r.end = start + offset, start + size
+        with nogil:
+            done = read_row(self, plan.ops + plan.root)
+        if not done:
+            errors.append(self.error(plan, start, row))
+        return done
+
+    cdef object error(self, Plan plan, const uint8_t* start, int64_t row):
+        """The fault of the row as an error; what was made of the row is taken back."""
+        cdef int fault = self.r.fault
+        if fault == NO_MEMORY:
+            raise MemoryError()
+        error = decode_error(plan, &self.r, start)
+        if fault == OVERFLOW:           # no fault of the row
+            error.row = row
+            raise error
+        truncate(self.columns, row)
+        self.r.batch_slots_left = self.pool
+        return error
+
+    cdef int refuse(self, int64_t row, object error) except -1:
+        self.note(self.version, -1, 1)
+        if self.error_name is None:
+            error.row = row
+            raise error
+        self.errors.append((row, str(error)))
+        if put_null(self.columns):
+            raise MemoryError()
+        return 0
+
+    # Given away
+
+    cdef tuple exported(self, bint whole):
+        """The capsules of schema and array."""
+        cdef object capsule = sns_new_array()
+        cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
+        cdef bint extra = self.error_name is not None
+        if not whole:                   # all columns are null where a row is, so nothing is lost
+            free(self.columns.valid)
+            self.columns.valid, self.columns.nulls = NULL, 0
+        give_away(self.columns, out, extra)
+        if extra:
+            self.export_errors(out.children[out.n_children - 1])
+        return self.decoder.layout.export(self.error_name, whole), capsule
+
+    cdef int export_errors(self, ArrowArray* out) except -1:
+        cdef Column* c = <Column*>calloc(1, sizeof(Column))
+        cdef bytes text
+        cdef int fault = 0
+        if c is NULL:
+            raise MemoryError()
+        try:
+            c.storage, c.nullable = VARIABLE, True
+            if not resize(c, self.rows.length) or not resize_bytes(c, 0):
+                raise MemoryError()
+            memset(c.offsets, 0, 4)
+            for row, said in self.errors:
+                text = said.encode("utf-8", "replace")
+                fault |= put_nulls(c, row) | put_bytes(c, <const uint8_t*>PyBytes_AS_STRING(text), len(text))
+            if fault | put_nulls(c, self.rows.length):
+                raise MemoryError()
+            give_away(c, out, 0)
+        finally:
+            free_columns(c, 1)
+        return 0
+
+
+cdef int put_nulls(Column* c, int64_t length) noexcept nogil:
+    """Nulls until there are ``length`` slots: 0, or the fault."""
+    cdef int fault = 0
+    while c.length < length and not fault:
+        fault = put_null(c)
+    return fault
+
+
+cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
+    """Read rows from ``row`` on. Returns where it stopped."""
+    cdef const uint8_t* p
+    cdef int64_t size = 0
+    cdef Route* route
+    why[0] = DONE
+    while row < batch.rows.length:
+        if not is_valid(batch.rows.valid, batch.rows.offset + row):
+            if put_null(batch.columns):
+                return stop_at(batch, row, why)
+            row += 1
+            continue
+        p = bytes_at(&batch.rows, row, &size)
+        batch.version = version_of(p, size) if batch.framed else HEADERLESS
+        route = &batch.routes[batch.version & (ROUTES - 1)]
+        if unlikely(not route.there or route.version != batch.version):
+            why[0] = UNKNOWN
+            return row
+        batch.r.p, batch.r.end = p + route.offset, p + size
+        if unlikely(route.root is NULL or not read_row(batch, route.root)):
+            why[0] = FAILED
+            return row
+        route.rows += 1
+        row += 1
+    return row
+
+
+cdef int64_t stop_at(Batch batch, int64_t row, int* why) noexcept nogil:
+    batch.r.fault = NO_MEMORY
+    why[0] = FAILED
+    return row
+
+
+cdef inline bint read_row(Batch batch, Op* root) noexcept nogil:
+    """The message from ``r.p`` to ``r.end``, which must be used up. A fault leaves what was made of it behind."""
+    cdef Reader* r = &batch.r
+    r.depth, r.fault = 0, NO_FAULT
+    r.empty_left, r.items_left = batch.empty, batch.items
+    r.slots_left = (r.end - r.p) * FREE_SLOTS
+    batch.pool = r.batch_slots_left
+    if likely(root.kind == READ_RECORD and root.null_index < 0):
+        if unlikely(not read_record(root, batch.columns + root.column, r)):
+            return False
+    elif unlikely(not read_values(&root, 1, 0, &r.outside, 0, r)):
+        return False
+    if unlikely(r.p != r.end and not batch.trailing):
+        r.depth = 0
+        return fail(r, TRAILING, r.end - r.p)
+    if batch.wrapped:
+        if not has_room(batch.columns, r):
+            return False
+        batch.columns.length += 1
+    return True

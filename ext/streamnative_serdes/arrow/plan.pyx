@@ -1,0 +1,452 @@
+# How what one schema wrote gets into the columns of a Layout: a Resolution (streamnative_serdes.schema), compiled once
+# into a table of Ops. A plan never changes after that, so any number of threads may walk it.
+
+cdef enum OpKind:
+    READ_NULL
+    READ_BOOLEAN
+    READ_INT
+    READ_LONG
+    READ_NUMBER                 # an int or a long in bounds, in other units, or as another type
+    READ_FLOAT
+    READ_DOUBLE
+    READ_WIDENED                # a float as a double
+    READ_STRING
+    READ_BYTES
+    READ_FIXED
+    READ_ENUM
+    READ_DECIMAL
+    READ_BIG_DECIMAL
+    READ_UUID
+    READ_RECORD
+    READ_ARRAY
+    READ_MAP
+    READ_UNION
+    READ_MEMBER                 # a branch of the reader's union: one child of a struct, the others null
+    READ_DEFAULT                # no bytes of the message, but a default of the reader's
+    READ_MISMATCH               # what cannot be read, should a message come to it
+    READ_BROKEN                 # a record that lacks a field, likewise
+    READ_SKIPPED
+
+cdef enum Out:                  # what READ_NUMBER makes
+    OUT_INT32
+    OUT_INT64
+    OUT_FLOAT
+    OUT_DOUBLE
+    OUT_ROUNDED                 # a float, in a column of doubles
+
+cdef struct Symbol:
+    const uint8_t* text
+    Py_ssize_t size             # -1: the reader has no such symbol
+
+cdef struct Op:
+    int kind
+    int column                  # where it goes; of no meaning in READ_SKIPPED and below
+    int null_index              # in a union of this and null: which branch is null; else -1
+    int count
+    Op** parts                  # of a record: one for each field of the writer's, then the defaults
+    Py_ssize_t min_size         # least number of bytes; never too large
+    Py_ssize_t empty_fields     # READ_RECORD: fields that may take no bytes
+    int64_t filled              # READ_RECORD: values that come from defaults
+    int64_t slots               # READ_ARRAY, READ_MAP: that one item takes in columns
+    int64_t low, high           # READ_NUMBER: the least, and the first that is too much, in the reader's unit
+    int64_t times, by           # READ_NUMBER: the reader's unit = the writer's * times / by
+    int64_t unit                # READ_NUMBER: the column's unit = the reader's * unit
+    bint narrow                 # READ_NUMBER: it is written as an int
+    bint bounded
+    int out
+    int member                  # READ_MEMBER: which
+    Py_ssize_t size             # READ_FIXED, READ_DECIMAL: bytes, or -1; READ_DEFAULT: of text
+    int precision
+    const uint8_t* text         # READ_DEFAULT
+    Symbol* symbols             # READ_ENUM
+
+DAY = 86_400_000_000                # microseconds
+FIRST_DAY = -719_162                # 0001-01-01, in days since 1970-01-01
+LAST_DAY = 2_932_896                # 9999-12-31
+MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}
+cdef enum:
+    MAX_OPS = 1_000_000         # unions of writer and reader multiply
+    MAX_SCHEMA_DEPTH = 1_024
+
+
+@cython.final
+cdef class Same:
+    """How a type is read as itself: what Resolution says of two schemas."""
+    cdef readonly object writer, reader, fault, late_fault, parts, added
+
+    def __cinit__(self, schema):
+        self.writer = self.reader = schema
+        self.parts, self.added = [], []
+        if schema.kind == "record":
+            self.parts = [Same(field.type) for field in schema.fields]
+        elif schema.kind == "union":
+            self.parts = [Same(branch) for branch in schema.branches]
+        elif schema.kind == "array":
+            self.parts = [Same(schema.items)]
+        elif schema.kind == "map":
+            self.parts = [Same(schema.values)]
+
+
+@cython.final
+cdef class Plan:
+    """Reads one writer's schema into the columns of ``layout``.
+
+    ``resolution`` is None for a writer's schema that is the reader's; ``default_of(field)`` gives (Avro bytes of the
+    default, their weight in values, None), or (None, 0, why there are none).
+    """
+    cdef readonly Layout layout
+    cdef Op* ops
+    cdef int count, room
+    cdef Op** edges
+    cdef int root
+    cdef object default_of
+    cdef bint logical
+    cdef list parts             # by op: the numbers of its parts
+    cdef list labels            # by op: what it is called in errors
+    cdef list notes             # by op: names of fields, symbols, or why it cannot be read
+    cdef list kept              # what ops point into
+    cdef dict skips             # id of a type -> (it, kept alive; its op)
+    cdef int64_t filled         # values from defaults so far
+
+    def __cinit__(self, Layout layout not None, resolution, schema, default_of):
+        self.layout, self.default_of, self.logical = layout, default_of, layout.logical
+        self.parts, self.labels, self.notes, self.kept, self.skips = [], [], [], [], {}
+        step = Same(schema) if resolution is None else resolution
+        self.root = self.compile(step, layout.root, 0)
+        self.link()
+        self.settle()
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.count):
+            PyMem_Free(self.ops[i].symbols)
+        PyMem_Free(self.ops)
+        PyMem_Free(self.edges)
+
+    cdef int add(self, int kind, int column, str label, list parts=None, object note=None) except -1:
+        """The number of a new op. Pointers to ops hold until the next one."""
+        cdef Op* op
+        if self.count == self.room:
+            self.make_room()
+        op = &self.ops[self.count]
+        memset(op, 0, sizeof(Op))
+        op.kind, op.column, op.null_index, op.size, op.times, op.by, op.unit = kind, column, -1, -1, 1, 1, 1
+        self.parts.append(parts or [])
+        self.labels.append(label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "...")
+        self.notes.append(note)
+        self.count += 1
+        return self.count - 1
+
+    cdef int make_room(self) except -1:
+        cdef Op* ops
+        if self.count >= MAX_OPS:
+            raise SchemaError(f"the schemas take more than {MAX_OPS} steps to read into columns")
+        ops = <Op*>PyMem_Realloc(self.ops, (2 * self.room + 16) * sizeof(Op))
+        if ops is NULL:
+            raise MemoryError()
+        self.ops, self.room = ops, 2 * self.room + 16
+        return 0
+
+    cdef int link(self) except -1:
+        """Turn the numbers of parts into pointers."""
+        cdef int i, at = 0, total = sum(map(len, self.parts))
+        self.edges = <Op**>PyMem_Malloc(max(total, 1) * sizeof(Op*))
+        if self.edges is NULL:
+            raise MemoryError()
+        for i in range(self.count):
+            self.ops[i].parts, self.ops[i].count = &self.edges[at], <int>len(self.parts[i])
+            for part in self.parts[i]:
+                self.edges[at] = &self.ops[<int>part]
+                at += 1
+        return 0
+
+    cdef int settle(self) except -1:
+        """Least sizes, which grow from 0 towards the truth where a type that is skipped contains itself."""
+        cdef int i, _round
+        cdef bint changed = True
+        for _round in range(8):
+            if changed:
+                changed = False
+                for i in range(self.count):
+                    changed |= settle_op(&self.ops[i])
+        return 0
+
+    # Types
+
+    cdef int compile(self, object step, Shape shape, int depth) except -1:
+        cdef str wrote = step.writer.kind, reads = step.reader.kind
+        fault = step.fault or step.late_fault
+        if fault is not None:
+            return self.mismatch(shape, fault)
+        if depth > MAX_SCHEMA_DEPTH:
+            raise SchemaError(f"the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
+        if wrote == "union":
+            return self.union(step, shape, depth)
+        if reads == "union":            # the branch was chosen when the schemas were resolved
+            return self.chosen(step.parts[0], step.reader, shape, depth)
+        if wrote == "array" or wrote == "map":
+            return self.items(step, shape, depth)
+        if wrote == "record":
+            return self.record(step, shape, depth)
+        if wrote == "enum":
+            return self.enum(step.writer, step.reader, shape)
+        return self.leaf(step.writer, step.reader, shape)
+
+    cdef int mismatch(self, Shape shape, str reason) except -1:
+        return self.add(READ_MISMATCH, shape.column, "nothing", None, reason)
+
+    cdef int union(self, object step, Shape shape, int depth) except -1:
+        cdef list parts = []
+        cdef int null_index, other
+        for part in step.parts:
+            pairwise = step.reader.kind == "union" and part.reader.kind != "union"
+            parts.append(self.chosen(part, step.reader, shape, depth) if pairwise
+                         else self.compile(part, shape, depth + 1))
+        if len(parts) == 2:             # of null and one other: no op of its own
+            for null_index in range(2):
+                other = parts[1 - null_index]
+                if self.ops[<int>parts[null_index]].kind == READ_NULL and self.ops[other].kind != READ_NULL:
+                    self.ops[other].null_index = null_index
+                    return other
+        labels = ", ".join([self.labels[part] for part in parts])
+        return self.add(READ_UNION, shape.column, f"union of {labels}", parts)
+
+    cdef int chosen(self, object step, object union, Shape shape, int depth) except -1:
+        """What reads by ``step``, whose reader is a branch of ``union``."""
+        cdef int inner, op, member = 0
+        if step.fault or step.late_fault or shape.form != MEMBERS:
+            return self.compile(step, shape, depth + 1)
+        for branch, part in zip(union.branches, shape.parts):
+            if branch is step.reader:
+                if part is None:
+                    return self.add(READ_NULL, shape.column, "null")
+                inner = self.compile(step, <Shape>part, depth + 1)
+                op = self.add(READ_MEMBER, shape.column, self.labels[inner], [inner])
+                self.ops[op].member = member
+                return op
+            member += part is not None
+        raise SchemaError("a resolution that names no branch of the reader's union")
+
+    cdef int items(self, object step, Shape shape, int depth) except -1:
+        cdef bint keyed = step.writer.kind == "map"
+        cdef int64_t before = self.filled
+        cdef Shape item = shape.parts[1] if keyed else shape.parts[0]
+        cdef int inner = self.compile(step.parts[0], item, depth + 1)
+        cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, shape.column, step.writer.kind, [inner])
+        self.ops[op].slots = self.layout.specs[item.column].slots + 2 * keyed + self.filled - before
+        return op
+
+    # Records
+
+    cdef int record(self, object step, Shape shape, int depth) except -1:
+        cdef int op
+        cdef list parts = [], names = [str(field.name) for field in step.writer.fields]
+        cdef int64_t weight = 0
+        shapes = {field.name: part for field, part in zip(step.reader.fields, shape.parts)}
+        label = f"record {step.reader.name}"
+        for field, part in zip(step.writer.fields, step.parts):
+            if part is None:
+                parts.append(self.add(READ_SKIPPED, 0, "nothing", [self.skip(field.type, depth + 1)]))
+            else:
+                parts.append(self.compile(part, <Shape>shapes[field.name], depth + 1))
+        for field in step.added:
+            name, (data, more, reason) = field.name, self.default_of(field)
+            if reason is not None:
+                return self.add(READ_BROKEN, shape.column, label, None,
+                                f"the writer has no field {name!r:.80}{reason}")
+            parts.append(self.default(field, data, <Shape>shapes[name], depth))
+            names.append(str(name))
+            weight += more
+        op = self.add(READ_RECORD, shape.column, label, parts, names)
+        self.ops[op].filled = weight
+        self.filled += weight
+        return op
+
+    cdef int default(self, object field, bytes data, Shape shape, int depth) except -1:
+        cdef int inner = self.compile(Same(field.type), shape, depth + 1)
+        cdef int op = self.add(READ_DEFAULT, shape.column, "default", [inner])
+        self.kept.append(data)
+        self.ops[op].text, self.ops[op].size = <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
+        return op
+
+    # Leaves: the writer's bytes, the reader's type
+
+    cdef int enum(self, object writer, object reader, Shape shape) except -1:
+        cdef int op, i
+        cdef Symbol* symbols
+        known = set(reader.symbols)
+        found = [symbol if symbol in known else reader.default for symbol in writer.symbols]
+        op = self.add(READ_ENUM, shape.column, f"enum {reader.name}", None, tuple(map(str, writer.symbols)))
+        symbols = <Symbol*>PyMem_Calloc(max(len(found), 1), sizeof(Symbol))
+        if symbols is NULL:
+            raise MemoryError()
+        self.ops[op].symbols, self.ops[op].member = symbols, <int>len(found)
+        for i, symbol in enumerate(found):
+            text = b"" if symbol is None else symbol_text(symbol)
+            self.kept.append(text)
+            symbols[i].text = <const uint8_t*>PyBytes_AS_STRING(text)
+            symbols[i].size = -1 if symbol is None else PyBytes_GET_SIZE(text)
+        return op
+
+    cdef int leaf(self, object writer, object reader, Shape shape) except -1:
+        cdef str wrote = writer.kind, reads = reader.kind
+        cdef object logical = reader.logical if self.logical else None
+        cdef str name = reads if logical is None else logical.name
+        cdef int op
+        if (wrote == "int" or wrote == "long") and reads != "null":
+            return self.number(writer, reader, name, shape)
+        op = self.add(leaf_kind(wrote, reads, name), shape.column, f"fixed {reader.name}" if name == "fixed" else name)
+        if shape.form == REAL and wrote == "float":
+            self.ops[op].kind = READ_WIDENED
+        if reads == "fixed":
+            self.ops[op].size = reader.size
+        if name == "decimal":
+            self.ops[op].precision = logical.precision
+        self.ops[op].min_size = writer.size if wrote == "fixed" else MINIMUM.get(wrote, 1)
+        return op
+
+    cdef int number(self, object writer, object reader, str name, Shape shape) except -1:
+        """An int or a long, as whatever the reader has for it."""
+        cdef int op = self.add(READ_NUMBER, shape.column, name)
+        cdef Op* new = &self.ops[op]
+        cdef bytes format = self.layout.formats[shape.column]
+        new.min_size = 1
+        new.narrow = writer.kind == "int"
+        if reader.kind in ("float", "double"):
+            new.out = OUT_FLOAT if format == b"f" else OUT_DOUBLE if reader.kind == "double" else OUT_ROUNDED
+            return op
+        new.out = OUT_INT32 if self.layout.specs[shape.column].width == 4 else OUT_INT64
+        self.scale(new, writer, reader)
+        set_bounds(new, name)
+        if shape.form == VALUE and format.startswith((b"ts", b"tt")):       # not where it stands for itself
+            new.unit = 1000 if name in ("timestamp-millis", "local-timestamp-millis", "time-micros") else 1
+        if new.times == new.by == new.unit == 1 and not new.bounded:
+            if new.narrow and new.out == OUT_INT32:
+                new.kind = READ_INT
+            elif not new.narrow:
+                new.kind = READ_LONG
+        return op
+
+    cdef int scale(self, Op* op, object writer, object reader) except -1:
+        """Between times of one kind the moment counts, not the number."""
+        cdef str wrote = self.logical_name(writer), reads = self.logical_name(reader)
+        cdef int64_t written = nanos_in_tick(wrote), read = nanos_in_tick(reads)
+        if written and read and wrote.startswith("time-") == reads.startswith("time-"):
+            op.times, op.by = max(written / read, 1), max(read / written, 1)
+        return 0
+
+    cdef str logical_name(self, object schema):
+        return schema.logical.name if self.logical and schema.logical is not None else ""
+
+    # What is skipped, which may contain itself
+
+    cdef int skip(self, object schema, int depth) except -1:
+        cdef str kind = schema.kind
+        cdef int op
+        known = self.skips.get(id(schema))
+        if known is not None:
+            return known[1]
+        if depth > MAX_SCHEMA_DEPTH:
+            raise SchemaError(f"the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
+        if kind in ("record", "union", "array", "map"):
+            return self.skip_parts(schema, kind, depth)
+        if kind == "enum":
+            op = self.add(READ_ENUM, -1, f"enum {schema.name}")
+            self.ops[op].member = <int>len(schema.symbols)
+        else:
+            op = self.add(skip_kind(kind), -1, kind)
+            self.ops[op].narrow = kind == "int"
+            self.ops[op].size = schema.size if kind == "fixed" else {"float": 4, "double": 8}.get(kind, -1)
+        self.ops[op].min_size = schema.size if kind == "fixed" else MINIMUM.get(kind, 1)
+        return op
+
+    cdef int skip_parts(self, object schema, str kind, int depth) except -1:
+        cdef int op
+        if kind == "record":
+            op = self.add(READ_RECORD, -1, f"record {schema.name}", None, [str(field.name) for field in schema.fields])
+            self.skips[id(schema)] = schema, op     # before its fields, so that they may point back at it
+            inner = [field.type for field in schema.fields]
+        elif kind == "union":
+            op, inner = self.add(READ_UNION, -1, "union"), schema.branches
+        else:
+            op = self.add(READ_MAP if kind == "map" else READ_ARRAY, -1, kind)
+            inner = [schema.values if kind == "map" else schema.items]
+        self.parts[op] = [self.skip(part, depth + 1) for part in inner]
+        return op
+
+
+cdef bytes symbol_text(object symbol):
+    try:
+        return symbol.encode()
+    except UnicodeEncodeError:
+        raise SchemaError(f"{symbol!r:.80} is no text that Arrow can hold") from None
+
+
+cdef int leaf_kind(str wrote, str reads, str name) except -1:
+    """What reads all but an int or a long as ``reads``, of the logical type ``name`` if it has one."""
+    if name == "decimal":
+        return READ_DECIMAL
+    if name == "big-decimal":
+        return READ_BIG_DECIMAL
+    if name == "uuid" and reads == "string":
+        return READ_UUID
+    if wrote == "float" and reads == "double":
+        return READ_WIDENED
+    return {"null": READ_NULL, "boolean": READ_BOOLEAN, "float": READ_FLOAT, "double": READ_DOUBLE,
+            "string": READ_STRING, "bytes": READ_BYTES, "fixed": READ_FIXED}[reads]
+
+
+cdef int skip_kind(str kind) except -1:
+    return {"null": READ_NULL, "boolean": READ_BOOLEAN, "int": READ_NUMBER, "long": READ_NUMBER, "float": READ_FIXED,
+            "double": READ_FIXED, "fixed": READ_FIXED, "bytes": READ_BYTES, "string": READ_BYTES}[kind]
+
+
+cdef int64_t nanos_in_tick(str name) except -1:
+    """0 for what has no ticks."""
+    if "time" not in name:
+        return 0
+    return {"millis": 1_000_000, "micros": 1000, "nanos": 1}[name.rpartition("-")[2]]
+
+
+cdef int set_bounds(Op* op, str name) except -1:
+    """What Python's types, and so the codec for objects, can hold."""
+    cdef int64_t day = DAY // (1000 if name.endswith("millis") else 1)
+    op.bounded = True
+    if name == "date":
+        op.low, op.high = FIRST_DAY, LAST_DAY + 1
+    elif name.startswith("time-"):
+        op.low, op.high = 0, day
+    elif name.endswith(("timestamp-millis", "timestamp-micros")):
+        op.low, op.high = FIRST_DAY * day, (LAST_DAY + 1) * day
+    else:
+        op.bounded = False
+    return 0
+
+
+cdef bint settle_op(Op* op) noexcept:
+    """Whether its least size, or the number of its fields that may be empty, changed."""
+    cdef Py_ssize_t size = 0, empty = 0
+    cdef bint changed
+    cdef int i
+    if op.null_index >= 0:
+        size = 1
+    elif op.kind == READ_ARRAY or op.kind == READ_MAP:
+        size = 1
+    elif op.kind == READ_UNION:
+        for i in range(op.count):
+            size = op.parts[i].min_size if i == 0 else min(size, op.parts[i].min_size)
+        size += 1
+    elif op.kind == READ_MEMBER or op.kind == READ_SKIPPED:
+        size = op.parts[0].min_size
+    elif op.kind == READ_ENUM:
+        size = 1
+    elif op.kind != READ_RECORD:
+        return False
+    if op.kind == READ_RECORD:
+        for i in range(op.count):
+            size += op.parts[i].min_size if op.null_index < 0 else 0
+            empty += op.parts[i].min_size == 0 and op.parts[i].kind != READ_DEFAULT
+    size = min(size, <Py_ssize_t>1 << 40)
+    changed = size != op.min_size or empty != op.empty_fields
+    op.min_size, op.empty_fields = size, empty
+    return changed

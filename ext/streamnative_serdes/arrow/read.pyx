@@ -1,0 +1,570 @@
+# Avro bytes and a plan -> slots of columns, without the interpreter's lock and without Python objects.
+#
+# By the rules of the codec for objects (codec/decode.pyx): nothing from the wire is trusted. All functions give True,
+# or False with a fault in the Reader, whose ``p`` then stands where the codec for objects would have stopped.
+
+cdef enum:
+    FREE_SLOTS = 16             # per byte of a message, that its arrays and maps may take before the batch pays
+    MAX_BIG_DECIMAL = 1_786     # bytes: 4,300 digits
+
+cdef struct Step:               # an open container
+    Op* op
+    int64_t index               # field of a record, item of an array; -1 before the first
+    const uint8_t* key          # map only
+    Py_ssize_t key_size         # -1 before the first
+
+cdef struct Reader:
+    const uint8_t* p
+    const uint8_t* end
+    Column* columns
+    int64_t empty_left          # of one message, as in the codec for objects
+    int64_t items_left
+    int64_t slots_left          # of one message, before the batch pays
+    int64_t batch_slots_left    # for items that take more room than bytes
+    int depth
+    int max_depth
+    Step* steps
+    Step outside                # the step of what is in no container
+    int fault                   # and what there is to say of it
+    int64_t a, b
+    const uint8_t* text
+    Op* op
+
+
+cdef bint fail(Reader* r, int fault, int64_t a=0, int64_t b=0) noexcept nogil:
+    r.fault, r.a, r.b = fault, a, b
+    return False
+
+
+cdef inline bint made(Reader* r, int fault) noexcept nogil:
+    """Whether a slot could be made."""
+    return likely(fault == 0) or fail(r, fault)
+
+
+# --- one run of values: the fields of a record, the items of a block, or a single value -------------------------------
+
+cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t first, Reader* r) noexcept nogil:
+    """``count`` values by the ops ``parts[0]``, ``parts[stride]``, ..."""
+    cdef const uint8_t* p = r.p         # in a register, as long as nobody takes its address
+    cdef const uint8_t* end = r.end
+    cdef int64_t i, branch = 0
+    cdef Op* op
+    cdef Column* c
+    for i in range(count):
+        op = parts[i * stride]
+        step.index = first + i
+        c = &r.columns[op.column]
+        if op.null_index >= 0:
+            if likely(p < end and p[0] <= 2 and not p[0] & 1):
+                branch = p[0] >> 1
+                p += 1
+            else:                       # fails, or is overlong (80 00), or names no branch
+                r.p = p
+                if not next_branch(&branch, 2, r):
+                    return False
+                p = r.p
+            if branch == op.null_index:
+                if unlikely(not made(r, put_null(c))):
+                    return False
+                continue
+        if op.kind == READ_STRING or op.kind == READ_BYTES:
+            p = read_bytes(op, c, p, end, r)
+        elif op.kind == READ_LONG:
+            p = read_long(c, p, end, r)
+        elif op.kind == READ_INT:
+            p = read_int(c, p, end, r)
+        elif op.kind == READ_NUMBER:
+            p = read_number(op, c, p, end, r)
+        elif op.kind == READ_DOUBLE:
+            p = read_double(c, p, end, r)
+        elif op.kind == READ_FLOAT or op.kind == READ_WIDENED:
+            p = read_float(op, c, p, end, r)
+        elif op.kind == READ_BOOLEAN:
+            p = read_boolean(c, p, end, r)
+        elif op.kind == READ_ENUM:
+            p = read_enum(op, c, p, end, r)
+        elif op.kind == READ_DECIMAL:
+            p = read_decimal(op, c, p, end, r)
+        else:                           # what is larger, or rare, has its own function
+            r.p = p
+            p = r.p if read_other(op, c, step, r) else NULL
+        if unlikely(p is NULL):
+            return False
+    r.p = p
+    return True
+
+
+cdef bint read_other(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
+    cdef int64_t branch = 0
+    if op.kind == READ_RECORD:
+        return read_record(op, c, r)
+    elif op.kind == READ_ARRAY:
+        return read_array(op, c, r)
+    elif op.kind == READ_MAP:
+        return read_map(op, c, r)
+    elif op.kind == READ_UNION:
+        return next_branch(&branch, op.count, r) and read_values(&op.parts[branch], 1, 0, step, step.index, r)
+    elif op.kind == READ_MEMBER:
+        return read_member(op, c, step, r)
+    elif op.kind == READ_NULL:
+        return made(r, put_null(c))
+    elif op.kind == READ_FIXED:
+        return read_fixed(op, c, r)
+    elif op.kind == READ_UUID:
+        return read_uuid(c, r)
+    elif op.kind == READ_DEFAULT:
+        return read_default(op, step, r)
+    elif op.kind == READ_SKIPPED:
+        return skip_value(op.parts[0], r)
+    elif op.kind == READ_BIG_DECIMAL:
+        return read_big_decimal(c, r)
+    elif op.kind == READ_BROKEN and enter(op, r) is NULL:
+        return False
+    r.op = op
+    return fail(r, MISMATCH)
+
+
+# --- numbers and lengths: each gives where it ends, or NULL and a fault -----------------------------------------------
+
+cdef inline const uint8_t* stop(Reader* r, const uint8_t* p, int fault, int64_t a=0, int64_t b=0) noexcept nogil:
+    """NULL, and the fault came up at ``p``."""
+    r.p = p
+    fail(r, fault, a, b)
+    return NULL
+
+
+cdef inline const uint8_t* get_varint(uint64_t* value, const uint8_t* p, const uint8_t* end, bint narrow,
+                                      Reader* r) noexcept nogil:
+    cdef const uint8_t* behind = sns_get_varint(p, end, value)
+    if unlikely(behind is NULL or (narrow and value[0] > 0xFFFFFFFFUL)):
+        return stop(r, p, BAD_NUMBER, 32 if narrow else 64)
+    return behind
+
+
+cdef inline const uint8_t* get_size(int64_t* size, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    """The length of bytes or text, checked against what is left."""
+    cdef uint64_t value = 0
+    p = get_varint(&value, p, end, False, r)
+    if unlikely(p is NULL):
+        return NULL
+    size[0] = <int64_t>(value >> 1)
+    # A length of 0 or more is even before it is unfolded.
+    if unlikely(value & 1 or value >> 1 > <uint64_t>(end - p)):
+        return stop(r, p, BAD_SIZE, sns_unzigzag(value), end - p)
+    return p
+
+
+cdef inline bint has_bytes(Py_ssize_t size, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    return likely(end - p >= size) or stop(r, p, CUT_OFF, size, end - p) is not NULL
+
+
+cdef inline bint has_room(Column* c, Reader* r) noexcept nogil:
+    return likely(has_slot(c)) or fail(r, NO_MEMORY)
+
+
+# The same on the Reader itself, for all that is not in a hurry.
+
+cdef bint next_varint(uint64_t* value, bint narrow, Reader* r) noexcept nogil:
+    cdef const uint8_t* p = get_varint(value, r.p, r.end, narrow, r)
+    if p is NULL:
+        return False
+    r.p = p
+    return True
+
+
+cdef bint next_size(int64_t* size, Reader* r) noexcept nogil:
+    cdef const uint8_t* p = get_size(size, r.p, r.end, r)
+    if p is NULL:
+        return False
+    r.p = p
+    return True
+
+
+cdef const uint8_t* next_bytes(Py_ssize_t size, Reader* r) noexcept nogil:
+    cdef const uint8_t* p = r.p
+    if not has_bytes(size, p, r.end, r):
+        return NULL
+    r.p = p + size
+    return p
+
+
+cdef bint next_branch(int64_t* branch, int count, Reader* r) noexcept nogil:
+    cdef uint64_t value = 0
+    if not next_varint(&value, False, r):
+        return False
+    branch[0] = sns_unzigzag(value)
+    return likely(0 <= branch[0] < count) or fail(r, BAD_BRANCH, branch[0], count)
+
+
+# --- leaves -----------------------------------------------------------------------------------------------------------
+
+cdef inline const uint8_t* read_long(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    cdef uint64_t value = 0
+    p = get_varint(&value, p, end, False, r)
+    if unlikely(p is NULL or not has_room(c, r)):
+        return NULL
+    (<int64_t*>c.data)[c.length] = sns_unzigzag(value)
+    c.length += 1
+    return p
+
+
+cdef inline const uint8_t* read_int(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    cdef uint64_t value = 0
+    p = get_varint(&value, p, end, True, r)
+    if unlikely(p is NULL or not has_room(c, r)):
+        return NULL
+    (<int32_t*>c.data)[c.length] = <int32_t>sns_unzigzag(value)
+    c.length += 1
+    return p
+
+
+cdef inline const uint8_t* read_number(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                       Reader* r) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef int64_t number
+    p = get_varint(&value, p, end, op.narrow, r)
+    if unlikely(p is NULL or not has_room(c, r)):
+        return NULL
+    number = sns_unzigzag(value)
+    if unlikely(op.times > 1 or op.by > 1):
+        if not INT64_MIN / op.times <= number <= INT64_MAX / op.times:
+            return stop_in(op, r, p, BAD_UNIT, number)
+        number = floor_div(number * op.times, op.by)
+    if op.bounded and unlikely(number < op.low or number >= op.high):
+        return stop_in(op, r, p, OUT_OF_RANGE, number)
+    put_number(c, op.out, number * op.unit)
+    return p
+
+
+cdef const uint8_t* stop_in(Op* op, Reader* r, const uint8_t* p, int fault, int64_t a) noexcept nogil:
+    r.op = op
+    return stop(r, p, fault, a)
+
+
+cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept nogil:
+    cdef int64_t q = a / b
+    return q - 1 if a % b < 0 else q
+
+
+cdef inline void put_number(Column* c, int out, int64_t number) noexcept nogil:
+    if out == OUT_INT64:
+        (<int64_t*>c.data)[c.length] = number
+    elif out == OUT_INT32:
+        (<int32_t*>c.data)[c.length] = <int32_t>number
+    elif out == OUT_DOUBLE:
+        (<double*>c.data)[c.length] = <double>number
+    elif out == OUT_FLOAT:
+        (<float*>c.data)[c.length] = <float><double>number
+    else:
+        (<double*>c.data)[c.length] = <double><float><double>number
+    c.length += 1
+
+
+cdef inline const uint8_t* read_double(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    if unlikely(not has_bytes(8, p, end, r) or not has_room(c, r)):
+        return NULL
+    (<double*>c.data)[c.length] = sns_get_double(p)
+    c.length += 1
+    return p + 8
+
+
+cdef inline const uint8_t* read_float(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                      Reader* r) noexcept nogil:
+    if unlikely(not has_bytes(4, p, end, r) or not has_room(c, r)):
+        return NULL
+    if op.kind == READ_FLOAT:
+        (<float*>c.data)[c.length] = sns_get_float(p)
+    else:
+        (<double*>c.data)[c.length] = sns_get_float(p)
+    c.length += 1
+    return p + 4
+
+
+cdef inline const uint8_t* read_boolean(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    if unlikely(not has_bytes(1, p, end, r) or not has_room(c, r)):
+        return NULL
+    if unlikely(p[0] > 1):
+        return stop(r, p + 1, BAD_BOOLEAN, p[0])
+    put_bit(c, p[0])
+    return p + 1
+
+
+cdef inline const uint8_t* read_bytes(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                      Reader* r) noexcept nogil:
+    cdef int64_t size = 0
+    p = get_size(&size, p, end, r)
+    if unlikely(p is NULL):
+        return NULL
+    if op.kind == READ_STRING and unlikely(not sns_is_utf8(p, size)):
+        r.text = p
+        return stop(r, p + size, BAD_TEXT, size)
+    return p + size if made(r, put_bytes(c, p, size)) else NULL
+
+
+cdef inline const uint8_t* read_enum(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                     Reader* r) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef int64_t index
+    p = get_varint(&value, p, end, True, r)
+    if unlikely(p is NULL):
+        return NULL
+    index = sns_unzigzag(value)
+    if unlikely(index < 0 or index >= op.member or op.symbols[index].size < 0):
+        return stop_in(op, r, p, NO_SYMBOL, index)
+    return p if made(r, put_bytes(c, op.symbols[index].text, op.symbols[index].size)) else NULL
+
+
+cdef inline const uint8_t* read_decimal(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                        Reader* r) noexcept nogil:
+    cdef sns_int128 number
+    cdef int64_t size = op.size
+    if size < 0:
+        p = get_size(&size, p, end, r)
+    if unlikely(p is NULL or not has_bytes(size, p, end, r) or not has_room(c, r)):
+        return NULL
+    if unlikely(size == 0):
+        return stop(r, p, EMPTY_DECIMAL)
+    if unlikely(not sns_get_int128(p, size, &number) or not sns_within(number, TENS[op.precision])):
+        return stop(r, p + size, LONG_DECIMAL, op.precision)
+    sns_put_int128(c.data + 16 * c.length, number)
+    c.length += 1
+    return p + size
+
+
+cdef bint read_fixed(Op* op, Column* c, Reader* r) noexcept nogil:
+    cdef const uint8_t* p = next_bytes(op.size, r)
+    return p is not NULL and made(r, put_bytes(c, p, op.size))
+
+
+cdef bint read_big_decimal(Column* c, Reader* r) noexcept nogil:
+    """Bytes that hold the unscaled number as bytes, then the scale as int: looked at, and kept as they are."""
+    cdef const uint8_t* outer_end = r.end
+    cdef const uint8_t* start
+    cdef int64_t outer = 0, size = 0
+    cdef uint64_t scale = 0
+    if not next_size(&outer, r):
+        return False
+    start = r.p
+    r.end = start + outer               # what is inside may not read beyond its own bytes
+    if not next_size(&size, r):
+        return False
+    if size == 0 or size > MAX_BIG_DECIMAL:
+        return fail(r, BAD_BIG_DECIMAL, size)
+    r.p += size
+    if not next_varint(&scale, True, r):
+        return False
+    if r.p != r.end:
+        return fail(r, LONG_BIG_DECIMAL, r.end - r.p)
+    r.end = outer_end
+    return made(r, put_bytes(c, start, outer))
+
+
+cdef bint read_uuid(Column* c, Reader* r) noexcept nogil:
+    """As text in its usual form, whichever form it has."""
+    cdef uint8_t raw[16]
+    cdef uint8_t text[36]
+    cdef const uint8_t* p
+    cdef int64_t size = 0
+    if not next_size(&size, r):
+        return False
+    p = r.p
+    r.p += size
+    if unlikely(size != 36 or not sns_parse_uuid(raw, p)):
+        if not sns_is_utf8(p, size):
+            return fail_text(r, BAD_TEXT, p, size)
+        if not unusual_uuid(raw, p, size):
+            return fail_text(r, BAD_UUID, p, size)
+    sns_put_uuid(text, raw)
+    return made(r, put_bytes(c, text, 36))
+
+
+cdef bint fail_text(Reader* r, int fault, const uint8_t* text, int64_t size) noexcept nogil:
+    r.text = text
+    return fail(r, fault, size)
+
+
+cdef bint unusual_uuid(uint8_t* raw, const uint8_t* p, int64_t size) noexcept with gil:
+    """Without dashes, in braces, as a URN: whatever Python takes."""
+    try:
+        number = UUID((<char*>p)[:size].decode()).bytes
+    except ValueError:
+        return False
+    memcpy(raw, PyBytes_AS_STRING(number), 16)
+    return True
+
+
+# --- containers -------------------------------------------------------------------------------------------------------
+
+cdef inline Step* enter(Op* op, Reader* r) noexcept nogil:
+    cdef Step* step
+    if unlikely(r.depth >= r.max_depth):
+        fail(r, TOO_DEEP)
+        return NULL
+    step = &r.steps[r.depth]
+    step.op, step.index, step.key, step.key_size = op, -1, NULL, -1
+    r.depth += 1
+    return step
+
+
+cdef inline bint pay_empty(Reader* r, int64_t count) noexcept nogil:
+    """Values without bytes cost a sender nothing, so their number is bounded."""
+    if unlikely(count > r.empty_left):
+        return fail(r, TOO_MANY_EMPTY)
+    r.empty_left -= count
+    return True
+
+
+cdef inline bint pay_items(Reader* r, int64_t count) noexcept nogil:
+    if unlikely(count > r.items_left):
+        return fail(r, TOO_MANY_ITEMS)
+    r.items_left -= count
+    return True
+
+
+cdef inline bint pay_slots(Reader* r, int64_t count) noexcept nogil:
+    """An item of one byte, a null, may take a slot in a thousand columns: the batch pays for what is too much."""
+    r.slots_left -= count
+    if unlikely(r.slots_left < 0):
+        if -r.slots_left > r.batch_slots_left:
+            return fail(r, TOO_MANY_SLOTS)
+        r.batch_slots_left += r.slots_left
+        r.slots_left = 0
+    return True
+
+
+cdef bint read_record(Op* op, Column* c, Reader* r) noexcept nogil:
+    cdef Step* step = enter(op, r)
+    if step is NULL or not pay_empty(r, op.empty_fields) or not pay_items(r, op.filled):
+        return False
+    if not read_values(op.parts, op.count, 1, step, 0, r) or not has_room(c, r):
+        return False
+    c.length += 1
+    r.depth -= 1
+    return True
+
+
+cdef int64_t read_count(Op* op, Py_ssize_t least, const uint8_t** block_end, Reader* r) noexcept nogil:
+    """The number of items in the next block of an array or a map; 0 ends it, -1 is a fault.
+
+    ``least`` is the least number of bytes of one item. ``block_end`` is where the block says that it ends, or NULL.
+    """
+    cdef uint64_t value = 0
+    cdef int64_t count
+    block_end[0] = NULL
+    if likely(r.p < r.end and r.p[0] == 0):
+        r.p += 1
+        return 0
+    if not next_varint(&value, False, r):
+        return -1
+    count = sns_unzigzag(value)
+    if unlikely(count < 0):
+        if not next_varint(&value, False, r):
+            return -1
+        if count == INT64_MIN or value & 1 or value >> 1 > <uint64_t>(r.end - r.p):
+            fail(r, BAD_BLOCK, count, sns_unzigzag(value))
+            return -1
+        block_end[0] = r.p + (value >> 1)
+        count = -count
+    if least == 0:
+        if not pay_empty(r, count):
+            return -1
+    elif unlikely(count > r.end - r.p or (least > 1 and count > (r.end - r.p) / least)):
+        fail(r, TOO_FEW_BYTES, count, least)
+        return -1
+    if not pay_items(r, count) or (op.slots and not pay_slots(r, count * op.slots)):
+        return -1
+    return count
+
+
+cdef inline bint ends_block(Reader* r, const uint8_t* block_end) noexcept nogil:
+    return likely(block_end is NULL or r.p == block_end) or fail(r, BAD_BLOCK_END)
+
+
+cdef bint read_array(Op* op, Column* c, Reader* r) noexcept nogil:
+    cdef const uint8_t* block_end = NULL
+    cdef int64_t count, index = 0
+    cdef Step* step = enter(op, r)
+    if step is NULL:
+        return False
+    while True:
+        count = read_count(op, op.parts[0].min_size, &block_end, r)
+        if count <= 0:
+            break
+        if not read_values(op.parts, count, 0, step, index, r) or not ends_block(r, block_end):
+            return False
+        index += count
+    if count < 0:
+        return False
+    r.depth -= 1
+    return end_list(c, r)
+
+
+cdef bint end_list(Column* c, Reader* r) noexcept nogil:
+    """One more slot of LIST, after its items."""
+    if unlikely(c.children[0].length > INT32_MAX):
+        return fail(r, OVERFLOW)
+    if not has_room(c, r):
+        return False
+    end_slot(c, c.children[0].length)
+    return True
+
+
+cdef bint read_map(Op* op, Column* c, Reader* r) noexcept nogil:
+    cdef const uint8_t* block_end = NULL
+    cdef int64_t count, left
+    cdef Column* entries = &c.children[0]
+    cdef Step* step = enter(op, r)
+    if step is NULL:
+        return False
+    while True:
+        count = left = read_count(op, 1 + op.parts[0].min_size, &block_end, r)
+        if count <= 0:
+            break
+        while left:
+            if not read_key(&entries.children[0], step, r) or not read_values(op.parts, 1, 0, step, 0, r):
+                return False
+            if not has_room(entries, r):
+                return False
+            entries.length += 1
+            left -= 1
+        if not ends_block(r, block_end):
+            return False
+    if count < 0:
+        return False
+    r.depth -= 1
+    return end_list(c, r)
+
+
+cdef bint read_key(Column* c, Step* step, Reader* r) noexcept nogil:
+    cdef const uint8_t* p
+    cdef int64_t size = 0
+    if not next_size(&size, r):
+        return False
+    p = r.p
+    r.p += size
+    if unlikely(not sns_is_utf8(p, size)):
+        return fail_text(r, BAD_TEXT, p, size)
+    step.key, step.key_size = p, size
+    return made(r, put_bytes(c, p, size))
+
+
+cdef bint read_member(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
+    cdef int i
+    for i in range(c.count):
+        if i != op.member and not made(r, put_null(&c.children[i])):
+            return False
+    if not read_values(op.parts, 1, 0, step, step.index, r) or not has_room(c, r):
+        return False
+    c.length += 1
+    return True
+
+
+cdef bint read_default(Op* op, Step* step, Reader* r) noexcept nogil:
+    """A default was read by the codec for objects when the plan was made, and paid for with its record."""
+    cdef Reader inner = r[0]
+    inner.p, inner.end = op.text, op.text + op.size
+    inner.empty_left = inner.items_left = inner.slots_left = inner.batch_slots_left = INT64_MAX
+    inner.max_depth = r.depth + MAX_LEVELS
+    if read_values(op.parts, 1, 0, step, step.index, &inner):
+        return True
+    return fail(r, inner.fault, inner.a, inner.b)

@@ -1,0 +1,147 @@
+# Arrow columns that are written from: what they are by their formats, known once for a plan, and where their slots are,
+# known for each batch.
+
+cdef enum Load:                 # how a slot of a column becomes a number or text
+    LOAD_NOTHING                # the null type
+    LOAD_BIT
+    LOAD_I8
+    LOAD_I16
+    LOAD_I32
+    LOAD_I64
+    LOAD_U8
+    LOAD_U16
+    LOAD_U32
+    LOAD_U64
+    LOAD_FLOAT
+    LOAD_DOUBLE
+    LOAD_128
+    LOAD_BYTES                  # BytesArray says how
+    LOAD_LIST
+    LOAD_LARGE_LIST
+    LOAD_FIXED_LIST
+    LOAD_STRUCT
+
+cdef struct Source:
+    BytesArray slots            # of LOAD_BYTES all of it; of others valid, offset, and slots as the values
+    int64_t width               # LOAD_FIXED_LIST: items
+
+LOADS = {b"n": LOAD_NOTHING, b"b": LOAD_BIT, b"c": LOAD_I8, b"s": LOAD_I16, b"i": LOAD_I32, b"l": LOAD_I64,
+         b"C": LOAD_U8, b"S": LOAD_U16, b"I": LOAD_U32, b"L": LOAD_U64, b"f": LOAD_FLOAT, b"g": LOAD_DOUBLE,
+         b"+l": LOAD_LIST, b"+L": LOAD_LARGE_LIST, b"+m": LOAD_LIST, b"+s": LOAD_STRUCT,
+         b"tdD": LOAD_I32, b"tdm": LOAD_I64, b"tts": LOAD_I32, b"ttm": LOAD_I32, b"ttu": LOAD_I64, b"ttn": LOAD_I64}
+# The unit of a time or timestamp -> nanoseconds; of what has days, milliseconds.
+UNITS = {"s": 1_000_000_000, "m": 1_000_000, "u": 1000, "n": 1}
+
+
+@cython.final
+cdef class SourceType:
+    """One column of a batch that is to come: how its slots are loaded, and where it is."""
+    cdef bytes format
+    cdef str name
+    cdef int load
+    cdef int number             # of the source
+    cdef int parent, child      # of the source that it is a child of; -1: it is the batch itself
+    cdef bint inherits          # the parent is a struct, whose offset counts here as well
+    cdef bint is_dictionary     # it holds the values that the parent's numbers stand for
+    cdef list children
+    cdef SourceType dictionary
+
+
+cdef int load_of(bytes format) except -1:
+    """How columns of this format are loaded. Raises EncodeError for what cannot be written."""
+    if format in LOADS:
+        return LOADS[format]
+    if how_bytes(format) >= 0:
+        return LOAD_BYTES
+    if format.startswith(b"d:") and format.count(b",") == 1:
+        return LOAD_128
+    if format.startswith(b"ts"):
+        return LOAD_I64
+    if format.startswith(b"+w:"):
+        return LOAD_FIXED_LIST
+    raise EncodeError(f"Arrow columns of format {format.decode('utf-8', 'replace')!r} cannot be written",
+                      hint="cast the column to another type")
+
+
+cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int child, bint inherits):
+    """The column of ``schema``, and of all below it; each is added to ``sources``."""
+    cdef SourceType out = SourceType()
+    cdef int64_t i
+    out.format = schema.format
+    out.name = "" if schema.name is NULL else (<bytes>schema.name).decode("utf-8", "replace")
+    out.number, out.parent, out.child, out.inherits = <int>len(sources), parent, child, inherits
+    out.children = []
+    sources.append(out)
+    out.load = load_of(out.format)
+    if schema.dictionary is not NULL:
+        out.dictionary = source_type(schema.dictionary, sources, out.number, 0, False)
+        out.dictionary.is_dictionary, out.dictionary.name = True, out.name
+    for i in range(schema.n_children):
+        out.children.append(source_type(schema.children[i], sources, out.number, <int>i, out.load == LOAD_STRUCT))
+    return out
+
+
+cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t offset) except -1:
+    """``offset``: of the first slot, in the column's buffers."""
+    cdef bint has_bitmap = array.n_buffers > 0 and kind.load != LOAD_NOTHING
+    if kind.load == LOAD_BYTES:
+        open_bytes(&out.slots, kind.format, array)
+        out.slots.offset = offset
+        return 0
+    out.slots.length, out.slots.offset, out.slots.valid = array.length, offset, NULL
+    if has_bitmap and array.null_count != 0:
+        out.slots.valid = <const uint8_t*>array.buffers[0]
+    out.slots.slots = <const uint8_t*>array.buffers[1] if array.n_buffers > 1 else NULL
+    out.width = int(kind.format[3:]) if kind.load == LOAD_FIXED_LIST else 0
+    return 0
+
+
+cdef inline bint load_whole(const Source* s, int load, int64_t slot, int64_t* out) noexcept nogil:
+    """A whole number, as 64 bits with a sign. False: it is too large for that."""
+    cdef const uint8_t* p = s.slots.slots
+    slot += s.slots.offset
+    if load == LOAD_I64:
+        out[0] = (<const int64_t*>p)[slot]
+    elif load == LOAD_I32:
+        out[0] = (<const int32_t*>p)[slot]
+    elif load == LOAD_I16:
+        out[0] = (<const int16_t*>p)[slot]
+    elif load == LOAD_I8:
+        out[0] = (<const int8_t*>p)[slot]
+    elif load == LOAD_U8:
+        out[0] = p[slot]
+    elif load == LOAD_U16:
+        out[0] = (<const uint16_t*>p)[slot]
+    elif load == LOAD_U32:
+        out[0] = (<const uint32_t*>p)[slot]
+    else:
+        out[0] = (<const int64_t*>p)[slot]
+        return out[0] >= 0
+    return True
+
+
+cdef inline bint load_real(const Source* s, int load, int64_t slot, double* out) noexcept nogil:
+    """False: a whole number that a double does not hold."""
+    cdef int64_t whole = 0
+    if load == LOAD_DOUBLE:
+        out[0] = (<const double*>s.slots.slots)[slot + s.slots.offset]
+    elif load == LOAD_FLOAT:
+        out[0] = (<const float*>s.slots.slots)[slot + s.slots.offset]
+    else:
+        if not load_whole(s, load, slot, &whole):
+            return False
+        out[0] = <double>whole
+        return out[0] < 9223372036854775808.0 and <int64_t>out[0] == whole
+    return True
+
+
+cdef inline void list_at(const Source* s, int load, int64_t slot, int64_t* first, int64_t* count) noexcept nogil:
+    slot += s.slots.offset
+    if load == LOAD_LIST:
+        first[0] = (<const int32_t*>s.slots.slots)[slot]
+        count[0] = (<const int32_t*>s.slots.slots)[slot + 1] - first[0]
+    elif load == LOAD_LARGE_LIST:
+        first[0] = (<const int64_t*>s.slots.slots)[slot]
+        count[0] = (<const int64_t*>s.slots.slots)[slot + 1] - first[0]
+    else:
+        first[0], count[0] = slot * s.width, s.width

@@ -1,0 +1,172 @@
+/* Leaf functions of columns in C: UTF-8, and decimals of 128 bits. No function here can run Python code. */
+#ifndef STREAMNATIVE_SERDES_ARROW_VALUES_H
+#define STREAMNATIVE_SERDES_ARROW_VALUES_H
+
+#include "../codec/wire.h"
+
+/* Of these, the text of UUIDs alone is for here. */
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+#include "../codec/values.h"
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/* What is read next of a column, but for a hundred other columns in between. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SNS_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define SNS_PREFETCH(p) ((void)(p))
+#endif
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static inline int sns_is_tail(const uint8_t *p, int n) { /* n bytes of 10xxxxxx */
+    while (n--) if ((*p++ & 0xC0) != 0x80) return 0;
+    return 1;
+}
+
+/* Strict: no surrogates, nothing overlong, nothing above U+10FFFF. */
+static SNS_NOINLINE int sns_check_utf8(const uint8_t *p, Py_ssize_t n) {
+    const uint8_t *end = p + n;
+    while (p < end) {
+        uint8_t c = *p++;
+        int more;
+        if (c < 0x80) continue;
+        if (c < 0xC2 || c > 0xF4) return 0;
+        more = c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+        if (end - p < more || !sns_is_tail(p, more)) return 0;
+        if ((c == 0xE0 && *p < 0xA0) || (c == 0xED && *p > 0x9F)) return 0;
+        if ((c == 0xF0 && *p < 0x90) || (c == 0xF4 && *p > 0x8F)) return 0;
+        p += more;
+    }
+    return 1;
+}
+
+static inline int sns_is_utf8(const uint8_t *p, Py_ssize_t n) { return sns_is_ascii(p, n) || sns_check_utf8(p, n); }
+
+/* --- whole numbers of 128 bits, two's complement ------------------------------------------------------------------ */
+
+typedef struct {
+    uint64_t low;
+    uint64_t high;
+} sns_int128;
+
+/* A big-endian number of n > 0 bytes; 0 if it takes more than 128 bits. */
+static inline int sns_get_int128(const uint8_t *p, Py_ssize_t n, sns_int128 *out) {
+    uint64_t sign = (uint64_t)0 - (p[0] >> 7);
+    if (n <= 8) {
+        out->low = (uint64_t)sns_get_signed(p, (int)n);
+        out->high = sign;
+        return 1;
+    }
+    for (; n > 16; n--) if (*p++ != (uint8_t)sign) return 0;
+    if (((uint64_t)0 - (p[0] >> 7)) != sign) return 0;
+    out->low = out->high = sign;
+    while (n--) {
+        out->high = out->high << 8 | out->low >> 56;
+        out->low = out->low << 8 | *p++;
+    }
+    return 1;
+}
+
+/* Whether the number lies between -limit and limit, both excluded. */
+static inline int sns_within(sns_int128 v, sns_int128 limit) {
+    if (v.high >> 63) {
+        v.low = ~v.low + 1;
+        v.high = ~v.high + (v.low == 0);
+    }
+    return v.high < limit.high || (v.high == limit.high && v.low < limit.low);
+}
+
+/* As Arrow keeps it: 16 bytes in the order of the machine. */
+static inline void sns_put_int128(uint8_t *p, sns_int128 v) {
+    memcpy(p + 8 * SNS_SWAP, &v.low, 8);
+    memcpy(p + 8 * !SNS_SWAP, &v.high, 8);
+}
+
+static inline sns_int128 sns_load_int128(const uint8_t *p) {
+    sns_int128 v;
+    memcpy(&v.low, p + 8 * SNS_SWAP, 8);
+    memcpy(&v.high, p + 8 * !SNS_SWAP, 8);
+    return v;
+}
+
+/* Bytes that it takes in two's complement, at least 1. */
+static inline int sns_int128_size(sns_int128 v) {
+    uint64_t sign = (uint64_t)0 - (v.high >> 63), rest;
+    int size;
+    if (v.high == sign && (v.low ^ sign) >> 63 == 0) {
+        rest = v.low ^ sign;
+        size = 1;
+    } else if (v.high == sign) return 9;
+    else {
+        rest = v.high ^ sign;
+        size = 9;
+    }
+    for (; rest >= 0x80; rest >>= 8) size++;
+    return size;
+}
+
+static inline void sns_put_big_endian(uint8_t *p, sns_int128 v, Py_ssize_t n) {
+    uint8_t sign = v.high >> 63 ? 0xFF : 0;
+    for (; n > 16; n--) *p++ = sign;
+    while (n--) *p++ = (uint8_t)(n < 8 ? v.low >> (8 * n) : v.high >> (8 * (n - 8)));
+}
+
+/* Times 10 ** places; 0 if that has more than 38 digits. */
+static inline int sns_shift_left(sns_int128 *v, int places, const sns_int128 *tens) {
+    if (places > 38 || !sns_within(*v, tens[38 - places])) return 0;
+    while (places--) { /* 8 * v + 2 * v */
+        uint64_t high = v->high << 3 | v->low >> 61, low = v->low << 3;
+        high += (v->high << 1 | v->low >> 63);
+        v->low = low + (v->low << 1);
+        v->high = high + (v->low < low);
+    }
+    return 1;
+}
+
+/* Divided by 10 ** places; 0 if that leaves a rest. */
+static inline int sns_shift_right(sns_int128 *v, int places) {
+    uint64_t sign = (uint64_t)0 - (v->high >> 63);
+    uint32_t limbs[4];
+    int i;
+    v->low = (v->low ^ sign) - sign;
+    v->high = (v->high ^ sign) + (sign && v->low == 0);
+    for (; places > 0 && (v->low | v->high); places--) {
+        uint64_t rest = 0;
+        limbs[0] = (uint32_t)(v->high >> 32), limbs[1] = (uint32_t)v->high;
+        limbs[2] = (uint32_t)(v->low >> 32), limbs[3] = (uint32_t)v->low;
+        for (i = 0; i < 4; i++) {
+            rest = rest << 32 | limbs[i];
+            limbs[i] = (uint32_t)(rest / 10);
+            rest %= 10;
+        }
+        if (rest) return 0;
+        v->high = (uint64_t)limbs[0] << 32 | limbs[1];
+        v->low = (uint64_t)limbs[2] << 32 | limbs[3];
+    }
+    v->low = (v->low ^ sign) - sign;
+    v->high = (v->high ^ sign) + (sign && v->low == 0);
+    return 1;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+static inline uint64_t sns_mix(uint64_t hash, uint64_t word) { return (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15); }
+
+static inline uint32_t sns_hash(const uint8_t *p, Py_ssize_t n) {
+    uint64_t hash = (uint64_t)n;
+    if (n >= 8) {
+        Py_ssize_t i;
+        for (i = 0; i + 8 < n; i += 8) hash = sns_mix(hash, sns_word(p + i));
+        hash = sns_mix(hash, sns_word(p + n - 8));
+    }
+    else if (n >= 4) hash = sns_mix(hash, (uint64_t)sns_half(p) << 32 | sns_half(p + n - 4));
+    else if (n > 0) hash = sns_mix(hash, (uint64_t)p[0] << 16 | p[n >> 1] << 8 | p[n - 1]);
+    return (uint32_t)(hash >> 32);
+}
+
+#endif

@@ -1,0 +1,397 @@
+# Slots of columns and a plan -> Avro bytes, without the interpreter's lock. Values are held to what the codec for
+# objects holds them to (codec/encode.pyx). All functions give where they stopped, or NULL and a fault in the Writer.
+
+cdef enum:
+    AHEAD = 16                  # slots
+    AHEAD_BYTES = 256
+    LEAST_ROOM = 48             # bytes: number of a branch, and any value of a size of its own
+
+cdef struct WriteStep:          # an open container
+    WriteOp* op
+    int64_t index
+    const uint8_t* key
+    int64_t key_size            # -1 before the first
+
+cdef struct Writer:
+    uint8_t* base
+    uint8_t* end
+    uint8_t* p                  # where the last value ended
+    const Source* sources
+    const uint8_t* header       # of each message
+    int64_t header_size
+    int depth
+    int max_depth
+    WriteStep* steps
+    WriteStep outside
+    int fault
+    int64_t a
+    const uint8_t* text         # and its size in ``a``
+    double real
+    WriteOp* op
+
+
+cdef uint8_t* halt(Writer* w, WriteOp* op, int fault, int64_t a=0) noexcept nogil:
+    w.op, w.fault, w.a = op, fault, a
+    return NULL
+
+
+cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
+    """The same place in a larger buffer."""
+    cdef int64_t used = p - w.base
+    cdef int64_t size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
+    cdef uint8_t* made = <uint8_t*>realloc(w.base, size)
+    if made is NULL:
+        return halt(w, NULL, NO_MEMORY)
+    w.base, w.end = made, made + size
+    return made + used
+
+
+cdef inline uint8_t* room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
+    return p if likely(w.end - p >= need) else make_room(w, p, need)
+
+
+cdef inline uint8_t* put_whole(uint8_t* p, int64_t value) noexcept nogil:
+    return sns_put_varint(p, sns_zigzag(value))
+
+
+# --- one run of values: the fields of a record, the items of a list, or a single value --------------------------------
+
+cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t slot, int slot_stride, WriteStep* step,
+                           int64_t first, uint8_t* p, Writer* w) noexcept nogil:
+    """``count`` values by ``parts[0]``, ``parts[stride]``, ..., from ``slot``, ``slot + slot_stride``, ..."""
+    cdef int64_t i, at, here = slot
+    cdef WriteOp* op
+    cdef const Source* s
+    cdef const int64_t* wide
+    cdef const int32_t* narrow
+    for i in range(count):
+        op = parts[i * stride]
+        here = slot + i * slot_stride
+        step.index = first + i
+        p = room(w, p, LEAST_ROOM)
+        if unlikely(p is NULL):
+            return NULL
+        if op.kind == WRITE_CONSTANT:
+            p = write_sized(op, op.text, op.size, False, p, w)
+            if unlikely(p is NULL):
+                return NULL
+            continue
+        s = &w.sources[op.source]
+        if s.slots.valid is not NULL and not is_valid(s.slots.valid, s.slots.offset + here):
+            p = write_null(op, p, w)
+            if unlikely(p is NULL):
+                return NULL
+            continue
+        at = here
+        if unlikely(op.values != op.source):
+            p = look_up(op, &at, p, w)
+            if unlikely(p is NULL):
+                return NULL
+            if at < 0:
+                continue
+        if op.branch >= 0:
+            p = put_whole(p, op.branch)
+        s = &w.sources[op.values]
+        if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
+            p = write_bytes(op, s, at, p, w)
+        elif op.kind == WRITE_LONG:
+            wide = <const int64_t*>s.slots.slots + at + s.slots.offset
+            prefetch(wide + AHEAD)
+            p = put_whole(p, wide[0])
+        elif op.kind == WRITE_INT:
+            narrow = <const int32_t*>s.slots.slots + at + s.slots.offset
+            prefetch(narrow + AHEAD)
+            p = put_whole(p, narrow[0])
+        elif op.kind == WRITE_WHOLE:
+            p = write_whole(op, s, at, p, w)
+        elif op.kind == WRITE_DOUBLE:
+            p = write_double(op, s, at, p, w)
+        elif op.kind == WRITE_FLOAT:
+            p = write_float(op, s, at, p, w)
+        elif op.kind == WRITE_BOOLEAN:
+            p[0] = s.slots.slots[(at + s.slots.offset) >> 3] >> ((at + s.slots.offset) & 7) & 1
+            p += 1
+        elif op.kind == WRITE_ENUM:
+            p = write_enum(op, s, at, p, w)
+        elif op.kind == WRITE_DECIMAL:
+            p = write_decimal(op, s, at, p, w)
+        else:
+            p = write_other(op, s, at, step, p, w)
+        if unlikely(p is NULL):
+            return NULL
+    return p
+
+
+cdef uint8_t* write_other(WriteOp* op, const Source* s, int64_t slot, WriteStep* step, uint8_t* p,
+                          Writer* w) noexcept nogil:
+    if op.kind == WRITE_RECORD:
+        return write_record(op, slot, p, w)
+    elif op.kind == WRITE_ARRAY:
+        return write_array(op, s, slot, p, w)
+    elif op.kind == WRITE_MAP:
+        return write_map(op, s, slot, p, w)
+    elif op.kind == WRITE_MEMBERS:
+        return write_members(op, s, slot, step, p, w)
+    elif op.kind == WRITE_EITHER:
+        return write_either(op, s, slot, p, w)
+    elif op.kind == WRITE_FIXED:
+        return write_fixed(op, s, slot, p, w)
+    elif op.kind == WRITE_BIG_DECIMAL:
+        return write_big_decimal(op, s, slot, p, w)
+    elif op.kind == WRITE_NULL:
+        return write_null(op, p, w)
+    return write_uuid(op, s, slot, p, w)
+
+
+cdef uint8_t* write_null(WriteOp* op, uint8_t* p, Writer* w) noexcept nogil:
+    if op.null_branch >= 0:
+        return put_whole(p, op.null_branch)
+    return p if op.null_branch == NO_BYTES else halt(w, op, NULL_VALUE)
+
+
+cdef uint8_t* look_up(WriteOp* op, int64_t* slot, uint8_t* p, Writer* w) noexcept nogil:
+    """Turn ``slot`` into that of the dictionary; -1 if there is a null, which is written."""
+    cdef const Source* values = &w.sources[op.values]
+    if not load_whole(&w.sources[op.source], op.index_load, slot[0], slot) or slot[0] < 0:
+        return halt(w, op, BAD_INDEX)
+    if is_valid(values.slots.valid, values.slots.offset + slot[0]):
+        return p
+    slot[0] = -1
+    return write_null(op, p, w)
+
+
+# --- leaves -----------------------------------------------------------------------------------------------------------
+
+cdef inline uint8_t* write_whole(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef int64_t value = 0
+    if unlikely(not load_whole(s, op.load, slot, &value)):
+        return halt(w, op, HUGE_NUMBER, value)
+    if unlikely(op.times > 1 or op.by > 1):
+        if not INT64_MIN / op.times <= value <= INT64_MAX / op.times:
+            return halt(w, op, BAD_UNIT, value)
+        value = floor_div(value * op.times, op.by)
+    if unlikely(value < op.low or value > op.high):
+        return halt(w, op, OUT_OF_RANGE, value)
+    return put_whole(p, value)
+
+
+cdef uint8_t* write_either(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef uint8_t* done
+    cdef int i
+    for i in range(op.count):
+        done = write_whole(op.parts[i], s, slot, put_whole(p, op.parts[i].branch), w)
+        if done is not NULL:
+            w.fault = NO_FAULT
+            return done
+    return NULL
+
+
+cdef inline uint8_t* write_double(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef double value = 0
+    prefetch(s.slots.slots + 8 * (s.slots.offset + slot + AHEAD))
+    if unlikely(not load_real(s, op.load, slot, &value)):
+        return halt(w, op, LOSSY, slot)
+    sns_put_double(p, value)
+    return p + 8
+
+
+cdef inline uint8_t* write_float(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef double value = 0
+    cdef float narrow
+    if unlikely(not load_real(s, op.load, slot, &value)):
+        return halt(w, op, LOSSY, slot)
+    narrow = <float>value
+    if unlikely(isinf(narrow) and not isinf(value)):
+        w.real = value
+        return halt(w, op, HUGE_FLOAT)
+    if unlikely(op.load != LOAD_DOUBLE and op.load != LOAD_FLOAT and <double>narrow != value):
+        return halt(w, op, LOSSY, slot)
+    sns_put_float(p, narrow)
+    return p + 4
+
+
+cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size, bint counted, uint8_t* p,
+                                 Writer* w) noexcept nogil:
+    """Bytes, after their number if ``counted``."""
+    if unlikely(size < 0):
+        return halt(w, op, BAD_INDEX)
+    p = room(w, p, size + LEAST_ROOM)
+    if unlikely(p is NULL):
+        return NULL
+    if counted:
+        p = put_whole(p, size)
+    sns_copy(p, data, size)
+    return p + size
+
+
+cdef inline uint8_t* write_bytes(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef int64_t size = 0
+    cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
+    prefetch(data + AHEAD_BYTES)
+    prefetch(s.slots.slots + 4 * (s.slots.offset + slot + AHEAD))
+    if op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
+        w.text = data
+        return halt(w, op, BAD_TEXT, size)
+    return write_sized(op, data, size, True, p, w)
+
+
+cdef uint8_t* write_fixed(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef int64_t size = 0
+    cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
+    if size != op.size:
+        return halt(w, op, BAD_SIZE, size)
+    return write_sized(op, data, size, False, p, w)
+
+
+cdef uint8_t* write_enum(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef int64_t size = 0
+    cdef const uint8_t* text = bytes_at(&s.slots, slot, &size)
+    cdef uint32_t at = sns_hash(text, size) & op.mask
+    cdef int32_t found
+    while True:
+        found = op.table[at]
+        if unlikely(found < 0):
+            w.text = text
+            return halt(w, op, NO_SYMBOL, size)
+        if op.symbols[found].size == size and sns_same_bytes(op.symbols[found].text, text, size):
+            return put_whole(p, found)
+        at = (at + 1) & op.mask
+
+
+cdef uint8_t* write_uuid(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    """From text of any form, or 16 bytes; to text of the usual form, or 16 bytes."""
+    cdef uint8_t raw[16]
+    cdef int64_t size = 0
+    cdef const uint8_t* text = bytes_at(&s.slots, slot, &size)
+    if op.size == 16 and size == 16:
+        memcpy(raw, text, 16)
+    elif op.size == 16 or ((size != 36 or not sns_parse_uuid(raw, text)) and not unusual_uuid(raw, text, size)):
+        w.text = text
+        return halt(w, op, BAD_UUID, size)
+    if op.kind == WRITE_UUID_FIXED:
+        memcpy(p, raw, 16)
+        return p + 16
+    p = put_whole(p, 36)
+    sns_put_uuid(p, raw)
+    return p + 36
+
+
+cdef uint8_t* write_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef sns_int128 number = sns_load_int128(s.slots.slots + 16 * (slot + s.slots.offset))
+    cdef int size
+    if op.shift != 0 and number.low | number.high:
+        if op.shift < 0 and not sns_shift_right(&number, -op.shift):
+            return halt(w, op, LOSSY_DECIMAL)
+        if op.shift > 0 and not sns_shift_left(&number, op.shift, TENS):
+            return halt(w, op, LONG_DECIMAL)
+    if unlikely(not sns_within(number, TENS[op.precision])):
+        return halt(w, op, LONG_DECIMAL)
+    size = sns_int128_size(number)
+    if op.size < 0:
+        p = put_whole(p, size)
+        sns_put_big_endian(p, number, size)
+        return p + size
+    p = room(w, p, op.size + LEAST_ROOM)
+    if p is not NULL:
+        sns_put_big_endian(p, number, op.size)
+        p += op.size
+    return p
+
+
+cdef uint8_t* write_big_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    """Bytes that hold the unscaled number as bytes, then the scale as int: looked at, and written as they are."""
+    cdef int64_t size = 0
+    cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
+    cdef const uint8_t* end = data + size
+    cdef uint64_t value = 0
+    cdef const uint8_t* at = sns_get_varint(data, end, &value)
+    if at is NULL or value & 1 or value == 0 or value >> 1 > <uint64_t>min(end - at, MAX_BIG_DECIMAL):
+        return halt(w, op, BAD_BIG_DECIMAL)
+    at = sns_get_varint(at + (value >> 1), end, &value)
+    if at is not end or value > 0xFFFFFFFFUL:
+        return halt(w, op, BAD_BIG_DECIMAL)
+    return write_sized(op, data, size, True, p, w)
+
+
+# --- containers -------------------------------------------------------------------------------------------------------
+
+cdef inline WriteStep* enter_write(WriteOp* op, Writer* w) noexcept nogil:
+    cdef WriteStep* step
+    if unlikely(w.depth >= w.max_depth):
+        halt(w, op, TOO_DEEP)
+        return NULL
+    step = &w.steps[w.depth]
+    step.op, step.index, step.key, step.key_size = op, -1, NULL, -1
+    w.depth += 1
+    return step
+
+
+cdef uint8_t* write_record(WriteOp* op, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef WriteStep* step = enter_write(op, w)
+    if step is NULL:
+        return NULL
+    # The offset of a struct is in those of its children.
+    p = write_values(op.parts, op.count, 1, slot, 0, step, 0, p, w)
+    if p is not NULL:
+        w.depth -= 1
+    return p
+
+
+cdef uint8_t* write_array(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef WriteStep* step = enter_write(op, w)
+    cdef int64_t first = 0, count = 0
+    if step is NULL:
+        return NULL
+    list_at(s, op.load, slot, &first, &count)
+    if count:
+        p = write_values(op.parts, count, 0, first, 1, step, 0, put_whole(p, count), w)
+        if p is NULL:
+            return NULL
+    return end_blocks(p, w)
+
+
+cdef uint8_t* write_map(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef WriteStep* step = enter_write(op, w)
+    cdef int64_t first = 0, count = 0, i
+    if step is NULL:
+        return NULL
+    list_at(s, op.load, slot, &first, &count)
+    if count:
+        p = put_whole(p, count)
+        for i in range(first, first + count):
+            p = write_values(op.parts, 1, 0, i, 0, step, 0, p, w)
+            if p is NULL:
+                return NULL
+            step.key = bytes_at(&w.sources[op.parts[0].values].slots, i, &step.key_size)
+            p = write_values(&op.parts[1], 1, 0, i, 0, step, 0, p, w)
+            if p is NULL:
+                return NULL
+    return end_blocks(p, w)
+
+
+cdef uint8_t* end_blocks(uint8_t* p, Writer* w) noexcept nogil:
+    w.depth -= 1
+    p = room(w, p, 1)
+    if p is not NULL:
+        p[0] = 0
+        p += 1
+    return p
+
+
+cdef uint8_t* write_members(WriteOp* op, const Source* s, int64_t slot, WriteStep* step, uint8_t* p,
+                            Writer* w) noexcept nogil:
+    cdef const Source* member
+    cdef int i, taken = -1
+    for i in range(op.count):
+        member = &w.sources[op.parts[i].source]
+        if has_value(op.parts[i], member, slot):
+            if taken >= 0:
+                return halt(w, op, TWO_MEMBERS)
+            taken = i
+    if taken < 0:
+        return write_null(op, p, w)
+    return write_values(&op.parts[taken], 1, 0, slot, 0, step, step.index, p, w)
+
+
+cdef inline bint has_value(WriteOp* op, const Source* s, int64_t slot) noexcept nogil:
+    return op.load != LOAD_NOTHING and is_valid(s.slots.valid, s.slots.offset + slot)

@@ -1,0 +1,213 @@
+# A batch of Arrow columns -> an array of messages, and what went wrong as errors.
+
+cdef enum:
+    ROW_BYTES = 16              # that the buffer begins with for each row, besides its text
+    MOST_BYTES = 1 << 30        # that it begins with for text
+
+WRITE_FAULTS = {
+    NULL_VALUE: ("expected {label}, got null", None),
+    HUGE_NUMBER: ("{label} out of range: a number of 64 bits without a sign does not fit", None),
+    LOSSY: ("a {label} cannot hold a whole number of the column without loss", None),
+    LOSSY_DECIMAL: ("{label} cannot hold the number: it has more decimal places", "round the column before"),
+    LONG_DECIMAL: ("{label} cannot hold the number: it has more digits", None),
+    TWO_MEMBERS: ("expected one member of the union that is not null, got more", None),
+    BAD_INDEX: ("the column is damaged: it points outside of its own values", None),
+    BAD_SIZE: ("expected exactly {size} bytes, got {a}", None),
+    BAD_UNIT: ("{label}: {a} is too large for Avro's unit", None),
+    BAD_BIG_DECIMAL: ("expected the bytes of a big-decimal", None),
+    TOO_DEEP: ("the datum is nested deeper than {depth} levels", "max.depth is the limit"),
+    OVERFLOW: ("the messages take more than the 2 GB that 32-bit offsets can count",
+               "hand in fewer rows at once, or ask for large_types"),
+}
+
+
+@cython.final
+cdef class Encoding:
+    """One batch that is written."""
+    cdef WritePlan plan
+    cdef Source* sources
+    cdef Writer w
+    cdef Column messages
+    cdef bytes header
+
+    def __cinit__(self, WritePlan plan, bytes header, bint large):
+        self.plan, self.header = plan, header       # kept alive
+        self.messages.storage, self.messages.nullable, self.messages.large = VARIABLE, True, large
+        self.sources = <Source*>PyMem_Calloc(len(plan.sources), sizeof(Source))
+        self.w.steps = <WriteStep*>PyMem_Malloc(max(plan.max_depth, 1) * sizeof(WriteStep))
+        if self.sources is NULL or self.w.steps is NULL:
+            raise MemoryError()
+        self.w.sources, self.w.max_depth = self.sources, plan.max_depth
+        self.w.header, self.w.header_size = <const uint8_t*>PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header)
+
+    def __dealloc__(self):
+        PyMem_Free(self.sources)
+        PyMem_Free(self.w.steps)
+        free(self.w.base)
+        free(self.messages.valid)
+        free(self.messages.offsets)
+
+    cdef int open(self, ArrowArray* array) except -1:
+        """Look at the columns of ``array``, which has to stay alive."""
+        cdef ArrowArray** arrays = <ArrowArray**>PyMem_Calloc(len(self.plan.sources), sizeof(ArrowArray*))
+        cdef SourceType kind
+        cdef int i = 0
+        cdef int64_t offset
+        if arrays is NULL:
+            raise MemoryError()
+        try:
+            for kind in self.plan.sources:
+                if kind.parent < 0:
+                    arrays[i] = array
+                elif kind.is_dictionary:
+                    arrays[i] = arrays[kind.parent].dictionary
+                else:
+                    arrays[i] = arrays[kind.parent].children[kind.child]
+                offset = arrays[i].offset
+                if kind.parent >= 0 and kind.inherits:
+                    offset += self.sources[kind.parent].slots.offset
+                open_source(&self.sources[i], kind, arrays[i], offset)
+                i += 1
+        finally:
+            PyMem_Free(arrays)
+        return 0
+
+    cdef int write(self, int64_t count) except -1:
+        cdef int64_t row, size = count * ROW_BYTES + self.text_size() + LEAST_BYTES
+        cdef uint8_t* base = <uint8_t*>malloc(size)
+        self.w.base, self.w.p = base, base
+        if base is NULL or not resize(&self.messages, count):
+            raise MemoryError()
+        self.w.end = base + size
+        memset(self.messages.offsets, 0, 8 if self.messages.large else 4)
+        with nogil:
+            row = write_rows(self, count)
+        if row < count:
+            self.fail(row)
+        return 0
+
+    cdef int64_t text_size(self) except -1:
+        """Bytes of all text and bytes: about what there is to write, but for what is above a limit."""
+        cdef int64_t size = 0
+        cdef int i
+        for i in range(len(self.plan.sources)):
+            if (<SourceType>self.plan.sources[i]).load == LOAD_BYTES:
+                size += self.sources[i].slots.size
+        return min(size, MOST_BYTES)
+
+    cdef int fail(self, int64_t row) except -1:
+        if self.w.fault == NO_MEMORY:
+            raise MemoryError()
+        error = write_error(self.plan, &self.w)
+        error.row = row
+        raise error
+
+    cdef tuple exported(self):
+        """The capsules of schema and array."""
+        cdef object schema = sns_new_schema(), array = sns_new_array()
+        self.messages.data, self.messages.used = self.w.base, self.w.p - self.w.base
+        self.messages.room = self.w.end - self.w.base
+        self.w.base = NULL
+        if sns_fill_schema(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"),
+                           "Z" if self.messages.large else "z", "", ARROW_FLAG_NULLABLE, 0) < 0:
+            raise MemoryError()
+        give_away(&self.messages, <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"), 0)
+        return schema, array
+
+
+def encode_batch(WritePlan plan not None, data, bytes header not None, bint large):
+    """The rows of ``data``, the capsule of an array of the plan's schema, as messages that begin with ``header``.
+
+    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary.
+    """
+    cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(data, "arrow_array")
+    cdef Encoding encoding = Encoding(plan, header, large)
+    encoding.open(array)
+    encoding.write(array.length)
+    return encoding.exported()
+
+
+cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
+    """Write all rows. Returns how many there are, or the first that could not be written."""
+    cdef Writer* w = &e.w
+    cdef WriteOp* root = e.plan.ops + e.plan.root
+    cdef const Source* rows = &e.sources[0]
+    cdef int64_t row
+    cdef uint8_t* p = w.p
+    for row in range(count):
+        if not is_valid(rows.slots.valid, rows.slots.offset + row):
+            if put_null(&e.messages):
+                halt(w, NULL, NO_MEMORY)
+                return row
+            continue
+        w.depth = 0
+        p = write_message(root, row, p, w)
+        if unlikely(p is NULL):
+            return row
+        if unlikely(p - w.base > INT32_MAX and not e.messages.large):
+            halt(w, NULL, OVERFLOW)
+            w.depth = 0
+            return row
+        w.p = p
+        end_slot(&e.messages, p - w.base)
+    return count
+
+
+cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Writer* w) noexcept nogil:
+    p = write_sized(root, w.header, w.header_size, False, p, w)
+    if unlikely(p is NULL):
+        return NULL
+    if likely(root.kind == WRITE_RECORD and root.source == 0):
+        return write_record(root, row, p, w)
+    return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
+
+
+cdef object write_error(WritePlan plan, Writer* w):
+    error = write_fault(plan, w)
+    error.path = write_path(plan, w)
+    return error
+
+
+cdef object write_fault(WritePlan plan, Writer* w):
+    cdef int64_t a = w.a
+    cdef str label = "" if w.op is NULL else plan.labels[w.op - plan.ops]
+    if w.fault in WRITE_FAULTS:
+        text, hint = WRITE_FAULTS[w.fault]
+        size = 0 if w.op is NULL else w.op.size
+        return EncodeError(text.format(label=label, a=a, size=size, depth=w.max_depth), hint=hint)
+    if w.fault == OUT_OF_RANGE:
+        return EncodeError(whole_out_of_range(label, a))
+    if w.fault == HUGE_FLOAT:
+        return EncodeError(f"float out of range: {w.real!r} does not fit 32 bits")
+    if w.fault == BAD_TEXT:
+        return EncodeError(f"expected text in UTF-8, got {shorten((<char*>w.text)[:a])}")
+    text = shorten((<char*>w.text)[:a].decode("utf-8", "replace"))
+    if w.fault == BAD_UUID:
+        return EncodeError(f"expected uuid, got {text}, which is none")
+    symbols = plan.notes[w.op - plan.ops]
+    return EncodeError(f"{text} is no symbol of {label}", hint=f"its symbols are {', '.join(symbols[:20])}")
+
+
+cdef str whole_out_of_range(str label, int64_t number):
+    if label == "int" or label == "long":
+        return f"{label} out of range: {number} does not fit {32 if label == 'int' else 64} bits"
+    if label.startswith("time-"):
+        return f"{label} {number} is no time of day"
+    return f"{label} {number} is outside of the years 1 to 9999"
+
+
+cdef str write_path(WritePlan plan, Writer* w):
+    cdef list parts = [write_segment(plan, &w.steps[i]) for i in range(w.depth)]
+    cdef str path = "".join(parts).lstrip(".")
+    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
+
+
+cdef str write_segment(WritePlan plan, WriteStep* step):
+    if step.op.kind == WRITE_RECORD and step.index >= 0:
+        return f".{plan.notes[step.op - plan.ops][step.index][:MAX_TEXT_IN_ERROR]}"
+    if step.op.kind == WRITE_ARRAY and step.index >= 0:
+        return f"[{step.index}]"
+    if step.op.kind == WRITE_MAP and step.key_size >= 0:
+        key = (<char*>step.key)[:step.key_size].decode("utf-8", "replace")
+        return f"[{dumps(key[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
+    return ""
