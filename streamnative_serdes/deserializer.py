@@ -5,20 +5,27 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _serdes, config, header
 from .batches import OnError, read_many
 from .binding import Binding
 from .codec import Codec
+from .columns import BatchReader, counted, with_hint
 from .errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import Reading, Target, reading_of
 from .serialization import Deserializer, MessageField, SerializationContext
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .arrow import Columns, Dialect
+
 logger = logging.getLogger("streamnative_serdes")
 
+_UNKNOWN = "which the registry does not know"
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
@@ -78,6 +85,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     def _start(self, conf: dict[str, Any]) -> None:
         self._fall_back: bool = conf["fallback.to.latest"]
         self._warned: set[tuple[str, int]] = set()
+        self._columns: dict[tuple[str, Dialect, bool], Columns] = {}
         self._setup(conf["cache.capacity"], self._arguments[1])
 
     def _bind(self, topic: str, number: int, ctx: SerializationContext | None) -> _serdes.Bound:
@@ -138,6 +146,69 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         """
         return read_many(self.deserialize, topic, messages, on_error)
 
+    def deserialize_batch(
+        self,
+        topic: str,
+        data: Any,
+        *,
+        error_column: str | None = None,
+        dialect: Dialect = "arrow",
+        large_types: bool = False,
+    ) -> pa.RecordBatch:
+        """The columns of a batch of messages, at some 50 times the speed of a loop over them; docs/arrow.md.
+
+        Columns are those of the schema that the deserializer was given, or else of the topic's latest one; each message
+        is read as that. ``from_dict`` and ``value.type`` are left aside.
+
+        Args:
+            topic: whose messages they are.
+            data: an Arrow array of bytes, a message each: whatever has ``__arrow_c_array__``. A null gives a row of
+                nulls.
+            error_column: name of another column, of text, which says why a message could not be read; all other columns
+                are null there. Without it, the first such message is an error.
+            dialect: ``"arrow"``, or ``"spark"`` for exactly the types that Spark takes back; see
+                :func:`streamnative_serdes.arrow.arrow_schema_of`.
+            large_types: ``large_string`` and ``large_binary``, for batches of more than 2 GB of text.
+
+        Raises:
+            DecodeError: with the number of the row, path and offset.
+            SchemaError: Arrow has no types for the schema.
+            SchemaRegistryError: as a message would.
+            TypeError: ``data`` is no such array.
+        """
+        binding = self._attached()
+        columns = self.columns(topic, dialect=dialect, large_types=large_types)
+        reader = BatchReader(topic, binding, columns, fall_back=self._fall_back)
+        try:
+            batch, counts = columns.decode(data, reader.find, reader.failed, error_column=error_column)
+        except DecodeError:
+            self._count_batch(0, 0, 0, 1)
+            raise
+
+        def note(version: int, offset: int) -> None:
+            self._warn_of_fallback(topic, version, _UNKNOWN, reader.fell_back[version].version, offset)
+
+        self._count_batch(*counted(counts, note))
+        return batch
+
+    def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> Columns:
+        """What :meth:`deserialize_batch` reads messages of ``topic`` into; ``arrow_schema`` tells their types.
+
+        Raises:
+            SchemaError: Arrow has no types for the schema.
+            SchemaRegistryError: as a message would.
+        """
+        from .arrow import Columns  # pyarrow is not needed otherwise
+
+        assert self._conf is not None
+        binding = self._attached()
+        self._batch_topics.add(topic)
+        schema = binding.latest(topic)[0].schema if self._codec is None else self._codec.target.schema
+        key = schema.text, dialect, large_types
+        if key not in self._columns:
+            self._columns[key] = Columns(schema, config.codec_arguments(self._conf), dialect, large_types)
+        return self._columns[key]
+
     def warm_up(self, topic: str) -> None:
         """Ask the registry now, in one call, for all schemas that the topic has.
 
@@ -177,7 +248,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
             self.rebind()
             return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
-        raise _explained(error.at(topic=topic, version=bound.version), data, in_header)
+        raise with_hint(error.at(topic=topic, version=bound.version), data, in_header)
 
     def _read_by(self, bound: _serdes.Bound, data: Any, offset: int) -> Any:
         try:
@@ -219,7 +290,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             except DecodeError as error:
                 reasons.append(f"{'behind the header' if offset else 'as a whole'}: {error}")
                 continue
-            self._note_fallback(topic, in_header, "which the registry does not know", bound.version, offset)
+            self._note_fallback(topic, in_header, _UNKNOWN, bound.version, offset)
             return datum
         raise DecodeError(
             f"the registry knows no such version, and version {bound.version} does not read the message either; "
@@ -230,6 +301,9 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
     def _note_fallback(self, topic: str, named: int, why: str, used: int, offset: int) -> None:
         self._count_fallback()
+        self._warn_of_fallback(topic, named, why, used, offset)
+
+    def _warn_of_fallback(self, topic: str, named: int, why: str, used: int, offset: int) -> None:
         if (topic, named) in self._warned or len(self._warned) >= _MAX_WARNED:
             return
         self._warned.add((topic, named))
@@ -250,14 +324,3 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         of the whole process.
         """
         return {**super().stats(), "registry_calls": self.registry_calls()}
-
-
-def _explained(error: DecodeError, data: Any, in_header: int | None) -> DecodeError:
-    """``error`` with a hint where the message looks like one of Confluent's serializer."""
-    confluent = header.confluent_id(data) if in_header is None else None
-    if confluent is not None:
-        error.hint = (
-            f"the message may come from Confluent's serializer (0x00, schema id {confluent}), "
-            "whose framing this deserializer does not read"
-        )
-    return error

@@ -15,7 +15,10 @@ from .schema import load
 from .serialization import MessageField, SerializationContext
 
 # Made anew by configure(): connections, plans, and what was warned about.
-_NOT_PICKLED = frozenset({"_conf", "_binding", "_codec", "_arguments", "_by_class", "_fall_back", "_warned"})
+_NOT_PICKLED = frozenset(
+    {"_conf", "_binding", "_codec", "_arguments", "_by_class", "_fall_back", "_warned"}
+    | {"_columns", "_batch_topics", "_writers"}
+)
 
 
 class Lifecycle:
@@ -31,6 +34,7 @@ class Lifecycle:
     _binding: Binding | None = None
     _codec: Any = None  # what became of the schema that was given: the serializer's codec, the deserializer's reading
     _arguments: tuple[Any, Any] = (None, None)  # schema as text or class, to_dict or from_dict
+    _batch_topics: set[str]  # of batches of Arrow
 
     def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """What both constructors do: a schema in a file is read now, options are checked strictly."""
@@ -61,6 +65,7 @@ class Lifecycle:
         # Nothing can fail from here on. The cache goes last: what a thread that is at work now will put into it still
         # comes from the registry and the schema of before.
         self._conf, self._binding, self._codec = values, Binding.shared(values), codec
+        self._batch_topics = set()
         self._start(values)
 
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Any:
@@ -84,7 +89,7 @@ class Lifecycle:
             self._reset(self._conf["cache.capacity"])  # type: ignore[attr-defined]
 
     def _bound_topics(self) -> set[str]:
-        return {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
+        return self._batch_topics | {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
 
     def _context(self, topic: str, headers: Any) -> SerializationContext:
         return SerializationContext(topic, MessageField.VALUE, headers)

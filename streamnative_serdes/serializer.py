@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _serdes, config, header
 from .binding import Binding
 from .codec import Codec
-from .errors import SchemaNotFoundError
+from .errors import EncodeError, SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import is_model, schema_of, shapes_to_write
 from .schema import Schema, Shapes, parse
 from .serialization import MessageField, SerializationContext, Serializer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .arrow import ColumnWriter
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 
@@ -60,6 +65,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 
     def _start(self, conf: dict[str, Any]) -> None:
         self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
+        self._writers: dict[str, ColumnWriter] = {}
         self._setup(conf["cache.capacity"], self._arguments[1], True)
 
     def _bind(self, topic: str, key: type | None, ctx: SerializationContext | None) -> _serdes.Bound:
@@ -105,6 +111,40 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             if not self._conf["use.latest.version"]:
                 error.hint = "the serializer was given no schema, and the topic has none: give it one"
             raise
+
+    def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array:
+        """A message for each row of a batch of Arrow columns; docs/arrow.md. ``to_dict`` is left aside.
+
+        Args:
+            topic: what they are for.
+            batch: a record batch or an array of structs: whatever has ``__arrow_c_array__``. Columns go by their names.
+                A row of an array that is null as a whole gives a null.
+            large_types: a large_binary array, for batches of more than 2 GB of messages.
+
+        Raises:
+            EncodeError: the columns are not those of the schema, or a value does not fit: with the number of the row
+                and the path.
+            SchemaRegistryError: as for an object.
+            TypeError: ``batch`` is no Arrow data of one piece.
+        """
+        from .arrow import ColumnWriter  # pyarrow is not needed otherwise
+
+        bound = self._bind(topic, None, None)
+        self._batch_topics.add(topic)
+        assert bound.codec is not None
+        assert bound.header is not None
+        schema = bound.codec.schema
+        writer = self._writers.get(schema.text)
+        if writer is None:
+            assert self._conf is not None
+            writer = self._writers[schema.text] = ColumnWriter(schema, config.codec_arguments(self._conf))
+        try:
+            messages = writer.encode(batch, bound.header, large_types=large_types)
+        except EncodeError as error:
+            self._count_batch(0, 1)
+            raise error.at(topic=topic, version=bound.version) from None
+        self._count_batch(len(messages), 0)
+        return messages
 
     def warm_up(self, topic: str) -> None:
         """Ask the registry now for all that the first message of ``topic`` would ask for.

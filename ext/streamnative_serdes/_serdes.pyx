@@ -208,6 +208,10 @@ cdef class Serializer(_Serdes):
             raise TypeError("_bind returned nothing to write with")
         return self.remember(cache, bound)
 
+    def _count_batch(self, int64_t messages, int64_t errors):
+        self.messages += messages
+        self.errors += errors
+
     def stats(self):
         return self.counts()
 
@@ -296,6 +300,12 @@ cdef class Deserializer(_Serdes):
 
     def _count_fallback(self):
         self.fallbacks += 1
+
+    def _count_batch(self, int64_t messages, int64_t headerless, int64_t fallbacks, int64_t errors):
+        self.messages += messages
+        self.headerless += headerless
+        self.fallbacks += fallbacks
+        self.errors += errors
 
     def stats(self):
         return {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
