@@ -1,0 +1,139 @@
+"""Arrow columns under stress: offsets of 32 bits that do not suffice, threads side by side, and leaks."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from child import SANITIZED, run_limited
+
+from streamnative_serdes.arrow import ColumnCodec
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError
+
+FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
+TEXT = 2 << 20  # characters
+BEYOND = (1 << 31) // TEXT + 1  # rows of so much text that 32 bits do not count it
+EMPTY: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
+FILLED = {**EMPTY, "fields": [*EMPTY["fields"], {"name": "text", "type": "string", "default": "x" * TEXT}]}
+
+no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, of which sanitizers make several times as much")
+
+
+@no_sanitizers
+@pytest.mark.parametrize("error_column", [None, "why"])
+def test_text_beyond_what_32_bits_count_is_an_error_of_the_batch_and_says_what_to_do(error_column: str | None) -> None:
+    codec = ColumnCodec(EMPTY, FILLED)
+
+    with pytest.raises(DecodeError, match=r"more text, bytes or items in one column .*large_types") as caught:
+        codec.decode(pa.array([b"\2"] * BEYOND), error_column=error_column)
+    assert caught.value.row == BEYOND - 2  # 2**31 bytes are one too many
+    assert caught.value.path == "text"
+
+
+@no_sanitizers
+def test_large_types_hold_what_32_bits_do_not_count() -> None:
+    batch = ColumnCodec(EMPTY, FILLED, large_types=True).decode(pa.array([b"\2"] * BEYOND))
+
+    offsets = pa.Array.from_buffers(pa.int64(), BEYOND + 1, [None, batch.column("text").buffers()[1]])
+    assert offsets[-1].as_py() == BEYOND * TEXT > 1 << 31
+    assert batch.column("text")[BEYOND - 1].as_buffer().size == TEXT
+
+
+@no_sanitizers
+def test_messages_beyond_what_32_bits_count_are_an_error_that_says_what_to_do() -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * BEYOND), ["x" * TEXT])
+    batch = pa.record_batch([texts], ["value"])
+
+    with pytest.raises(EncodeError, match=r"more than the 2 GB .*large_types") as caught:
+        ColumnCodec("string").encode(batch)
+    assert caught.value.row == BEYOND - 2
+    assert ColumnCodec("string", large_types=True).encode(batch).nbytes > 1 << 31
+
+
+def test_threads_on_one_codec_get_their_own_columns_and_errors() -> None:
+    schema = {"type": "map", "values": ["null", "string", {"type": "array", "items": "double"}]}
+    rows, columns = Codec(schema), ColumnCodec(schema)
+    errors: list[BaseException] = []
+    begin = threading.Barrier(8)
+
+    def work(seed: int) -> None:
+        rng = Random(seed)
+        begin.wait()
+        try:
+            for _ in range(60):
+                data = [
+                    rows.encode({f"k{seed}": rng.choice((None, f"{seed}" * rng.randrange(90), [rng.random()]))})
+                    for _ in range(200)
+                ]
+                batch = columns.decode(pa.array(data))
+                assert columns.encode(batch).to_pylist() == data
+                bad = rng.randrange(200)
+                data[bad] = b"\2"
+                with pytest.raises(DecodeError) as caught:
+                    columns.decode(pa.array(data))
+                assert caught.value.row == bad
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+CALLS = """
+import json
+from random import Random
+import pyarrow as pa
+sys.path.insert(0, {fuzz!r})
+from avro_maker import datum_of
+from columns import columns_of
+from hand_picked import HAND_PICKED
+from leaks import measure
+from mutations import mutated
+from schema_changes import reader_of
+
+rng, calls = Random(4), []
+
+def both(codec):
+    def work(data):
+        codec.encode(codec.decode(data))
+    return work
+
+for tree in HAND_PICKED.values():
+    schema = parse(tree)
+    for reader in (None, reader_of(tree, rng)):
+        try:
+            codec = columns_of(schema, reader and parse(reader, strict=False))
+        except SchemaError:     # a name that is gone
+            continue
+        if codec is None:
+            continue
+        data = [Codec(schema).encode(datum_of(schema.root, rng)) for _ in range(6)]
+        spoilt = [mutated(one, rng, data) for one in data]
+        calls += [(codec.decode, pa.array([*data, None])), (codec.decode, pa.array(spoilt))]
+        calls += [(lambda rows, codec=codec: codec.decode(rows, error_column="why"), pa.array([*spoilt, *data] * 9))]
+        calls += [(both(codec), pa.array(data))] * (reader is None)
+print(json.dumps(measure(calls, 60, [None, True, int, str, DecodeError, EncodeError])))
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="its allocator counts nothing and keeps what was freed")
+def test_batches_leave_memory_and_reference_counts_as_they_were() -> None:
+    told = json.loads(run_limited(CALLS.format(fuzz=str(FUZZ)), seconds=180))
+
+    assert told["calls"] > 10_000
+    assert 0.3 < told["values"] / told["calls"] < 0.95
+    assert told["blocks"] < 45
+    assert told["large"] < 45 * 512
+    assert told["resident"] < 4 << 20
+    assert told["counts"] < 45

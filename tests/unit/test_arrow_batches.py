@@ -1,0 +1,343 @@
+# ruff: noqa: E501 - a case a line
+"""Batches of messages as Arrow columns: rows that are null or cannot be read, limits, slices, and errors on write."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from streamnative_serdes.arrow import ColumnCodec, Columns  # noqa: E402 - not without pyarrow
+from streamnative_serdes.codec import Codec  # noqa: E402
+from streamnative_serdes.errors import DecodeError, EncodeError  # noqa: E402
+from streamnative_serdes.schema import parse  # noqa: E402
+
+ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}, {"name": "n", "type": "int"}]}
+ORDER: dict[str, Any] = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "items", "type": {"type": "array", "items": ["null", ITEM]}},
+        {"name": "tags", "type": {"type": "map", "values": {"type": "array", "items": "boolean"}}},
+        {"name": "either", "type": ["null", "string", "int", "Item"]},
+        {"name": "last", "type": ["null", "double"]},
+    ],
+}
+ORDERS = [
+    {"id": 1, "items": [{"sku": "a", "n": 1}, None], "tags": {"x": [True, False]}, "either": "s", "last": None},
+    {"id": 2, "items": [], "tags": {}, "either": None, "last": 0.5},
+    {"id": 3, "items": [None], "tags": {"y": [], "z": [True] * 9}, "either": {"sku": "b", "n": 2}, "last": -1.0},
+]
+WIDE = {"type": "record", "name": "Wide", "fields": [{"name": f"f{i}", "type": "long"} for i in range(1000)]}
+
+
+def array(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def messages() -> list[bytes]:
+    return [Codec(ORDER).encode(order) for order in ORDERS]
+
+
+def columns_of(data: list[bytes | None]) -> Any:
+    return ColumnCodec(ORDER).decode(pa.array(data, pa.binary()))
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_that_cannot_be_read_is_null_and_says_why_and_leaves_no_trace_in_others() -> None:
+    good = messages()
+    cut = [one[:end] for one in good for end in range(len(one))]
+    mixed = [row for bad in cut for row in (*good, bad, None)]
+
+    batch = ColumnCodec(ORDER).decode(pa.array(mixed, pa.binary()), error_column="why")
+    batch.validate(full=True)
+    why = batch.column("why").to_pylist()
+    assert [i for i, error in enumerate(why) if error] == [3 + 5 * i for i in range(len(cut))]
+    with pytest.raises(DecodeError) as caught:
+        Codec(ORDER).decode(cut[-1])
+    assert why[-2] == str(caught.value)
+    kept = batch.drop_columns("why")
+    assert kept.filter(pa.array([not error for error in why])) == columns_of([*good, None] * len(cut))
+    assert kept.slice(3, 2) == columns_of([None, None])
+
+
+def test_without_an_error_column_the_first_such_row_is_an_error_that_names_it() -> None:
+    with pytest.raises(DecodeError, match=r"^row 2, field items\[0\]\.sku, offset 4: expected a length") as caught:
+        columns_of([*messages()[:2], b"\2\2\2\x7f", b"\2"])
+    assert (caught.value.row, caught.value.path, caught.value.offset) == (2, "items[0].sku", 4)
+
+
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view"])
+def test_all_kinds_of_arrays_of_bytes_are_read_and_slices_of_them(kind: str) -> None:
+    rows = [*messages(), None] * 3
+    data = pa.array(rows, getattr(pa, kind)())
+
+    for start, end in ((0, 12), (1, 12), (3, 4), (5, 5), (11, 12)):
+        assert ColumnCodec(ORDER).decode(data[start:end]) == columns_of(rows[start:end])
+
+
+def test_fixed_size_arrays_are_read() -> None:
+    data = pa.array([b"\2", None, b"\4"], pa.binary(1))
+    assert ColumnCodec("int").decode(data[1:]).column(0).to_pylist() == [None, 2]
+
+
+@pytest.mark.parametrize(
+    "data", [b"x", [b"x"], None, pa.chunked_array([[b"x"]]), pa.array([1]), pa.record_batch([[b"x"]], ["a"])]
+)
+def test_what_is_no_array_of_bytes_is_a_type_error(data: Any) -> None:
+    with pytest.raises(TypeError, match="expected"):
+        ColumnCodec("int").decode(data)
+
+
+def test_an_empty_batch_has_all_columns() -> None:
+    batch = columns_of([])
+    batch.validate(full=True)
+    assert (batch.num_rows, batch.num_columns) == (0, 5)
+    assert ColumnCodec(ORDER).encode(batch).to_pylist() == []
+
+
+def test_columns_outlive_what_they_were_made_from() -> None:
+    data = pa.array(messages())
+    batch = ColumnCodec(ORDER).decode(data)
+    expected = batch.to_pylist()
+    del data
+    assert batch.to_pylist() == expected
+
+
+def test_text_is_checked_and_may_be_of_any_characters() -> None:
+    codec = ColumnCodec("string")
+    good = ["", "x" * 7, "é" * 40, "€", "𝄞" * 9, "a" * 63 + "é", "\0", "\x7f\x80߿ࠀ\ud7ff\ue000\U0010ffff"]
+    assert codec.decode(pa.array([Codec("string").encode(text) for text in good])).column(0).to_pylist() == good
+
+    bad = [b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80",
+           b"\xf5\x80\x80\x80", b"\xe2\x82", b"x" * 70 + b"\xff", b"\xf0\x9d\x84"]  # fmt: skip
+    batch = codec.decode(pa.array([Codec("bytes").encode(text) for text in bad]), error_column="why")
+    assert all("expected text in UTF-8" in why for why in batch.column("why").to_pylist())
+
+
+def test_decimals_of_all_sizes_are_read() -> None:
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 0}
+    numbers = [sign * (10**n + d) for n in range(38) for sign in (1, -1) for d in (-1, 0, 1)] + [10**38 - 1, 1 - 10**38]
+    data = [Codec("bytes").encode(n.to_bytes(size, "big", signed=True)) for n in numbers for size in (17, 40)]
+    data += [Codec(schema).encode(Decimal(n)) for n in numbers]
+
+    column = ColumnCodec(schema).decode(pa.array(data)).column(0)
+    assert column.to_pylist() == [Decimal(n) for n in numbers for _ in range(2)] + [Decimal(n) for n in numbers]
+    for beyond in (10**38, -(10**38), 2**127 - 1, -(2**127), 2**127, 2**130, -(2**135)):
+        with pytest.raises(DecodeError, match="at most 38 digits"):
+            ColumnCodec(schema).decode(pa.array([Codec("bytes").encode(beyond.to_bytes(18, "big", signed=True))]))
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_limits_are_those_of_the_codec_and_hold_for_each_message() -> None:
+    schema = array(array("null"))
+    codec = ColumnCodec(schema, max_empty_values=10, max_items=12, max_depth=2)
+    good, empty, items = b"\2\x14\0\0", b"\2\x16\0\0", b"\x1a" + b"\0" * 13 + b"\0"
+
+    batch = codec.decode(pa.array([good, empty, good, items, good]), error_column="why")
+    assert [len(row["value"] or ()) for row in batch.to_pylist()] == [1, 0, 1, 0, 1]
+    assert [error and error.partition("too many ")[2] for error in batch.column("why").to_pylist()] == [
+        None,
+        "values without bytes (hint: max.empty.values is the limit)",
+        None,
+        "items (hint: max.items is the limit)",
+        None,
+    ]
+    with pytest.raises(DecodeError, match="nested deeper than 1 levels"):
+        ColumnCodec(schema, max_depth=1).decode(pa.array([good]))
+
+
+def test_items_that_take_a_thousand_times_more_columns_than_bytes_are_bounded() -> None:
+    """A null is one byte in a message and a slot in each of the thousand columns below."""
+    codec = ColumnCodec(array(["null", WIDE]))
+    greedy = Codec("long").encode(1 << 17) + b"\0" * (1 << 17) + b"\0"
+    modest = b"\x04\0\0\0"
+
+    batch = codec.decode(pa.array([modest, greedy, greedy, modest]), error_column="why")
+    assert batch.column(0).to_pylist() == [[None, None], None, None, [None, None]]
+    assert "far more room in columns than in bytes" in batch.column("why")[1].as_py()
+    assert batch.nbytes < 1 << 20
+
+
+def test_items_without_bytes_are_bounded_over_a_batch() -> None:
+    codec = ColumnCodec(array({"type": "fixed", "name": "F", "size": 0}), max_items=1 << 20)
+    data = pa.array([Codec("long").encode(1 << 18) + b"\0"] * 100)
+
+    batch = codec.decode(data, error_column="why")
+    assert batch.column(0).null_count == 100 - 4
+    assert batch.nbytes < 16 << 20
+
+
+def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
+    data = pa.array([b"\2\0"])
+    with pytest.raises(DecodeError, match="expected the message to end, got 1 more bytes"):
+        ColumnCodec("int").decode(data)
+    assert ColumnCodec("int", ignore_trailing_bytes=True).decode(data).column(0).to_pylist() == [1]
+
+
+# --- by version -------------------------------------------------------------------------------------------------------
+
+
+def test_more_versions_than_the_loop_has_at_hand_are_told_apart() -> None:
+    def version(number: int) -> Any:
+        fields = [{"name": f"f{i}", "type": "long", "default": -1} for i in range(number % 7)]
+        return parse({**WIDE, "fields": [*fields, {"name": "v", "type": "long"}]})
+
+    def message(number: int) -> bytes:
+        datum = dict.fromkeys((f"f{i}" for i in range(number % 7)), 9)
+        return b"\3\4" + number.to_bytes(8, "big") + Codec(version(number)).encode({**datum, "v": number})
+
+    columns, asked = Columns(version(0), {}, "arrow", large_types=False), []
+
+    def find(number: int) -> Any:
+        asked.append(number)
+        return ((columns.plan(version(number)), 10),)
+
+    numbers = [i * i * 31 % 1000 for i in range(3000)]
+    batch, counts = columns.decode(pa.array(map(message, numbers)), find, lambda *_: 1 / 0)
+    assert batch.column("v").to_pylist() == numbers
+    assert sorted(asked) == sorted(set(numbers))
+    assert counts == {(number, 0): numbers.count(number) for number in asked}
+
+
+# --- by another schema ------------------------------------------------------------------------------------------------
+
+
+def test_the_readers_defaults_are_filled_in() -> None:
+    reader = {
+        **ORDER,
+        "fields": [
+            {"name": "who", "type": {"type": "record", "name": "Who", "fields": [{"name": "name", "type": "string"}]},
+             "default": {"name": "nobody"}},
+            {"name": "id", "type": "double"},
+            {"name": "list", "type": array("int"), "default": [1, 2]},
+            {"name": "either", "type": ["int", "null"], "default": 7},
+            {"name": "stamp", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 1500},
+        ],
+    }  # fmt: skip
+    writer = {**ORDER, "fields": [field for field in ORDER["fields"] if field["name"] != "either"]}
+    data = [Codec(writer).encode(order) for order in ORDERS]
+
+    batch = ColumnCodec(writer, reader).decode(pa.array(data))
+    batch.validate(full=True)
+    assert batch.to_pylist() == [
+        {"who": {"name": "nobody"}, "id": float(i), "list": [1, 2], "either": 7,
+         "stamp": dt.datetime(1970, 1, 1, 0, 0, 1, 500000, tzinfo=dt.UTC)}
+        for i in (1, 2, 3)
+    ]  # fmt: skip
+
+
+def test_a_decimal_must_fit_its_column_even_where_the_codec_for_objects_takes_more_digits() -> None:
+    kinds = [{"type": "bytes", "logicalType": "decimal", "precision": p, "scale": 1} for p in (9, 3)]
+    data = [Codec(kinds[0]).encode(Decimal(text)) for text in ("99.9", "100.0")]
+
+    assert Codec(*kinds).decode(data[1]) == Decimal("100.0")
+    batch = ColumnCodec(*kinds).decode(pa.array(data), error_column="why")
+    assert batch.column(0).to_pylist() == [Decimal("99.9"), None]
+    assert "at most 3 digits" in batch.column("why")[1].as_py()
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def test_slices_with_nulls_are_written() -> None:
+    rows = messages() * 3
+    batch = columns_of(rows)
+
+    for start, end in ((0, 9), (1, 9), (4, 7), (5, 5)):
+        assert ColumnCodec(ORDER).encode(batch.slice(start, end - start)).to_pylist() == rows[start:end]
+
+
+def test_a_struct_that_is_null_is_a_null() -> None:
+    structs = columns_of(messages()).to_struct_array()
+    masked = pa.StructArray.from_arrays(
+        structs.flatten(), fields=list(structs.type), mask=pa.array([False, True, False])
+    )
+
+    assert ColumnCodec(ORDER).encode(masked).to_pylist() == [messages()[0], None, messages()[2]]
+    assert ColumnCodec(ORDER).encode(masked[1:]).to_pylist() == [None, messages()[2]]
+
+
+def test_columns_go_by_name_and_what_is_missing_is_its_default() -> None:
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "a", "type": "int"},
+            {"name": "b", "type": "string", "default": "é"},
+            {"name": "c", "type": ["null", "int"]},
+        ],
+    }
+    batch = pa.record_batch([pa.array(["?"]), pa.array([5])], ["more", "a"])
+
+    assert Codec(schema).decode(ColumnCodec(schema).encode(batch)[0].as_py()) == {"a": 5, "b": "é", "c": None}
+    with pytest.raises(
+        EncodeError, match=r"^field a: there is no column of that name: the field is missing and has no"
+    ):
+        ColumnCodec(schema).encode(pa.record_batch([pa.array(["x"])], ["b"]))
+    with pytest.raises(EncodeError, match="record R has no field 'more'"):
+        ColumnCodec(schema, validate_strict_allow_default=True).encode(batch)
+    with pytest.raises(EncodeError, match=r"field b: there is no column of that name: validate.strict asks for all"):
+        ColumnCodec(schema, validate_strict=True).encode(batch.select(["a"]))
+
+
+def logical(base: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": base, "logicalType": name, **more}
+
+
+MEMBERS = pa.array([{"member0": 1, "member1": "x"}], pa.struct([("member0", pa.int64()), ("member1", pa.string())]))
+VALUES = [
+    ("string", pa.array([None], pa.string()), "expected string, got null"),
+    ("int", pa.array([2**31]), "int out of range: 2147483648 does not fit 32 bits"),
+    ("long", pa.array([2**63], pa.uint64()), "long out of range"),
+    ("float", pa.array([1e39]), r"float out of range: 1e\+39 does not fit 32 bits"),
+    ("float", pa.array([2**24 + 1]), "a float cannot hold a whole number of the column without loss"),
+    ("double", pa.array([2**53 + 1]), "a double cannot hold a whole number of the column without loss"),
+    ({"type": "enum", "name": "E", "symbols": ["A"]}, pa.array(["B"]), "'B' is no symbol of enum E .hint: its symbols are A"),
+    ({"type": "fixed", "name": "F", "size": 2}, pa.array([b"abc"]), "expected exactly 2 bytes, got 3"),
+    (logical("int", "date"), pa.array([10**7], pa.int32()).cast(pa.date32()), "date 10000000 is outside of the years"),
+    (logical("int", "time-millis"), pa.array([-1]), "time-millis -1 is no time of day"),
+    (logical("long", "timestamp-micros"), pa.array([2**62]), "timestamp-micros 4611686018427387904 is outside of the years"),
+    (logical("long", "timestamp-nanos"), pa.array([10**11], pa.timestamp("s", "UTC")), "timestamp-nanos: 100000000000 is too large"),
+    (logical("bytes", "decimal", precision=3, scale=1), pa.array([Decimal("100.0")]), r"decimal\(3, 1\) cannot hold the number: it has more digits"),
+    (logical("bytes", "decimal", precision=3, scale=1), pa.array([Decimal("0.25")]), r"decimal\(3, 1\) cannot hold the number: it has more decimal places"),
+    (logical("bytes", "decimal", precision=38, scale=30), pa.array([10**9], pa.decimal128(10, 0)), "more digits"),
+    (logical("string", "uuid"), pa.array(["no"]), "expected uuid, got 'no', which is none"),
+    (logical("bytes", "big-decimal"), pa.array([b"\x02"]), "expected the bytes of a big-decimal"),
+    (["long", "string"], MEMBERS, "expected one member of the union that is not null, got more"),
+    (["long", "string"], pa.nulls(1, MEMBERS.type), "expected union, got null"),
+    (["int", "double"], pa.array([None], pa.int32()), "expected int, got null"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "column", "said"), VALUES, ids=str)
+def test_a_value_that_does_not_fit_is_an_error_that_names_row_and_path(kind: Any, column: Any, said: str) -> None:
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "list", "type": array({"type": "map", "values": kind})}],
+    }
+    maps = pa.MapArray.from_arrays([0, 1], ["k"], column)
+    good = pa.array([[]], pa.list_(maps.type))
+    bad = pa.ListArray.from_arrays([0, 1], maps)
+
+    with pytest.raises(EncodeError, match=said) as caught:
+        ColumnCodec(schema).encode(pa.record_batch([pa.concat_arrays([good, bad])], ["list"]))
+    assert (caught.value.row, caught.value.path) == (1, 'list[0]["k"]')
+
+
+def test_a_number_in_a_union_of_int_and_long_takes_the_narrower() -> None:
+    schema = ["int", "null", "long"]
+    numbers = [0, -(2**31), 2**31 - 1, 2**31, -(2**63), None]
+
+    data = ColumnCodec(schema).encode(pa.record_batch([pa.array(numbers)], ["value"]))
+    assert data.to_pylist() == [Codec(schema).encode(number) for number in numbers]

@@ -1,0 +1,216 @@
+"""deserialize_batch and serialize_batch: each message by its own version, in all the cases of a single one."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from typing import Any
+
+import pytest
+import requests
+
+pa = pytest.importorskip("pyarrow")
+
+from streamnative_serdes import (  # noqa: E402 - not without pyarrow
+    DecodeError,
+    EncodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes import binding as binding_module  # noqa: E402
+from streamnative_serdes.binding import Binding  # noqa: E402
+from streamnative_serdes.codec import Codec  # noqa: E402
+from streamnative_serdes.testing import LocalRegistry  # noqa: E402
+
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+ANN = {"name": "ann"}
+
+
+def version(number: int) -> dict[str, Any]:
+    """Each has a field more than the one before."""
+    more = [{"name": f"f{i}", "type": ["null", "int"], "default": None} for i in range(number)]
+    return {**USER, "fields": [*USER["fields"], *more]}
+
+
+def header(number: int) -> bytes:
+    return b"\3\4" + number.to_bytes(8, "big")
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def written(registry: LocalRegistry, count: int) -> list[bytes]:
+    """A message of each of so many versions."""
+    messages = []
+    for number in range(count):
+        serializer = KafkaAvroSerializer(conf(registry), version(number))
+        messages.append(serializer.serialize("t", {"name": f"v{number}", f"f{number - 1}": number}))
+    return messages
+
+
+def refused(registry: LocalRegistry, data: list[bytes], kind: type[Exception] = DecodeError, **more: Any) -> Any:
+    with pytest.raises(kind) as caught:
+        KafkaAvroDeserializer(conf(registry, **more)).deserialize_batch("t", pa.array(data))
+    return caught.value
+
+
+def test_each_message_is_read_by_its_own_version_as_the_latest(registry: LocalRegistry) -> None:
+    messages = written(registry, 12)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    rows = [messages[i * 5 % 12] for i in range(500)]
+
+    batch = deserializer.deserialize_batch("t", pa.array([*rows, None]))
+    batch.validate(full=True)
+    latest = KafkaAvroDeserializer(conf(registry, **{"use.latest.version": True}))
+    assert batch.to_pylist()[:-1] == [latest.deserialize("t", row) for row in rows]
+    assert batch.schema == deserializer.columns("t").arrow_schema
+    assert not any(batch.to_pylist()[-1].values())
+    assert deserializer.stats()["messages"] == 500
+
+
+def test_a_readers_schema_is_what_all_are_read_as_and_each_version_is_asked_for_once(registry: LocalRegistry) -> None:
+    messages = written(registry, 3)
+    Binding.forget()
+    deserializer = KafkaAvroDeserializer(conf(registry), version(1))
+
+    for _ in range(2):
+        assert deserializer.deserialize_batch("t", pa.array(messages)).to_pylist() == [
+            {"name": "v0", "f0": None},
+            {"name": "v1", "f0": 1},
+            {"name": "v2", "f0": None},
+        ]
+    assert deserializer.registry_calls() == 3
+
+
+def test_a_version_that_the_reader_cannot_read_is_an_error_of_its_rows(registry: LocalRegistry) -> None:
+    messages = written(registry, 1)
+    deserializer = KafkaAvroDeserializer(conf(registry), {**USER, "fields": [{"name": "name", "type": "int"}]})
+
+    batch = deserializer.deserialize_batch("t", pa.array([None, *messages]), error_column="why")
+    assert batch.column("why").to_pylist() == [
+        None,
+        "topic t, schema version 0, field name: the writer's string cannot be read as the reader's int "
+        "(hint: nothing that was written can be read by this schema)",
+    ]
+    with pytest.raises(SchemaError, match=r"topic t, row 1, schema version 0, field name: the writer's string"):
+        deserializer.deserialize_batch("t", pa.array([None, *messages]))
+
+
+def test_messages_without_a_header_are_read_by_the_latest(registry: LocalRegistry) -> None:
+    messages = written(registry, 2)
+    bare = Codec(version(1)).encode({"name": "bare", "f0": 5})
+    deserializer = KafkaAvroDeserializer(conf(registry))
+
+    batch = deserializer.deserialize_batch("t", pa.array([bare, messages[0], bare]))
+    assert batch.column("name").to_pylist() == ["bare", "v0", "bare"]
+    assert deserializer.stats()["headerless"] == 2
+    error = refused(registry, [messages[0], bare], **{"fallback.to.latest": False})
+    assert str(error).startswith("topic t, row 1: the message has no schema version header")
+
+
+def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
+    registry: LocalRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
+    longs = {"type": "record", "name": "L", "fields": [{"name": name, "type": "long"} for name in "abcdefghij"]}
+    KafkaAvroSerializer(conf(registry), longs).serialize("t", dict.fromkeys("abcdefghij", 0))
+    body = Codec(longs).encode(dict(zip("abcdefghij", range(10), strict=True)))
+    whole = header(1)  # ten bytes, and as many longs
+    deserializer = KafkaAvroDeserializer(conf(registry))
+
+    with caplog.at_level(logging.WARNING):
+        batch = deserializer.deserialize_batch("t", pa.array([header(7) + body, whole, header(7) + body, b"\3\4"]),
+                                               error_column="why")  # fmt: skip
+    expected = [deserializer.deserialize("t", one) for one in (header(7) + body, whole)]
+    assert batch.drop_columns("why").to_pylist()[:3] == [expected[0], expected[1], expected[0]]
+    assert [record.args[1:] for record in caplog.records] == [
+        (7, "which the registry does not know", "its body", 0),
+        (1, "which the registry does not know", "the whole of it, as a message without a header,", 0),
+    ]
+    assert deserializer.stats() | {"hits": 0, "misses": 0, "registry_calls": 0} == {
+        "messages": 6, "hits": 0, "misses": 0, "errors": 1, "headerless": 1, "fallbacks": 5, "registry_calls": 0
+    }  # fmt: skip
+
+    neither = refused(registry, [header(7) + b"\0"])
+    assert str(neither).startswith(
+        "topic t, row 0, schema version 7: the registry knows no such version, and version 0"
+    )
+    unknown = refused(registry, [header(7) + body], SchemaNotFoundError, **{"fallback.to.latest": False})
+    assert (unknown.row, unknown.version) == (0, 7)
+
+
+def test_a_registry_that_is_away_is_no_reason_to_put_rows_aside(registry: LocalRegistry) -> None:
+    messages = written(registry, 2)
+    Binding.forget()
+    gone = conf(registry, **{"retries.total.ms": 50, "http.connect.timeout.ms": 50})
+    deserializer = KafkaAvroDeserializer(gone, USER)
+    assert deserializer.deserialize_batch("t", pa.array(messages[:1])).num_rows == 1
+
+    registry.close()
+    with pytest.raises(SchemaRegistryError):
+        deserializer.deserialize_batch("t", pa.array(messages), error_column="why")
+
+
+def test_a_message_of_confluents_serializer_says_so(registry: LocalRegistry) -> None:
+    written(registry, 1)
+
+    assert "Confluent's serializer (0x00, schema id 5)" in str(refused(registry, [b"\0\0\0\0\5\xff"]))
+
+
+def test_a_topic_made_anew_is_noticed_in_the_middle_of_a_batch(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    number = {"type": "record", "name": "User", "fields": [{"name": "age", "type": "double"}]}
+    reader = {**USER, "fields": [{**USER["fields"][0], "default": ""}, {**number["fields"][0], "default": 0.0}]}
+    old = KafkaAvroSerializer(conf(registry), USER).serialize("t", ANN)
+    deserializer = KafkaAvroDeserializer(conf(registry), reader)
+    assert deserializer.deserialize_batch("t", pa.array([old])).to_pylist() == [{"name": "ann", "age": 0.0}]
+
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
+    requests.delete(url, timeout=10).raise_for_status()
+    new = KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), number).serialize("t", {"age": 2.5})
+    batch = deserializer.deserialize_batch("t", pa.array([new, new]))
+    assert batch.to_pylist() == [{"name": "", "age": 2.5}] * 2
+
+
+def test_a_pickle_knows_the_schemas_of_its_batches(registry: LocalRegistry) -> None:
+    messages = written(registry, 3)
+    deserializer, serializer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry), version(2))
+    batch = deserializer.deserialize_batch("t", pa.array(messages))
+    again = serializer.serialize_batch("t", batch)
+    texts = [pickle.dumps(one) for one in (deserializer, serializer)]
+    Binding.forget()
+
+    reader, writer = map(pickle.loads, texts)
+    assert reader.deserialize_batch("t", pa.array(messages)) == batch
+    assert writer.serialize_batch("t", batch) == again
+    assert reader.registry_calls() == writer.registry_calls() == 0
+
+
+def test_a_batch_is_written_with_the_version_that_the_topic_has(registry: LocalRegistry) -> None:
+    written(registry, 2)
+    serializer = KafkaAvroSerializer(conf(registry), version(1))
+    batch = pa.RecordBatch.from_pylist([{"name": "ann", "f0": 1}, {"name": "bob", "f0": None}])
+
+    messages = serializer.serialize_batch("t", batch)
+    assert messages.type == pa.binary()
+    assert messages.to_pylist() == [serializer.serialize("t", row) for row in batch.to_pylist()]
+    assert messages[0].as_py().startswith(header(1))
+    assert serializer.serialize_batch("t", batch, large_types=True).type == pa.large_binary()
+    assert serializer.stats()["messages"] == 6
+
+    wrong = batch.set_column(0, "name", pa.array(["ann", None]))
+    with pytest.raises(EncodeError, match=r"^topic t, row 1, schema version 1, field name: expected string, got null"):
+        serializer.serialize_batch("t", wrong)
+    assert serializer.stats()["errors"] == 1
+
+
+def test_without_a_schema_a_batch_is_written_by_the_latest(registry: LocalRegistry) -> None:
+    written(registry, 2)
+    batch = pa.RecordBatch.from_pylist([{"name": "ann", "f0": 1}])
+
+    assert KafkaAvroSerializer(conf(registry)).serialize_batch("t", batch)[0].as_py().startswith(header(1))
