@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from classes import plain, shapes_of
+from columns import check_columns, columns_of
 from oracle import NOTHING, Finding, check_written, read, same, write
 from schema_changes import reader_of, same_in_other_words
 
@@ -67,6 +68,11 @@ class Readings:
             self.reader_shapes = shapes_of(self.reader.schema.root, rng)
             shapes = self.reader_shapes
             self.resolving_shaped = codec_of(schema, self.reader.schema, shapes=shapes, schema_resolution=rules)
+        self.columns, self.resolving_columns = columns_of(schema, max_empty_values=MAX_EMPTY), None
+        if self.reader is not None:
+            self.resolving_columns = columns_of(
+                schema, self.reader.schema, max_empty_values=MAX_EMPTY, schema_resolution=rules
+            )
         self.checks: list[Callable[[bytes, Any], bool]] = [
             *(
                 self.check_raw,
@@ -77,6 +83,8 @@ class Readings:
                 self.check_shaped,
             ),
             *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
+            *([] if self.columns is None else [self.check_columns, self.check_columns]),
+            *([] if self.resolving_columns is None else [self.check_resolved_columns, self.check_resolved_columns]),
         ]
 
     def _reader(self, schema: Schema, tree: Any, rng: Random, rules: str) -> tuple[Codec | None, Codec | None]:
@@ -167,6 +175,15 @@ class Readings:
         if (got is NOTHING) != (objects is NOTHING) or repr(got) != repr(objects):
             raise Finding(f"by a reader's schema, as dicts and as objects: {shown(got)} and {shown(objects)}")
         return got is not NOTHING
+
+    def check_columns(self, data: bytes, value: Any) -> bool:
+        assert self.columns is not None
+        return check_columns(self.columns, data, value)
+
+    def check_resolved_columns(self, data: bytes, _: Any) -> bool:
+        assert self.resolving is not None
+        assert self.resolving_columns is not None
+        return check_columns(self.resolving_columns, data, read(self.resolving.decode, data))
 
     def _agree(self, one: Any, other: Any, what: str) -> None:
         if NOTHING not in (one, other) if one is not other else False:
