@@ -1,0 +1,223 @@
+"""Arrow columns: what a batch of messages costs, against fastavro and pyruhvro, and what a second thread brings.
+
+    python benchmarks/arrow.py                  table and goals
+    python benchmarks/arrow.py --write-docs     also the table in docs/arrow.md
+
+Bare data of each shape, in batches of 10,000 rows; every library's columns are compared with ours before it is timed.
+Rounds are interleaved, in shuffled order, by time on the processor of all threads; ratios are medians over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import platform
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+from shapes import SHAPES, Shape
+
+from streamnative_serdes.arrow import ColumnCodec
+from streamnative_serdes.codec import Codec
+
+ROWS = 10_000
+SLOW_ROWS = 500  # of what is some fifty times slower
+THREADED_ROWS = 400_000
+DOCS = Path(__file__).parents[1] / "docs" / "arrow.md"
+PEERS = ("fastavro", "pyruhvro")
+# (operation, shape, peer) -> times faster, at least. Of pyruhvro: wherever it can do it at all.
+GOALS = {("decode", "flat", "fastavro"): 50.0, ("decode", "nested", "fastavro"): 15.0}
+AHEAD, THREADS_GOAL = 1.0, 1.6
+
+
+@dataclass
+class Cell:
+    """One library's operation on one shape; ``rounds`` are nanoseconds per row."""
+
+    work: Callable[[], Any]
+    rows: int
+    rounds: list[float] = field(default_factory=list)
+
+    def time(self) -> None:
+        begin = time.process_time()
+        self.work()
+        self.rounds.append((time.process_time() - begin) / self.rows * 1e9)
+
+
+def cells_of(shape: Shape) -> Iterator[tuple[str, str, Cell]]:
+    """(operation, library, cell) of all that can do this shape, and do it right."""
+    codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
+    bodies = [codec.encode(record) for record in shape.records] * (ROWS // len(shape.records))
+    data = pa.array(bodies)
+    batch = columns.decode(data)
+    assert columns.encode(batch) == data
+    yield "decode", "ours", Cell(lambda: columns.decode(data), ROWS)
+    yield "encode", "ours", Cell(lambda: columns.encode(batch), ROWS)
+    few, rows = bodies[:SLOW_ROWS], batch.slice(0, SLOW_ROWS)
+    parsed = fastavro.parse_schema(shape.schema)
+    yield "decode", "fastavro", Cell(lambda: fastavro_decode(few, parsed), SLOW_ROWS)
+    if shape.name != "nested":  # a map is a list of pairs to pyarrow, which fastavro does not take
+        assert fastavro_encode(rows, parsed).to_pylist() == few
+        yield "encode", "fastavro", Cell(lambda: fastavro_encode(rows, parsed), SLOW_ROWS)
+    yield from pyruhvro_cells(shape, bodies, batch)
+
+
+def fastavro_decode(bodies: list[bytes], schema: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([fastavro.schemaless_reader(io.BytesIO(body), schema) for body in bodies])
+
+
+def fastavro_encode(batch: pa.RecordBatch, schema: Any) -> pa.Array:
+    out = []
+    for row in batch.to_pylist():
+        file = io.BytesIO()
+        fastavro.schemaless_writer(file, schema, row)
+        out.append(file.getvalue())
+    return pa.array(out)
+
+
+def pyruhvro_cells(shape: Shape, bodies: list[bytes], ours: pa.RecordBatch) -> Iterator[tuple[str, str, Cell]]:
+    import pyruhvro
+
+    try:
+        with panics_unseen():
+            batch = pyruhvro.deserialize_array(bodies, shape.text)
+            written = pyruhvro.serialize_record_batch(batch, shape.text, 1)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # Rust's; no Exception
+            raise
+        return
+    assert [pa.array(part).to_pylist() for part in written] == [bodies]
+    assert plain(batch) == plain(ours), shape.name
+    yield "decode", "pyruhvro", Cell(lambda: pyruhvro.deserialize_array(bodies, shape.text), ROWS)
+    yield "encode", "pyruhvro", Cell(lambda: pyruhvro.serialize_record_batch(batch, shape.text, 1), ROWS)
+
+
+def plain(batch: Any) -> list[Any]:
+    """Its values, whatever the unit of its timestamps."""
+    columns = [pa.array(column) for column in pa.record_batch(batch).columns]
+    return [
+        column.cast(pa.timestamp("us")).to_pylist() if pa.types.is_timestamp(column.type) else column.to_pylist()
+        for column in columns
+    ]
+
+
+@contextmanager
+def panics_unseen() -> Iterator[None]:
+    """Rust tells of its panics on stderr, whoever may catch them."""
+    kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
+def threads_ratio(rounds: int) -> float:
+    """How many times as much two threads do in the same time as one, on one codec."""
+    shape = next(shape for shape in SHAPES if shape.name == "flat")
+    codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
+    data = pa.array([codec.encode(record) for record in shape.records] * (THREADED_ROWS // len(shape.records)))
+    ratios = []
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            for _ in range(2):
+                columns.decode(data)
+            middle = time.perf_counter()
+            list(pool.map(columns.decode, [data] * 2))
+            ratios.append((middle - begin) / (time.perf_counter() - middle))
+    return median(ratios)
+
+
+def measure(rounds: int) -> dict[tuple[str, str, str], Cell]:
+    """By operation, shape and library."""
+    cells = {(operation, shape.name, name): cell for shape in SHAPES for operation, name, cell in cells_of(shape)}
+    order = random.Random(0)
+    for _ in range(rounds):
+        for key in order.sample(list(cells), len(cells)):
+            cells[key].time()
+    return cells
+
+
+def ratio(cells: dict[tuple[str, str, str], Cell], operation: str, shape: str, peer: str) -> float | None:
+    """How many times as long the peer takes; None where it cannot do it."""
+    if (operation, shape, peer) not in cells:
+        return None
+    pairs = zip(cells[operation, shape, peer].rounds, cells[operation, shape, "ours"].rounds, strict=True)
+    return median(theirs / ours for theirs, ours in pairs)
+
+
+def table(cells: dict[tuple[str, str, str], Cell]) -> str:
+    lines = ["| ns per row | " + " | ".join(shape.title for shape in SHAPES) + " |", "|---|" + "---:|" * len(SHAPES)]
+    for operation in ("decode", "encode"):
+        own = [f"**{median(cells[operation, shape.name, 'ours'].rounds):,.0f}**" for shape in SHAPES]
+        lines.append(f"| **{operation}** | " + " | ".join(own) + " |")
+        for peer in PEERS:
+            shown = [told(cells, operation, shape.name, peer) for shape in SHAPES]
+            lines.append(f"| {peer} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def told(cells: dict[tuple[str, str, str], Cell], operation: str, shape: str, peer: str) -> str:
+    times = ratio(cells, operation, shape, peer)
+    if times is None:
+        return "-"
+    return f"{median(cells[operation, shape, peer].rounds):,.0f} ({times:.1f}x)"
+
+
+def goals(cells: dict[tuple[str, str, str], Cell], threads: float) -> list[tuple[str, float, float]]:
+    """(what, what was reached, what is wanted)."""
+    found = [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, goal) for (o, s, p), goal in GOALS.items()]
+    ruhvro = [key for key in cells if key[2] == "pyruhvro"]
+    found += [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, AHEAD) for o, s, p in ruhvro]
+    return [*found, ("two threads against one", threads, THREADS_GOAL)]
+
+
+def machine() -> str:
+    names = ("pyarrow", "fastavro", "pyruhvro")
+    libraries = ", ".join(f"{name} {version(name)}" for name in names)
+    return f"CPython {platform.python_version()}, {os.cpu_count()} cores; {libraries}"
+
+
+def write_docs(text: str) -> None:
+    before = DOCS.read_text()
+    after = re.sub(
+        r"(<!-- benchmark -->\n).*?(<!-- end -->)", lambda found: found[1] + text + found[2], before, flags=re.DOTALL
+    )
+    DOCS.write_text(after)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--write-docs", action="store_true")
+    given = parser.parse_args()
+    cells = measure(given.rounds)
+    threads = threads_ratio(given.rounds)
+    print(table(cells), "", machine(), "", sep="\n")
+    reached = goals(cells, threads)
+    for what, got, wanted in reached:
+        print(f"{'ok    ' if got >= wanted else 'MISSED'} {what}: {got:.2f}x, wanted {wanted:g}x")
+    if given.write_docs:
+        text = f"{table(cells)}\n\nTwo threads on one codec: {threads:.2f} times one. {machine()}.\n"
+        write_docs(text)
+    return 0 if all(got >= wanted for _, got, wanted in reached) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

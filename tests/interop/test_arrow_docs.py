@@ -1,0 +1,21 @@
+"""What docs/arrow.md shows runs as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "arrow.md"
+
+
+def test_the_code_in_the_page_on_arrow_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    expected = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+
+    printed = capsys.readouterr().out.splitlines()
+    assert len(blocks) == 3
+    assert len(printed) == len(expected) == 1
+    assert printed[0].startswith(expected[0].removesuffix(" ..."))
