@@ -60,9 +60,19 @@ class _Answer(http.client.HTTPResponse):
 class _HttpConnection(HTTPConnection):
     response_class = _Answer
 
+    def getresponse(
+        self, **_: Any
+    ) -> Any:  # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError
+        return super().getresponse()
+
 
 class _HttpsConnection(HTTPSConnection):
     response_class = _Answer
+
+    def getresponse(
+        self, **_: Any
+    ) -> Any:  # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError
+        return super().getresponse()
 
 
 class _HttpPool(HTTPConnectionPool):
