@@ -30,9 +30,12 @@ def constant(attribute: Attribute) -> Any:
         return attribute.default
     try:
         first, second = attribute.factory(), attribute.factory()
+        return MISSING if isinstance(first, _PASSING) or first != second else first
     except SchemaError:
         return MISSING
-    return MISSING if isinstance(first, _PASSING) or first != second else first
+    except Exception as error:  # of users' code; arrays of numpy do not even say whether they are equal
+        where, fault = f"{attribute.owner.__name__}.{attribute.name}", f"{type(error).__name__}: {error}"
+        raise SchemaError(f"the default of {where} cannot be made: {fault}") from error
 
 
 def suits(value: Any, hint: Hint) -> int:

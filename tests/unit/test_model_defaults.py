@@ -133,6 +133,13 @@ def test_a_factory_that_does_not_is_none_and_the_schema_stays_the_same(hint: Any
     assert "default" not in reading  # nor null, which no object of the class has
 
 
+def test_a_factory_that_fails_is_an_error_that_names_it() -> None:
+    cls = dataclasses.make_dataclass("Broken", [("x", int, field(default_factory=lambda: {}["nothing"]))])
+    with pytest.raises(SchemaError, match=r"the default of Broken\.x cannot be made: KeyError: 'nothing'") as caught:
+        schema_of(cls, allow_null=False)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
 def test_a_default_of_none_makes_a_field_nullable() -> None:
     made = schema_of(one(int, default=None), allow_null=False)["fields"][0]
     assert made == {"name": "f", "type": ["null", "long"], "default": None}
