@@ -105,7 +105,7 @@ sanitized: $(BUILT)
 asan: sanitized ## tests of the codec and 200,000 mutants under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
-		$(wildcard tests/unit tests/property tests/adversity/test_codec_hostile_*.py tests/adversity/test_codec_threads.py) \
+		$(wildcard tests/unit tests/property $(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py)) \
 		--ignore-glob='*_against_java.py' $(PYTEST_ARGS)
 
 fuzz: sanitized ## mutation fuzz alone: FUZZ_ARGS="--mutants 5000000 --seed 1" before a release

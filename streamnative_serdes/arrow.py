@@ -20,7 +20,8 @@ Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
 # How messages of one version are read: plans, and where in the message their datum begins, tried one after the other.
 # A first plan of None: none of them is read in the loop.
 Routes: TypeAlias = tuple[tuple[Plan | None, int], ...]
-_MAX_PLANS = 16  # Arrow schemas for which a writer keeps what it has compiled
+_MAX_READ = 1_000  # writers' schemas for which columns keep what is compiled
+_MAX_WRITTEN = 16  # Arrow schemas for which a writer does
 
 
 def arrow_schema_of(
@@ -82,6 +83,8 @@ class Columns:
         """
         plan = self._plans.get(writer.text)
         if plan is None:
+            if len(self._plans) >= _MAX_READ:
+                self._plans.clear()
             resolution = None
             if not self.schema.same_as(writer):
                 java, logical = self._options["schema.resolution"] == "java", self._options["avro.logical.types"]
@@ -172,7 +175,7 @@ class ColumnWriter:
         if plan is None:
             plan = WritePlan(self._schema.root, kind, self._options, self._default_of)
             if isinstance(key, pa.Schema):
-                if len(self._plans) >= _MAX_PLANS:
+                if len(self._plans) >= _MAX_WRITTEN:
                     self._plans.clear()
                 self._plans[key] = plan
         return plan

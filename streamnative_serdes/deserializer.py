@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamnative_serdes")
 
 _UNKNOWN = "which the registry does not know"
+_MAX_COLUMNS = 64  # readers' schemas whose columns are kept
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
@@ -205,9 +206,12 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         self._batch_topics.add(topic)
         schema = binding.latest(topic)[0].schema if self._codec is None else self._codec.target.schema
         key = schema.text, dialect, large_types
-        if key not in self._columns:
-            self._columns[key] = Columns(schema, config.codec_arguments(self._conf), dialect, large_types)
-        return self._columns[key]
+        columns = self._columns.get(key)
+        if columns is None:
+            if len(self._columns) >= _MAX_COLUMNS:
+                self._columns.clear()
+            columns = self._columns[key] = Columns(schema, config.codec_arguments(self._conf), dialect, large_types)
+        return columns
 
     def warm_up(self, topic: str) -> None:
         """Ask the registry now, in one call, for all schemas that the topic has.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .arrow import ColumnWriter
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
+_MAX_WRITERS = 64  # of batches, by schema
 
 
 class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
@@ -137,6 +138,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         writer = self._writers.get(schema.text)
         if writer is None:
             assert self._conf is not None
+            if len(self._writers) >= _MAX_WRITERS:
+                self._writers.clear()
             writer = self._writers[schema.text] = ColumnWriter(schema, config.codec_arguments(self._conf))
         try:
             messages = writer.encode(batch, bound.header, large_types=large_types)

@@ -83,8 +83,8 @@ class Readings:
                 self.check_shaped,
             ),
             *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
-            *([] if self.columns is None else [self.check_columns, self.check_columns]),
-            *([] if self.resolving_columns is None else [self.check_resolved_columns, self.check_resolved_columns]),
+            *([] if self.columns is None else [self.check_columns]),
+            *([] if self.resolving_columns is None else [self.check_resolved_columns]),
         ]
 
     def _reader(self, schema: Schema, tree: Any, rng: Random, rules: str) -> tuple[Codec | None, Codec | None]:

@@ -63,10 +63,12 @@ cdef int load_of(bytes format) except -1:
                       hint="cast the column to another type")
 
 
-cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int child, bint inherits):
+cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int child, bint inherits, int level):
     """The column of ``schema``, and of all below it; each is added to ``sources``."""
     cdef SourceType out = SourceType()
     cdef int64_t i
+    if level > 2 * MAX_LEVELS:
+        raise EncodeError(f"the columns are nested deeper than {2 * MAX_LEVELS} levels")
     out.format = schema.format
     out.name = "" if schema.name is NULL else (<bytes>schema.name).decode("utf-8", "replace")
     out.number, out.parent, out.child, out.inherits = <int>len(sources), parent, child, inherits
@@ -74,10 +76,11 @@ cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int c
     sources.append(out)
     out.load = load_of(out.format)
     if schema.dictionary is not NULL:
-        out.dictionary = source_type(schema.dictionary, sources, out.number, 0, False)
+        out.dictionary = source_type(schema.dictionary, sources, out.number, 0, False, level + 1)
         out.dictionary.is_dictionary, out.dictionary.name = True, out.name
     for i in range(schema.n_children):
-        out.children.append(source_type(schema.children[i], sources, out.number, <int>i, out.load == LOAD_STRUCT))
+        inherits = out.load == LOAD_STRUCT
+        out.children.append(source_type(schema.children[i], sources, out.number, <int>i, inherits, level + 1))
     return out
 
 

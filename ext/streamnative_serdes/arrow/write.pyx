@@ -35,6 +35,11 @@ cdef uint8_t* halt(Writer* w, WriteOp* op, int fault, int64_t a=0) noexcept nogi
     return NULL
 
 
+cdef uint8_t* halt_at(Writer* w, WriteOp* op, int fault, const uint8_t* text, int64_t size) noexcept nogil:
+    w.text = text
+    return halt(w, op, fault, size)
+
+
 cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
     """The same place in a larger buffer."""
     cdef int64_t used = p - w.base
@@ -59,66 +64,56 @@ cdef inline uint8_t* put_whole(uint8_t* p, int64_t value) noexcept nogil:
 cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t slot, int slot_stride, WriteStep* step,
                            int64_t first, uint8_t* p, Writer* w) noexcept nogil:
     """``count`` values by ``parts[0]``, ``parts[stride]``, ..., from ``slot``, ``slot + slot_stride``, ..."""
-    cdef int64_t i, at, here = slot
+    cdef int64_t i, at, size = 0
     cdef WriteOp* op
     cdef const Source* s
-    cdef const int64_t* wide
-    cdef const int32_t* narrow
+    cdef const uint8_t* data
     for i in range(count):
         op = parts[i * stride]
-        here = slot + i * slot_stride
+        s = &w.sources[op.source]
+        at = slot + s.slots.offset      # in the column's buffers
         step.index = first + i
         p = room(w, p, LEAST_ROOM)
         if unlikely(p is NULL):
             return NULL
-        if op.kind == WRITE_CONSTANT:
-            p = write_sized(op, op.text, op.size, False, p, w)
-            if unlikely(p is NULL):
-                return NULL
-            continue
-        s = &w.sources[op.source]
-        if s.slots.valid is not NULL and not is_valid(s.slots.valid, s.slots.offset + here):
+        if s.slots.valid is not NULL and not is_valid(s.slots.valid, at):
             p = write_null(op, p, w)
-            if unlikely(p is NULL):
-                return NULL
-            continue
-        at = here
-        if unlikely(op.values != op.source):
-            p = look_up(op, &at, p, w)
-            if unlikely(p is NULL):
-                return NULL
-            if at < 0:
-                continue
-        if op.branch >= 0:
-            p = put_whole(p, op.branch)
-        s = &w.sources[op.values]
-        if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
-            p = write_bytes(op, s, at, p, w)
-        elif op.kind == WRITE_LONG:
-            wide = <const int64_t*>s.slots.slots + at + s.slots.offset
-            prefetch(wide + AHEAD)
-            p = put_whole(p, wide[0])
-        elif op.kind == WRITE_INT:
-            narrow = <const int32_t*>s.slots.slots + at + s.slots.offset
-            prefetch(narrow + AHEAD)
-            p = put_whole(p, narrow[0])
-        elif op.kind == WRITE_WHOLE:
-            p = write_whole(op, s, at, p, w)
-        elif op.kind == WRITE_DOUBLE:
-            p = write_double(op, s, at, p, w)
-        elif op.kind == WRITE_FLOAT:
-            p = write_float(op, s, at, p, w)
-        elif op.kind == WRITE_BOOLEAN:
-            p[0] = s.slots.slots[(at + s.slots.offset) >> 3] >> ((at + s.slots.offset) & 7) & 1
-            p += 1
-        elif op.kind == WRITE_ENUM:
-            p = write_enum(op, s, at, p, w)
-        elif op.kind == WRITE_DECIMAL:
-            p = write_decimal(op, s, at, p, w)
         else:
-            p = write_other(op, s, at, step, p, w)
+            if op.branch >= 0:
+                p = put_whole(p, op.branch)
+            if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
+                data = bytes_at(&s.slots, slot, &size)
+                prefetch(data + AHEAD_BYTES)
+                prefetch(s.slots.slots + 4 * (at + AHEAD))
+                if op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
+                    p = halt_at(w, op, BAD_TEXT, data, size)
+                else:
+                    p = write_sized(op, data, size, True, p, w)
+            elif op.kind == WRITE_LONG:
+                prefetch(s.slots.slots + 8 * (at + AHEAD))
+                p = put_whole(p, (<const int64_t*>s.slots.slots)[at])
+            elif op.kind == WRITE_INT:
+                prefetch(s.slots.slots + 4 * (at + AHEAD))
+                p = put_whole(p, (<const int32_t*>s.slots.slots)[at])
+            elif op.kind == WRITE_WHOLE:
+                p = write_whole(op, s, slot, p, w)
+            elif op.kind == WRITE_DOUBLE:
+                prefetch(s.slots.slots + 8 * (at + AHEAD))
+                p = write_double(op, s, slot, p, w)
+            elif op.kind == WRITE_FLOAT:
+                p = write_float(op, s, slot, p, w)
+            elif op.kind == WRITE_BOOLEAN:
+                p[0] = s.slots.slots[at >> 3] >> (at & 7) & 1
+                p += 1
+            elif op.kind == WRITE_ENUM:
+                p = write_enum(op, s, slot, p, w)
+            elif op.kind == WRITE_DECIMAL:
+                p = write_decimal(op, s, slot, p, w)
+            else:
+                p = write_other(op, s, slot, step, p, w)
         if unlikely(p is NULL):
             return NULL
+        slot += slot_stride
     return p
 
 
@@ -134,6 +129,10 @@ cdef uint8_t* write_other(WriteOp* op, const Source* s, int64_t slot, WriteStep*
         return write_members(op, s, slot, step, p, w)
     elif op.kind == WRITE_EITHER:
         return write_either(op, s, slot, p, w)
+    elif op.kind == WRITE_INDEXED:
+        return write_indexed(op, s, slot, step, p, w)
+    elif op.kind == WRITE_CONSTANT:
+        return write_sized(op, op.text, op.size, False, p, w)
     elif op.kind == WRITE_FIXED:
         return write_fixed(op, s, slot, p, w)
     elif op.kind == WRITE_BIG_DECIMAL:
@@ -149,15 +148,13 @@ cdef uint8_t* write_null(WriteOp* op, uint8_t* p, Writer* w) noexcept nogil:
     return p if op.null_branch == NO_BYTES else halt(w, op, NULL_VALUE)
 
 
-cdef uint8_t* look_up(WriteOp* op, int64_t* slot, uint8_t* p, Writer* w) noexcept nogil:
-    """Turn ``slot`` into that of the dictionary; -1 if there is a null, which is written."""
-    cdef const Source* values = &w.sources[op.values]
-    if not load_whole(&w.sources[op.source], op.index_load, slot[0], slot) or slot[0] < 0:
+cdef uint8_t* write_indexed(WriteOp* op, const Source* s, int64_t slot, WriteStep* step, uint8_t* p,
+                            Writer* w) noexcept nogil:
+    """The value of a dictionary that the slot's number stands for."""
+    cdef int64_t number = 0
+    if not load_whole(s, op.load, slot, &number) or number < 0:
         return halt(w, op, BAD_INDEX)
-    if is_valid(values.slots.valid, values.slots.offset + slot[0]):
-        return p
-    slot[0] = -1
-    return write_null(op, p, w)
+    return write_values(op.parts, 1, 0, number, 0, step, step.index, p, w)
 
 
 # --- leaves -----------------------------------------------------------------------------------------------------------
@@ -188,7 +185,6 @@ cdef uint8_t* write_either(WriteOp* op, const Source* s, int64_t slot, uint8_t* 
 
 cdef inline uint8_t* write_double(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
     cdef double value = 0
-    prefetch(s.slots.slots + 8 * (s.slots.offset + slot + AHEAD))
     if unlikely(not load_real(s, op.load, slot, &value)):
         return halt(w, op, LOSSY, slot)
     sns_put_double(p, value)
@@ -224,17 +220,6 @@ cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size,
     return p + size
 
 
-cdef inline uint8_t* write_bytes(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
-    cdef int64_t size = 0
-    cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
-    prefetch(data + AHEAD_BYTES)
-    prefetch(s.slots.slots + 4 * (s.slots.offset + slot + AHEAD))
-    if op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
-        w.text = data
-        return halt(w, op, BAD_TEXT, size)
-    return write_sized(op, data, size, True, p, w)
-
-
 cdef uint8_t* write_fixed(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
     cdef int64_t size = 0
     cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
@@ -251,8 +236,7 @@ cdef uint8_t* write_enum(WriteOp* op, const Source* s, int64_t slot, uint8_t* p,
     while True:
         found = op.table[at]
         if unlikely(found < 0):
-            w.text = text
-            return halt(w, op, NO_SYMBOL, size)
+            return halt_at(w, op, NO_SYMBOL, text, size)
         if op.symbols[found].size == size and sns_same_bytes(op.symbols[found].text, text, size):
             return put_whole(p, found)
         at = (at + 1) & op.mask
@@ -266,8 +250,7 @@ cdef uint8_t* write_uuid(WriteOp* op, const Source* s, int64_t slot, uint8_t* p,
     if op.size == 16 and size == 16:
         memcpy(raw, text, 16)
     elif op.size == 16 or ((size != 36 or not sns_parse_uuid(raw, text)) and not unusual_uuid(raw, text, size)):
-        w.text = text
-        return halt(w, op, BAD_UUID, size)
+        return halt_at(w, op, BAD_UUID, text, size)
     if op.kind == WRITE_UUID_FIXED:
         memcpy(p, raw, 16)
         return p + 16
@@ -362,7 +345,7 @@ cdef uint8_t* write_map(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, 
             p = write_values(op.parts, 1, 0, i, 0, step, 0, p, w)
             if p is NULL:
                 return NULL
-            step.key = bytes_at(&w.sources[op.parts[0].values].slots, i, &step.key_size)
+            step.key = bytes_at(&w.sources[op.parts[0].source].slots, i, &step.key_size)
             p = write_values(&op.parts[1], 1, 0, i, 0, step, 0, p, w)
             if p is NULL:
                 return NULL

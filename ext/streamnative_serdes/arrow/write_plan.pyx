@@ -19,6 +19,7 @@ cdef enum WriteKind:
     WRITE_DECIMAL
     WRITE_BIG_DECIMAL
     WRITE_CONSTANT              # the default of a field without a column
+    WRITE_INDEXED               # a number of a dictionary, whose value is written
     WRITE_RECORD
     WRITE_ARRAY
     WRITE_MAP
@@ -29,9 +30,7 @@ cdef enum:
 
 cdef struct WriteOp:
     int kind
-    int source                  # the column that says whether there is a value
-    int values                  # where the value is: the same, or the dictionary of its numbers
-    int index_load              # of the numbers of a dictionary
+    int source                  # the column
     int load
     int null_branch             # what a null is written as; -1: it is an error; NO_BYTES: the type is null itself
     int branch                  # written before what is no null; -1: no union
@@ -69,7 +68,8 @@ cdef class WritePlan:
         self.complete = options["validate.strict"]
         self.closed = self.complete or options["validate.strict.allow.default"]
         self.parts, self.labels, self.notes, self.kept, self.sources, self.path = [], [], [], [], [], []
-        top = source_type(<ArrowSchema*>PyCapsule_GetPointer(arrow, "arrow_schema"), self.sources, -1, 0, True)
+        top = source_type(<ArrowSchema*>PyCapsule_GetPointer(arrow, "arrow_schema"), self.sources, -1, 0, True,
+                          0)
         try:
             self.root = self.of_batch(root, top)
         except EncodeError as error:
@@ -98,10 +98,7 @@ cdef class WritePlan:
         op = &self.ops[self.count]
         memset(op, 0, sizeof(WriteOp))
         op.kind, op.null_branch, op.branch, op.size, op.times, op.by = kind, -1, -1, -1, 1, 1
-        op.source = op.values = source.number
-        op.load = source.load
-        if source.dictionary is not None:
-            op.index_load, op.values, op.load = source.load, source.dictionary.number, source.dictionary.load
+        op.source, op.load = source.number, source.load
         self.parts.append(parts or [])
         self.labels.append(label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "...")
         self.notes.append(note)
@@ -135,6 +132,8 @@ cdef class WritePlan:
 
     cdef int compile(self, object schema, SourceType source) except -1:
         cdef str kind = schema.kind
+        if source.dictionary is not None:
+            return self.indexed(schema, source)
         if kind == "union":
             return self.union(schema, source)
         if kind == "record":
@@ -144,6 +143,12 @@ cdef class WritePlan:
         if kind == "map":
             return self.map(schema, source)
         return self.leaf(schema, source)
+
+    cdef int indexed(self, object schema, SourceType source) except -1:
+        cdef int inner = self.compile(schema, source.dictionary)
+        cdef int op = self.add(WRITE_INDEXED, source, self.labels[inner], [inner])
+        self.ops[op].null_branch = self.ops[inner].null_branch
+        return op
 
     cdef int within(self, str step, object schema, SourceType source) except -1:
         """What is at ``step`` of the path."""
@@ -159,7 +164,7 @@ cdef class WritePlan:
 
     cdef int record(self, object schema, SourceType source) except -1:
         cdef list parts = []
-        if source.load != LOAD_STRUCT or source.dictionary is not None:
+        if source.load != LOAD_STRUCT:
             self.refuse(f"record {schema.name}", source)
         columns = {(<SourceType>child).name: child for child in source.children}
         if len(columns) < len(source.children):
@@ -257,14 +262,13 @@ cdef class WritePlan:
     cdef int leaf(self, object schema, SourceType source) except -1:
         cdef object logical = schema.logical if self.logical and schema.kind != "enum" else None
         cdef str name = schema.kind if logical is None else logical.name
-        cdef SourceType values = source if source.dictionary is None else source.dictionary
         cdef int op
         if name in WHOLE_NAMES:
-            return self.whole(name, schema.kind, source, values)
+            return self.whole(name, schema.kind, source)
         if name == "decimal":
-            return self.decimal(schema, logical, source, values)
+            return self.decimal(schema, logical, source)
         kind, formats = LEAVES["uuid-fixed" if name == "uuid" and schema.kind == "fixed" else name]
-        if values.format not in formats and not (values.format.startswith(b"w:") and b"w" in formats):
+        if source.format not in formats and not (source.format.startswith(b"w:") and b"w" in formats):
             self.refuse(name, source)
         op = self.add(kind, source, f"enum {schema.name}" if name == "enum" else name)
         self.ops[op].size = schema.size if schema.kind == "fixed" else -1
@@ -273,18 +277,18 @@ cdef class WritePlan:
         elif kind == WRITE_ENUM:
             self.symbols(op, schema)
         elif kind == WRITE_UUID_TEXT or kind == WRITE_UUID_FIXED:
-            self.ops[op].size = -1 if values.format in TEXT_FORMATS else 16
+            self.ops[op].size = -1 if source.format in TEXT_FORMATS else 16
         return op
 
-    cdef int whole(self, str name, str kind, SourceType source, SourceType values) except -1:
+    cdef int whole(self, str name, str kind, SourceType source) except -1:
         """An int or a long, or a logical type of one, from whole numbers or from a type of times."""
-        cdef str format = values.format.decode("ascii", "replace")
+        cdef str format = source.format.decode("ascii", "replace")
         cdef int op = self.add(WRITE_WHOLE, source, name)
         cdef WriteOp* new = &self.ops[op]
         cdef int64_t low = INT32_MIN if kind == "int" else INT64_MIN, high = INT32_MAX if kind == "int" else INT64_MAX
         cdef int64_t written, read
         cdef Op bounds
-        if values.format not in WHOLE_FORMATS:
+        if source.format not in WHOLE_FORMATS:
             read = nanos_of_format(format, name)
             if read == 0:
                 self.refuse(name, source)
@@ -293,21 +297,21 @@ cdef class WritePlan:
         if set_bounds(&bounds, name) == 0 and bounds.bounded:
             low, high = bounds.low, bounds.high - 1
         new.low, new.high = low, high
-        if name == kind == "int" and values.load == LOAD_I32:
+        if name == kind == "int" and source.load == LOAD_I32:
             new.kind = WRITE_INT
-        elif name == kind == "long" and values.load == LOAD_I64:
+        elif name == kind == "long" and source.load == LOAD_I64:
             new.kind = WRITE_LONG
         return op
 
-    cdef int decimal(self, object schema, object logical, SourceType source, SourceType values) except -1:
+    cdef int decimal(self, object schema, object logical, SourceType source) except -1:
         cdef int op
         cdef str name = f"decimal({logical.precision}, {logical.scale})"
-        if values.load != LOAD_128:
+        if source.load != LOAD_128:
             self.refuse(name, source)
         op = self.add(WRITE_DECIMAL, source, name)
         self.ops[op].size = schema.size if schema.kind == "fixed" else -1
         self.ops[op].precision = min(logical.precision, MAX_PRECISION)
-        self.ops[op].shift = logical.scale - int(values.format.rpartition(b",")[2])
+        self.ops[op].shift = logical.scale - int(source.format.rpartition(b",")[2])
         return op
 
     cdef int symbols(self, int op, object schema) except -1:
