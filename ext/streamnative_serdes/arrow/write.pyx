@@ -163,10 +163,12 @@ cdef inline uint8_t* write_whole(WriteOp* op, const Source* s, int64_t slot, uin
     cdef int64_t value = 0
     if unlikely(not load_whole(s, op.load, slot, &value)):
         return halt(w, op, HUGE_NUMBER, value)
-    if unlikely(op.times > 1 or op.by > 1):
-        if not INT64_MIN / op.times <= value <= INT64_MAX / op.times:
+    if op.by > 1:
+        value = floor_div(value, op.by)
+    elif op.times > 1:
+        if unlikely(not INT64_MIN / op.times <= value <= INT64_MAX / op.times):
             return halt(w, op, BAD_UNIT, value)
-        value = floor_div(value * op.times, op.by)
+        value *= op.times
     if unlikely(value < op.low or value > op.high):
         return halt(w, op, OUT_OF_RANGE, value)
     return put_whole(p, value)
