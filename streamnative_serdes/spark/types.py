@@ -1,0 +1,248 @@
+"""Avro's types as Spark's and back, as Spark's own Avro reader and writer pair them (``SchemaConverters``).
+
+Three things are other than there. ``timestamp-nanos`` and ``local-timestamp-nanos`` are BIGINT: PySpark has no type for
+them, and nothing is cut off. A nullable column becomes ``["null", X]`` with default null, which a reader of the schema
+before can do without; Spark's ``[X, "null"]`` without a default cannot be added to a topic later. And recursive schemas
+are refused, for a DataFrame has no depth that is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import pyspark
+from pyspark.sql import types as T
+
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
+
+_MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
+_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # how Spark notes a type that Avro lacks
+# Since then a session has TIME by default, and Spark's own Avro reader gives it.
+HAS_TIME: Final = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
+
+_PLAIN: Final[Mapping[str, T.DataType]] = {
+    "null": T.NullType(),
+    "boolean": T.BooleanType(),
+    "int": T.IntegerType(),
+    "long": T.LongType(),
+    "float": T.FloatType(),
+    "double": T.DoubleType(),
+    "bytes": T.BinaryType(),
+    "string": T.StringType(),
+}
+_LOGICAL: Final[Mapping[str, T.DataType]] = {
+    "date": T.DateType(),
+    **({"time-micros": T.TimeType(6)} if HAS_TIME else {}),
+    "timestamp-millis": T.TimestampType(),
+    "timestamp-micros": T.TimestampType(),
+    "local-timestamp-millis": T.TimestampNTZType(),
+    "local-timestamp-micros": T.TimestampNTZType(),
+}
+
+
+# --- Avro -> Spark
+
+
+def to_spark_type(schema: object) -> T.DataType:
+    """The type of a column, or of a DataFrame, that holds data of ``schema``.
+
+    Args:
+        schema: as for :class:`KafkaAvroSerializer`. A record gives a StructType. A union of more than null and one
+            other gives a struct of ``member0``, ``member1``, ..., of which one is not null; int and long together give
+            BIGINT, float and double DOUBLE.
+
+    Raises:
+        SchemaError: no schema; one that contains itself; a decimal of more than 38 digits. The error names the field.
+    """
+    # Lenient: what a registry holds may have a default that no one needs here.
+    return _Reader().type(parse(schema, strict=False).root, "")
+
+
+class _Reader:
+    """One walk over a schema; ``open`` are the records around the place where it is."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+
+    def type(self, kind: AvroType, path: str) -> T.DataType:
+        match kind:
+            case Primitive() | Fixed():
+                return _leaf(kind, path)
+            case Enum():
+                return T.StringType()
+            case Array():
+                return T.ArrayType(self.type(kind.items, f"{path}[]"), nullable(kind.items))
+            case Map():
+                return T.MapType(T.StringType(), self.type(kind.values, f"{path}{{}}"), nullable(kind.values))
+            case Union():
+                return self._union(kind, path)
+        return self._record(kind, path)
+
+    def _record(self, record: Record, path: str) -> T.StructType:
+        if record.name in self.open:
+            raise SchemaError(
+                f"record {record.name} contains itself, which no column of Spark can",
+                path=path,
+                hint="read the topic by a reader's schema without that field",
+            )
+        self.open.append(record.name)
+        try:
+            inner = f"{path}." if path else ""
+            return T.StructType(
+                [
+                    T.StructField(field.name, self.type(field.type, f"{inner}{field.name}"), nullable(field.type))
+                    for field in record.fields
+                ]
+            )
+        finally:
+            self.open.pop()
+
+    def _union(self, union: Union, path: str) -> T.DataType:
+        branches = [branch for branch in union.branches if branch.kind != "null"]
+        if len(branches) == 1:
+            return self.type(branches[0], path)
+        kinds = {branch.kind for branch in branches}
+        if branches and kinds <= {"int", "long"}:
+            return T.LongType()
+        if branches and kinds <= {"float", "double"}:
+            return T.DoubleType()
+        return T.StructType(
+            [
+                T.StructField(f"member{number}", self.type(branch, f"{path}.member{number}"), True)
+                for number, branch in enumerate(branches)
+            ]
+        )
+
+
+def nullable(kind: AvroType) -> bool:
+    """Whether a datum of this type can be null."""
+    return kind.kind == "null" or (isinstance(kind, Union) and any(branch.kind == "null" for branch in kind.branches))
+
+
+def _leaf(kind: Primitive | Fixed, path: str) -> T.DataType:
+    plain = _PLAIN["bytes"] if isinstance(kind, Fixed) else _PLAIN[kind.kind]
+    logical = kind.logical
+    if logical is None:
+        return plain
+    if logical.name == "decimal":
+        return _decimal(logical, path)
+    return _LOGICAL.get(logical.name, plain)
+
+
+def _decimal(logical: Logical, path: str) -> T.DataType:
+    if logical.precision > _MOST_DIGITS:
+        raise SchemaError(
+            f"Spark's decimals have at most {_MOST_DIGITS} digits, this one has {logical.precision}", path=path
+        )
+    return T.DecimalType(logical.precision, logical.scale)
+
+
+# --- Spark -> Avro
+
+
+def to_avro_schema(struct_type: T.StructType, name: str = "topLevelRecord", namespace: str = "") -> dict[str, Any]:
+    """The record schema that holds the rows of a DataFrame: ``to_avro_schema(df.schema)``.
+
+    Args:
+        struct_type: the DataFrame's schema. Nullable columns, items and values become ``["null", X]``.
+        name: of the record. Records inside it are named after their columns.
+        namespace: of the record.
+
+    Raises:
+        SchemaError: a type that Avro has none for (CHAR, VARCHAR, VARIANT, other collations than UTF8_BINARY, maps with
+            keys that are no strings), or a name that is none in Avro; the error names the column.
+    """
+    if not isinstance(struct_type, T.StructType):
+        raise SchemaError(f"expected a StructType, got {type(struct_type).__name__}", hint="df.schema is one")
+    return _record(struct_type, name, namespace, "")
+
+
+def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[str, Any]:
+    if not _AVRO_NAME.fullmatch(name):
+        raise SchemaError(
+            f"{name!r:.80} is no Avro name", path=path, hint="rename the column, or give the record a name"
+        )
+    tree: dict[str, Any] = {"type": "record", "name": name}
+    if namespace:
+        tree["namespace"] = namespace
+    tree["fields"] = list(_fields(struct, f"{namespace}.{name}" if namespace else name, path))
+    return tree
+
+
+def _fields(struct: T.StructType, namespace: str, path: str) -> Iterator[dict[str, Any]]:
+    for field in struct.fields:
+        here = f"{path}.{field.name}" if path else field.name
+        if not _AVRO_NAME.fullmatch(field.name):
+            raise SchemaError(f"{field.name!r:.80} is no Avro name", path=here, hint="rename the column")
+        kind = _type(field.dataType, field.name, namespace, here)
+        if not field.nullable or kind == "null":
+            yield {"name": field.name, "type": kind}
+        else:
+            yield {"name": field.name, "type": ["null", kind], "default": None}
+
+
+def _type(spark: T.DataType, name: str, namespace: str, path: str) -> Any:
+    match spark:
+        case T.StructType():
+            return _record(spark, name, namespace, path)
+        case T.ArrayType():
+            return {"type": "array", "items": _item(spark.elementType, spark.containsNull, name, namespace, path)}
+        case T.MapType() if spark.keyType == T.StringType():
+            return {"type": "map", "values": _item(spark.valueType, spark.valueContainsNull, name, namespace, path)}
+        case T.DecimalType():
+            return _fixed(spark, f"{namespace}.{name}")
+        case T.StringType() if spark != T.StringType():
+            found = None
+        case _:
+            found = _LEAVES.get(type(spark))
+    if found is None:
+        raise SchemaError(f"Avro has no type for {spark.simpleString()}", path=path, hint="cast the column before")
+    return found(spark)
+
+
+def _item(spark: T.DataType, with_null: bool, name: str, namespace: str, path: str) -> Any:
+    kind = _type(spark, name, namespace, f"{path}[]")
+    return ["null", kind] if with_null and kind != "null" else kind
+
+
+def _fixed(spark: T.DecimalType, namespace: str) -> dict[str, Any]:
+    """The smallest fixed that holds all decimals of this precision."""
+    size = (10**spark.precision - 1).bit_length() // 8 + 1
+    logical = {"logicalType": "decimal", "precision": spark.precision, "scale": spark.scale}
+    return {"type": "fixed", "name": "fixed", "namespace": namespace, "size": size, **logical}
+
+
+def _plainly(kind: str) -> Callable[[T.DataType], Any]:
+    return lambda _: kind
+
+
+def _logically(base: str, logical: str) -> Callable[[T.DataType], Any]:
+    return lambda _: {"type": base, "logicalType": logical}
+
+
+def _noted(base: str, **logical: str) -> Callable[[T.DataType], Any]:
+    return lambda spark: {"type": base, **logical, _CATALYST_TYPE: spark.simpleString()}
+
+
+_LEAVES: Final[Mapping[type[T.DataType], Callable[[T.DataType], Any]]] = {
+    T.NullType: _plainly("null"),
+    T.BooleanType: _plainly("boolean"),
+    T.ByteType: _plainly("int"),
+    T.ShortType: _plainly("int"),
+    T.IntegerType: _plainly("int"),
+    T.LongType: _plainly("long"),
+    T.FloatType: _plainly("float"),
+    T.DoubleType: _plainly("double"),
+    T.StringType: _plainly("string"),
+    T.BinaryType: _plainly("bytes"),
+    T.DateType: _logically("int", "date"),
+    T.TimestampType: _logically("long", "timestamp-micros"),
+    T.TimestampNTZType: _logically("long", "local-timestamp-micros"),
+    T.YearMonthIntervalType: _noted("int"),
+    T.DayTimeIntervalType: _noted("long"),
+    **({T.TimeType: _noted("long", logicalType="time-micros")} if HAS_TIME else {}),
+}

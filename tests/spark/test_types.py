@@ -1,0 +1,248 @@
+"""Avro's types and Spark's, against what Spark's own Avro reader and writer make of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from avro_strategies import ALL_LOGICAL, schema_and_data
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+
+from streamnative_serdes import SchemaError
+from streamnative_serdes.schema import parse
+from streamnative_serdes.spark.types import HAS_TIME, to_avro_schema, to_spark_type
+
+# Another example does not need another session.
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def logical(base: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": base, "logicalType": kind, **more}
+
+
+def record(*fields: Any, name: str = "R") -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": f"f{i}", "type": t} for i, t in enumerate(fields)]}
+
+
+AVRO = [
+    *("null", "boolean", "int", "long", "float", "double", "bytes", "string"),
+    {"type": "enum", "name": "E", "symbols": ["A"]},
+    {"type": "fixed", "name": "F", "size": 3},
+    {"type": "array", "items": "int"},
+    {"type": "array", "items": ["null", "int"]},
+    {"type": "array", "items": "null"},
+    {"type": "map", "values": "int"},
+    {"type": "map", "values": ["int", "null"]},
+    record(),
+    record(["null", "int"], "string", record("int", name="Inner"), "Inner"),
+    logical("int", "date"),
+    logical("int", "time-millis"),
+    logical("long", "time-micros"),
+    *(
+        logical("long", f"{local}timestamp-{unit}")
+        for local in ("", "local-")
+        for unit in ("millis", "micros", "nanos")
+    ),
+    logical("string", "uuid"),
+    logical("bytes", "big-decimal"),
+    logical("int", "unheard-of"),
+    logical("fixed", "uuid", name="F", size=16),
+    logical("fixed", "duration", name="F", size=12),
+    logical("bytes", "decimal", precision=10, scale=2),
+    logical("bytes", "decimal", precision=10),
+    logical("fixed", "decimal", name="F", size=16, precision=38, scale=38),
+    # What a union is in Spark.
+    *(["null", "int"], ["int", "null"], ["int"], ["null"]),
+    *(["int", "long"], ["null", "long", "int"], ["float", "double"], ["double", "null", "float"]),
+    [logical("long", "timestamp-millis"), "int"],
+    *(["int", "string"], ["string", "null", "int"], ["int", "long", "string"], ["int", "float"], ["long", "double"]),
+    ["null", {"type": "array", "items": ["null", "int"]}, {"type": "map", "values": record()}],
+]
+
+
+def of_spark(spark: SparkSession, schema: Any) -> T.DataType:
+    """What Spark makes of an Avro schema, but for nanoseconds: BIGINT in 4.0, which PySpark can use."""
+    jvm: Any = spark._jvm
+    parsed = jvm.org.apache.avro.Schema.Parser().parse(json.dumps(schema))
+    text = jvm.org.apache.spark.sql.avro.SchemaConverters.toSqlType(parsed).dataType().json()
+    for nanoseconds in ('"timestamp_ltz(9)"', '"timestamp_ntz(9)"'):
+        text = text.replace(nanoseconds, '"long"')
+    return T._parse_datatype_json_string(text)
+
+
+@pytest.mark.parametrize("schema", AVRO, ids=lambda schema: json.dumps(schema).replace('"', ""))
+def test_each_avro_type_is_what_spark_reads_it_as(spark: SparkSession, schema: Any) -> None:
+    assert to_spark_type(schema) == of_spark(spark, schema)
+
+
+def contains_itself(schema: Any) -> bool:
+    return '"next"' in json.dumps(schema)
+
+
+@SHARED
+@given(schema_and_data(ALL_LOGICAL))
+def test_random_avro_schemas_are_what_spark_reads_them_as(spark: SparkSession, made: Any) -> None:
+    schema = made[0]
+    try:
+        expected = of_spark(spark, schema)
+    except Py4JError as refused:
+        assert "recursive" in str(refused)
+        with pytest.raises(SchemaError, match="contains itself"):
+            to_spark_type(schema)
+    else:
+        assert to_spark_type(schema) == expected
+
+
+def test_a_topics_schema_needs_no_valid_defaults() -> None:
+    field = {"name": "a", "type": "int", "default": "none"}
+    assert to_spark_type({"type": "record", "name": "R", "fields": [field]}) == T.StructType(
+        [T.StructField("a", T.IntegerType(), False)]
+    )
+
+
+def test_a_decimal_that_spark_cannot_hold_is_named() -> None:
+    wide = logical("bytes", "decimal", precision=39, scale=2)
+    with pytest.raises(
+        SchemaError, match=r"field f0\.f0\[\]: Spark's decimals have at most 38 digits, this one has 39"
+    ):
+        to_spark_type(record(record({"type": "array", "items": wide}, name="I")))
+
+
+def test_a_record_that_contains_itself_is_named() -> None:
+    node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}
+    with pytest.raises(SchemaError, match=r"field f0\.next: record N contains itself"):
+        to_spark_type(record(node))
+
+
+# --- Spark -> Avro
+
+LEAVES = [
+    *(T.NullType(), T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType()),
+    *(T.FloatType(), T.DoubleType(), T.StringType(), T.BinaryType(), T.DateType()),
+    *(T.TimestampType(), T.TimestampNTZType()),
+    *(T.DayTimeIntervalType(), T.DayTimeIntervalType(0, 1), T.YearMonthIntervalType(), T.YearMonthIntervalType(0, 0)),
+    *(T.DecimalType(digits, digits // 2) for digits in range(1, 39)),
+    *((T.TimeType(0), T.TimeType(6)) if HAS_TIME else ()),
+]
+
+
+def struct(*types: T.DataType, nullable: bool = True) -> T.StructType:
+    return T.StructType([T.StructField(f"c{number}", each, nullable) for number, each in enumerate(types)])
+
+
+def struct_types() -> st.SearchStrategy[T.StructType]:
+    inner = st.recursive(
+        st.sampled_from(LEAVES),
+        lambda more: st.one_of(
+            st.builds(T.ArrayType, more, st.booleans()),
+            st.builds(lambda kind, null: T.MapType(T.StringType(), kind, null), more, st.booleans()),
+            structs(more),
+        ),
+        max_leaves=8,
+    )
+    return structs(inner)
+
+
+def structs(inner: st.SearchStrategy[T.DataType]) -> st.SearchStrategy[T.StructType]:
+    fields = st.lists(st.tuples(inner, st.booleans()), max_size=4)
+    return fields.map(
+        lambda some: T.StructType([T.StructField(f"c{i}", kind, null) for i, (kind, null) in enumerate(some)])
+    )
+
+
+def null_first(tree: Any) -> Any:
+    """Spark's ``[X, null]`` as ``[null, X]``; fields get the default null."""
+    if isinstance(tree, list):
+        return ["null", null_first(tree[0])] if tree[1:] == ["null"] else [null_first(branch) for branch in tree]
+    if not isinstance(tree, dict):
+        return tree
+    out = {key: null_first(value) for key, value in tree.items() if key not in ("fields", "default")}
+    if "fields" in tree:
+        out["fields"] = [field_of(field) for field in tree["fields"]]
+    return out
+
+
+def field_of(field: Any) -> Any:
+    kind = null_first(field["type"])
+    return {"name": field["name"], "type": kind} | ({"default": None} if isinstance(kind, list) else {})
+
+
+def written_by_spark(spark: SparkSession, struct_type: T.StructType, name: str, namespace: str) -> Any:
+    jvm: Any = spark._jvm
+    theirs = jvm.org.apache.spark.sql.types.DataType.fromJson(struct_type.json())
+    schema = jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(theirs, False, name, namespace)
+    return json.loads(schema.toString())
+
+
+def same(spark: SparkSession, one: Any, other: Any) -> bool:
+    """Whether Java's Avro takes both for one schema; it leaves out of the text what it can."""
+    parse_json = spark._jvm.org.apache.avro.Schema.Parser  # type: ignore[union-attr]
+    return bool(parse_json().parse(json.dumps(one)).equals(parse_json().parse(json.dumps(other))))
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=str)
+def test_each_spark_type_is_what_spark_writes_it_as(spark: SparkSession, leaf: T.DataType) -> None:
+    for nullable in (True, False):
+        columns = struct(leaf, T.ArrayType(leaf, nullable), T.MapType(T.StringType(), leaf), nullable=nullable)
+        expected = null_first(written_by_spark(spark, columns, "Top", "a.b"))
+        assert same(spark, to_avro_schema(columns, "Top", "a.b"), expected)
+
+
+@SHARED
+@given(struct_types(), st.sampled_from(["", "a", "a.b"]))
+def test_random_structs_are_what_spark_writes_them_as(
+    spark: SparkSession, struct_type: T.StructType, namespace: str
+) -> None:
+    ours = to_avro_schema(struct_type, "Top", namespace)
+    assert same(spark, ours, null_first(written_by_spark(spark, struct_type, "Top", namespace)))
+    parse(ours)  # strictly: its names are unique and its defaults valid
+
+
+def test_a_struct_comes_back_from_its_schema() -> None:
+    kinds = [
+        T.StringType(),
+        T.LongType(),
+        T.TimestampType(),
+        T.TimestampNTZType(),
+        T.DecimalType(20, 3),
+        T.BinaryType(),
+    ]
+    columns = struct(*kinds, T.ArrayType(struct(*kinds)), T.MapType(T.StringType(), T.DoubleType(), False))
+    assert to_spark_type(to_avro_schema(columns)) == columns
+
+
+def test_a_column_added_later_does_not_break_readers() -> None:
+    (field,) = to_avro_schema(struct(T.StringType()))["fields"]
+    assert field == {"name": "c0", "type": ["null", "string"], "default": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (T.CharType(3), r"c0: Avro has no type for char\(3\)"),
+        (T.VarcharType(3), r"c0: Avro has no type for varchar\(3\)"),
+        (T.VariantType(), "c0: Avro has no type for variant"),
+        (T.StringType("UTF8_LCASE"), "c0: Avro has no type for string collate UTF8_LCASE"),
+        (T.CalendarIntervalType(), "c0: Avro has no type for interval"),
+        (T.MapType(T.IntegerType(), T.StringType()), "c0: Avro has no type for map<int,string>"),
+        (T.ArrayType(struct(T.VariantType())), r"c0\[\]\.c0: Avro has no type for variant"),
+        (T.StructType([T.StructField("a b", T.StringType())]), r"c0\.a b: 'a b' is no Avro name"),
+    ],
+    ids=str,
+)
+def test_what_avro_cannot_hold_is_named(kind: T.DataType, expected: str) -> None:
+    with pytest.raises(SchemaError, match=expected):
+        to_avro_schema(struct(kind))
+
+
+def test_a_schema_is_made_of_structs_alone() -> None:
+    with pytest.raises(SchemaError, match="expected a StructType, got ArrayType"):
+        to_avro_schema(T.ArrayType(T.StringType()))  # type: ignore[arg-type]
