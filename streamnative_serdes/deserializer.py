@@ -220,6 +220,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             SchemaRegistryError: as a message would.
         """
         self._attached().warm_up(topic)
+        self._warmed |= {topic}
 
     def _recover(
         self,

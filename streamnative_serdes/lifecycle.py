@@ -35,6 +35,7 @@ class Lifecycle:
     _codec: Any = None  # what became of the schema that was given: the serializer's codec, the deserializer's reading
     _arguments: tuple[Any, Any] = (None, None)  # schema as text or class, to_dict or from_dict
     _batch_topics: set[str]  # of batches of Arrow
+    _warmed: frozenset[str] = frozenset()  # topics that were asked for ahead of their first message
 
     def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """What both constructors do: a schema in a file is read now, options are checked strictly."""
@@ -89,7 +90,8 @@ class Lifecycle:
             self._reset(self._conf["cache.capacity"])  # type: ignore[attr-defined]
 
     def _bound_topics(self) -> set[str]:
-        return self._batch_topics | {bound.topic for bound in self._bound()}  # type: ignore[attr-defined]
+        """Those whose schemas travel in a pickle."""
+        return {*self._warmed, *self._batch_topics, *(bound.topic for bound in self._bound())}  # type: ignore[attr-defined]
 
     def _context(self, topic: str, headers: Any) -> SerializationContext:
         return SerializationContext(topic, MessageField.VALUE, headers)
@@ -113,7 +115,7 @@ class Lifecycle:
         return 0 if self._binding is None else sum(self._binding.client.calls.values())
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[Any, ...]]:
-        known = () if self._binding is None else self._binding.learnt(self._bound_topics())
+        known = () if self._binding is None else self._binding.learnt(self._topics())
         own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
         # A subclass may have an __init__ of its own, so none is called.
         new = copyreg.__newobj__  # type: ignore[attr-defined]

@@ -156,6 +156,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             SchemaRegistryError: as a message would.
         """
         self._bind(topic, None, None)
+        self._warmed |= {topic}
 
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""

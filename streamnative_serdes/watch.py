@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 from weakref import WeakMethod
 
 logger = logging.getLogger("streamnative_serdes")
@@ -13,8 +14,11 @@ logger = logging.getLogger("streamnative_serdes")
 class Watch:
     """Calls ``look`` every ``seconds`` from a daemon thread, until :meth:`stop` or until the owner of ``look`` is gone.
 
-    The thread starts with :meth:`ensure`, and after a stop with the next one.
+    The thread starts with :meth:`ensure`, and after a stop with the next one. Where ``allowed`` is set to False, none
+    starts in this process: a worker of Spark has its tasks from a driver, which watches for all.
     """
+
+    allowed: ClassVar[bool] = True
 
     def __init__(self, seconds: float, look: Callable[[], object]) -> None:
         self._seconds = min(seconds, threading.TIMEOUT_MAX)
@@ -28,7 +32,7 @@ class Watch:
 
     def ensure(self) -> None:
         """Let the thread run, if it does not."""
-        if self._ending is not None:
+        if self._ending is not None or not self.allowed:
             return
         with self._lock:
             if self._ending is None:
