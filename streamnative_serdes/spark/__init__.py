@@ -1,1 +1,40 @@
 """Apache Spark: the SerDes inside PySpark executors."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .outbox import DeliveryError
+    from .sink import KafkaAvroSink
+    from .source import KafkaAvroSource, Received
+    from .topic import OffsetRange
+    from .types import to_avro_schema, to_spark_type
+
+__all__ = [
+    "DeliveryError",
+    "KafkaAvroSink",
+    "KafkaAvroSource",
+    "OffsetRange",
+    "Received",
+    "to_avro_schema",
+    "to_spark_type",
+]
+
+_HOMES = {
+    "DeliveryError": "outbox",
+    "KafkaAvroSink": "sink",
+    "KafkaAvroSource": "source",
+    "OffsetRange": "topic",
+    "Received": "source",
+    "to_avro_schema": "types",
+    "to_spark_type": "types",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # When it is asked for: spark.java is of use without PySpark, and to import PySpark takes a second.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -40,7 +40,8 @@ def registry() -> Iterator[LocalRegistry]:
 def kafka() -> Iterator[dict[str, str]]:
     """Configuration of a client of a broker that has the topic `flights`."""
     with MockBroker({"flights": PARTITIONS}) as broker:
-        yield {"bootstrap.servers": broker.bootstrap_servers}
+        # Workers keep their producers, which would say again and again that this broker is gone.
+        yield {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}
 
 
 @pytest.fixture

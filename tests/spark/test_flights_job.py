@@ -34,8 +34,8 @@ from streamnative_serdes.spark.demo.flights import (
 )
 from streamnative_serdes.spark.demo.round_trip import Result, RoundTrip, Step, Target
 from streamnative_serdes.spark.demo.tasks import Tally
-from streamnative_serdes.spark.demo.topic import Span, TopicAdmin, TopicWriter, read_span
 from streamnative_serdes.spark.session import SparkError, reason
+from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry
 
 ROWS = 3_000
@@ -60,7 +60,9 @@ def values_of(kafka: dict[str, str], partition: int) -> list[bytes | None]:
     admin = TopicAdmin(kafka, "flights")
     end = admin.ends(partition + 1)[partition]
     admin.close()
-    return [value for chunk in read_span(kafka, "flights", Span(partition, 0, end)) for value in chunk]
+    return [
+        message.value() for chunk in read_range(kafka, "flights", OffsetRange(partition, 0, end)) for message in chunk
+    ]
 
 
 def produce(kafka: dict[str, str], value: bytes | None) -> None:
@@ -199,30 +201,10 @@ def test_a_record_of_other_fields_is_an_error(change: dict[str, Any]) -> None:
         decoded_values(flight)
 
 
-def test_a_full_queue_is_waited_for(kafka: dict[str, str]) -> None:
-    values = [b"%d" % number for number in range(500)]
-    writer = TopicWriter({**kafka, "queue.buffering.max.messages": "10", "linger.ms": "0"}, "flights", 4, first=0)
-    writer.write(values)
-    writer.flush()
-    assert sorted(value for partition in range(4) for value in values_of(kafka, partition) if value) == sorted(values)
-
-
-def test_an_undelivered_message_is_an_error(kafka: dict[str, str]) -> None:
-    writer = TopicWriter({**kafka, "message.timeout.ms": "500"}, "flights", partitions=99, first=98)
-
-    def write() -> None:
-        writer.write([b"x"])
-        writer.flush()
-
-    # The client says so at once when it knows the topic already, on delivery when it does not.
-    with pytest.raises(KafkaException, match=r"[Uu]nknown partition"):
-        write()
-
-
 def test_an_offset_that_is_gone_is_an_error(kafka: dict[str, str]) -> None:
     produce(kafka, b"x")
     with pytest.raises(KafkaException, match=r"[Oo]ffset"):
-        list(read_span(kafka, "flights", Span(0, 5, 7)))
+        list(read_range(kafka, "flights", OffsetRange(0, 5, 7)))
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from ..session import spark_errors
+from ..topic import OffsetRange, TopicAdmin
 from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
 from .tasks import Digest, Read, Tally, TallyParam, Write
-from .topic import Span, TopicAdmin
 
 _logger = logging.getLogger(__name__)
 _LOOK_SECONDS: Final = 0.25
@@ -160,11 +160,11 @@ class RoundTrip:
     def read(self, starts: Sequence[int]) -> Step:
         """Consume and deserialise all that follows the ``starts`` offsets, one task for each partition."""
         ends = self._admin.ends(len(starts))
-        spans = [Span(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
+        ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
         total = self._accumulator()
         task = Read(self._target.kafka, self._target.topic, self._deserializer, total)
         with self._watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
-            return _timed(total, lambda: self._context.parallelize(spans, len(spans)).foreachPartition(task))
+            return _timed(total, lambda: self._context.parallelize(ranges, len(ranges)).foreachPartition(task))
 
     @property
     def _context(self) -> SparkContext:

@@ -1,16 +1,16 @@
 """What runs inside Spark's tasks: rows out to a Kafka topic through the serializer, and back through the deserializer.
 
-Delivery is at least once: a task that Spark runs again produces its rows again. Each task makes its own Kafka client
-and flushes it, since Spark ends its workers without a chance to clean up.
+Delivery is at least once: a task that Spark runs again produces its rows again. Each task flushes its Kafka client,
+since Spark ends its workers without a chance to clean up.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Final, TypeVar
 
 from pyspark import TaskContext
@@ -21,8 +21,9 @@ from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from ..outbox import outbox
+from ..topic import OffsetRange, read_range
 from .flights import decoded_values, row_digest
-from .topic import Span, TopicWriter, read_span
 
 _CHUNK: Final = 1_000  # rows between two looks at the clock
 _DIGESTS: Final = 2**128
@@ -72,6 +73,14 @@ class Clock:
         yield
         self.seconds[work] = self.seconds.get(work, 0.0) + time.perf_counter() - start
 
+    @contextmanager
+    def after(self, work: str, block: AbstractContextManager[_T]) -> Iterator[_T]:
+        """A block whose end is the work, as the flush of what was sent inside is."""
+        with ExitStack() as stack:
+            yield stack.enter_context(block)
+            with self(work):
+                stack.close()
+
     def each(self, work: str, items: Iterator[_T]) -> Iterator[_T]:
         """The same items; getting them is the work."""
         while True:
@@ -104,17 +113,16 @@ class Write:
     total: Accumulator[Tally]
 
     def __call__(self, rows: Iterable[Row]) -> None:
-        context = SerializationContext(self.topic, MessageField.VALUE)
-        writer = TopicWriter(self.kafka, self.topic, self.partitions, first=_task_number())
+        context, turn = SerializationContext(self.topic, MessageField.VALUE), count(_task_number())
         calls, clock, written = self.serializer.registry_calls(), Clock(), 0
-        for chunk in clock.each("receive", _chunks(iter(rows))):
-            with clock("serialise"):
-                values = [self.serializer(row, context) for row in chunk]
-            with clock("produce"):
-                writer.write(values)
-            written += len(values)
-        with clock("produce"):
-            writer.flush()
+        with clock.after("produce", outbox(self.kafka, self.topic)) as out:
+            for chunk in clock.each("receive", _chunks(iter(rows))):
+                with clock("serialise"):
+                    values = [self.serializer(row, context) for row in chunk]
+                with clock("produce"):
+                    for value in values:
+                        out.send(value, partition=next(turn) % self.partitions)
+                written += len(values)
         calls = self.serializer.registry_calls() - calls
         self.total.add(Tally(written, registry_calls=calls, seconds=clock.seconds))
 
@@ -128,16 +136,16 @@ class Read:
     deserializer: KafkaAvroDeserializer
     total: Accumulator[Tally]
 
-    def __call__(self, spans: Iterable[Span]) -> None:
+    def __call__(self, spans: Iterable[OffsetRange]) -> None:
         for span in spans:
             self._read(span)
 
-    def _read(self, span: Span) -> None:
+    def _read(self, span: OffsetRange) -> None:
         context = SerializationContext(self.topic, MessageField.VALUE)
         calls, clock, rows, digest = self.deserializer.registry_calls(), Clock(), 0, 0
-        for values in clock.each("consume", read_span(self.kafka, self.topic, span)):
+        for messages in clock.each("consume", read_range(self.kafka, self.topic, span)):
             with clock("deserialise"):
-                flights = [self.deserializer(value, context) for value in values]
+                flights = [self.deserializer(message.value(), context) for message in messages]
             with clock("checksum"):
                 digest += sum(row_digest(decoded_values(flight)) for flight in flights)
             rows += len(flights)

@@ -1,28 +1,22 @@
-"""One Kafka topic as the job uses it: create, look at its ends, produce to its partitions, consume spans of them."""
+"""One Kafka topic as Spark's jobs use it: created, its ends looked at, ranges of its partitions consumed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Message
+    from confluent_kafka import Consumer, Message
 
 PATIENCE: Final = 60.0  # seconds without any progress before giving up
 _ANSWER_SECONDS: Final = 20.0  # for one answer of a broker
 _CHUNK: Final = 1_000  # messages taken from the client at once
 
-# What a user may set otherwise, and what the proof rests on.
-_PRODUCER_DEFAULTS: Final[Mapping[str, Any]] = {"linger.ms": 50, "message.timeout.ms": int(PATIENCE * 1000)}
-_PRODUCER: Final[Mapping[str, Any]] = {
-    "enable.idempotence": True,  # a retry inside the client must not become a second message
-    "delivery.report.only.error": True,
-}
+# The client insists on a group; partitions are assigned and offsets never committed.
+_CONSUMER_DEFAULTS: Final[Mapping[str, Any]] = {"group.id": "streamnative-serdes"}
 _CONSUMER: Final[Mapping[str, Any]] = {
-    "group.id": "streamnative-serdes",  # the client insists on one; partitions are assigned, offsets never committed
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     # An offset that the broker has dropped already is an error, not a jump to what is left.
@@ -31,7 +25,7 @@ _CONSUMER: Final[Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class OffsetRange:
     """Offsets ``start`` to ``end``, the latter not included, of one partition."""
 
     partition: int
@@ -52,7 +46,7 @@ class TopicAdmin:
 
         self._topic = topic
         self._kafka = kafka
-        self._consumer = Consumer({**kafka, **_CONSUMER})
+        self._consumer = Consumer({**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER})
 
     def close(self) -> None:
         """Close the connection."""
@@ -68,13 +62,13 @@ class TopicAdmin:
             KafkaException: no broker answers, or it refuses.
             TimeoutError: it is created, but does not show up.
         """
-        found = self._partitions()
+        found = self.partitions()
         if found:
             return found
         self._create(partitions)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            found = self._partitions()
+            found = self.partitions()
             if found:
                 return found
             time.sleep(0.1)
@@ -87,16 +81,22 @@ class TopicAdmin:
             KafkaException: the broker refuses.
             TimeoutError: no broker answers.
         """
-        return [self._end(partition) for partition in range(partitions)]
+        return [self.bounds(partition)[1] for partition in range(partitions)]
 
-    def _end(self, partition: int) -> int:
+    def bounds(self, partition: int) -> tuple[int, int]:
+        """The first offset that the partition still has, and the one that its next message will get.
+
+        Raises:
+            KafkaException: the broker refuses.
+            TimeoutError: no broker answers.
+        """
         from confluent_kafka import TopicPartition
 
         # (low, high), or None if no broker answers in time.
         offsets = self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=_ANSWER_SECONDS)
         if offsets is None:
             raise TimeoutError(f"topic {self._topic}, partition {partition}: no answer after {_ANSWER_SECONDS:.0f} s")
-        return int(offsets[1])
+        return int(offsets[0]), int(offsets[1])
 
     def _create(self, partitions: int) -> None:
         from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
@@ -104,93 +104,38 @@ class TopicAdmin:
         client = AdminClient(dict(self._kafka))
         client.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
 
-    def _partitions(self) -> int:
+    def partitions(self) -> int:
+        """How many partitions the topic has; 0 if there is no such topic.
+
+        Raises:
+            KafkaException: no broker answers.
+        """
         # All topics: asking for one by name would make some brokers create it.
         found = self._consumer.list_topics(timeout=_ANSWER_SECONDS).topics.get(self._topic)
         return len(found.partitions) if found is not None and found.error is None else 0
 
 
-class TopicWriter:
-    """Produces to one topic inside one task, to its partitions in turn.
-
-    Args:
-        kafka: the client's configuration.
-        topic: the topic.
-        partitions: how many partitions it has.
-        first: the one to begin with; tasks that begin at different ones spread better.
-    """
-
-    def __init__(self, kafka: Mapping[str, Any], topic: str, partitions: int, first: int) -> None:
-        from confluent_kafka import Producer
-
-        self._topic = topic
-        self._failed: list[KafkaError] = []
-        failed = self._failed  # the callback must not hold the writer, which holds the producer
-        report = {"on_delivery": lambda error, _: failed.append(error)}
-        self._producer = Producer({**_PRODUCER_DEFAULTS, **kafka, **_PRODUCER, **report})
-        self._turn = count(first)
-        self._partitions = partitions
-
-    def write(self, values: Sequence[bytes | None]) -> None:
-        """Hand ``values`` to the client, waiting while its queue is full.
-
-        Raises:
-            KafkaException: a message written before could not be delivered.
-        """
-        for value in values:
-            self._produce(value, next(self._turn) % self._partitions)
-        self._producer.poll(0)
-        self._raise_failed()
-
-    def flush(self) -> None:
-        """Wait until everything is delivered.
-
-        Raises:
-            KafkaException: a message could not be delivered.
-            TimeoutError: some were not delivered in time.
-        """
-        left = self._producer.flush(PATIENCE + 5.0)  # by then the client itself has given up on each message
-        self._raise_failed()
-        if left:
-            raise TimeoutError(f"{left} messages to topic {self._topic} are not delivered after {PATIENCE:.0f} s")
-
-    def _produce(self, value: bytes | None, partition: int) -> None:
-        while True:
-            try:
-                self._producer.produce(self._topic, value=value, partition=partition)
-                return
-            except BufferError:
-                # Ends at the latest when the client gives up on what is in its queue.
-                self._producer.poll(0.1)
-
-    def _raise_failed(self) -> None:
-        if self._failed:
-            from confluent_kafka import KafkaError, KafkaException
-
-            first = self._failed[0]
-            text = f"{len(self._failed)} messages to topic {self._topic} not delivered; the first: {first.str()}"
-            raise KafkaException(KafkaError(first.code(), text))
-
-
-def read_span(kafka: Mapping[str, Any], topic: str, span: Span) -> Iterator[list[bytes | None]]:
-    """The values of ``span`` in chunks.
+def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Iterator[list[Message]]:
+    """The messages of ``span`` in chunks.
 
     The position decides when it ends, not the count: transaction markers take offsets, too.
 
     Raises:
-        KafkaException: the broker reports an error, or no longer has the span's first offsets.
+        KafkaException: the broker reports an error, or no longer has the range's first offsets.
         TimeoutError: nothing came for a minute.
     """
     from confluent_kafka import Consumer, TopicPartition
 
-    consumer = Consumer({**kafka, **_CONSUMER})
+    if span.start >= span.end:
+        return
+    consumer = Consumer({**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER})
     try:
         consumer.assign([TopicPartition(topic, span.partition, span.start)])
         position = span.start
         while position < span.end:
             messages = _consume(consumer, min(_CHUNK, span.end - position), f"{topic}, partition {span.partition}")
             position = _position(messages)
-            yield [message.value() for message in messages if not message.error() and _offset(message) < span.end]
+            yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
         consumer.close()
 

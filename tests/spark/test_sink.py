@@ -1,0 +1,310 @@
+"""KafkaAvroSink: every row arrives once or more, and what a task could not send is an error of that task."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from streamnative_serdes import ConfigError, IncompatibleSchemaError, KafkaAvroDeserializer
+from streamnative_serdes.spark import DeliveryError, KafkaAvroSink, OffsetRange, to_avro_schema
+from streamnative_serdes.spark.outbox import outbox
+from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.spark.topic import TopicAdmin, read_range
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+TOPIC = "flights"  # of the fixture's broker
+SCHEMA = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["OPEN", "PAID"]}},
+        {"name": "note", "type": ["null", "string"], "default": None},
+    ],
+}
+ROWS = [(number, ("OPEN", "PAID")[number % 2], None if number % 3 else f"n{number}") for number in range(1000)]
+COLUMNS = "id bigint, state string, note string"
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+@pytest.fixture
+def orders(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(spark.sparkContext.parallelize(ROWS, 5), COLUMNS)
+
+
+def messages_of(kafka: dict[str, str], topic: str = TOPIC) -> list[Any]:
+    admin = TopicAdmin(kafka, topic)
+    try:
+        ends = admin.ends(admin.partitions())
+    finally:
+        admin.close()
+    ranges = [OffsetRange(partition, 0, end) for partition, end in enumerate(ends)]
+    return [message for each in ranges for chunk in read_range(kafka, topic, each) for message in chunk]
+
+
+def read(conf: dict[str, str], messages: Iterable[Any], topic: str = TOPIC) -> list[Any]:
+    deserializer = KafkaAvroDeserializer(conf)
+    return [deserializer.deserialize(topic, message.value()) for message in messages]
+
+
+def in_order(records: Iterable[Any]) -> list[Any]:
+    return sorted((tuple(record.values()) for record in records), key=lambda record: record[0])
+
+
+def headers_of(message: Any) -> dict[str, str]:
+    return {name: value.decode() for name, value in message.headers() or ()}
+
+
+def test_every_row_arrives_as_it_is(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    orders.foreachPartition(sink.foreach_partition)
+    assert in_order(read(conf, messages_of(kafka))) == ROWS
+
+
+def test_only_the_driver_asks_the_registry(
+    spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    for _ in range(2):
+        orders.repartition(8).foreachPartition(sink.foreach_partition)
+        sink.write(orders)
+    latest = KafkaAvroSink(TOPIC, kafka, conf)
+    latest.write(orders)
+    assert registry.calls == {"POST schema": 1, "GET schema": 1}
+
+
+def test_a_workers_schemas_are_not_watched(spark: SparkSession, conf: dict[str, str], registry: LocalRegistry) -> None:
+    from streamnative_serdes import KafkaAvroSerializer
+    from streamnative_serdes.spark.workers import Carried
+
+    serializer = KafkaAvroSerializer({**conf, "cache.latest.ttl.sec": 0}, SCHEMA)
+    serializer.warm_up(TOPIC)
+    carried = Carried(serializer)
+
+    def threads(rows: Iterable[Any]) -> Iterator[str]:
+        import threading
+
+        carried.get().serialize(TOPIC, {"id": 1, "state": "OPEN"})
+        yield from (thread.name for thread in threading.enumerate())
+
+    names = spark.sparkContext.parallelize([1, 2], 2).mapPartitions(threads).collect()
+    assert "streamnative_serdes watch" not in names
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("note", lambda id, note: note and note.encode()),
+        (lambda row: str(row.id), lambda id, note: str(id).encode()),
+        (lambda row: row.id.to_bytes(8), lambda id, note: id.to_bytes(8)),
+        ("expression", lambda id, note: f"{('OPEN', 'PAID')[id % 2]}-{id}".encode()),
+    ],
+    ids=["column", "text", "bytes", "expression"],
+)
+def test_a_key_is_a_column_a_function_or_an_expression(
+    orders: DataFrame,
+    kafka: dict[str, str],
+    conf: dict[str, str],
+    key: Any,
+    expected: Callable[[int, str | None], bytes | None],
+) -> None:
+    chosen = F.concat_ws("-", "state", "id") if key == "expression" else key  # which needs a session
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=chosen).write(orders)
+    messages = messages_of(kafka)
+    records = read(conf, messages)
+    assert [message.key() for message in messages] == [expected(record["id"], record["note"]) for record in records]
+    assert len(messages) == len(ROWS)
+
+
+@pytest.mark.parametrize("by", ["column", "expression", "function"])
+def test_a_null_value_is_a_tombstone(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], by: str) -> None:
+    columns = orders.select(F.col("id").cast("string").alias("id"), F.struct("*").alias("order"))
+    paid = F.when(F.col("order.state") == "PAID", F.col("order"))
+    if by == "column":
+        sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id", value="order")
+        sink.write(columns.withColumn("order", paid))
+    elif by == "expression":
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id", value=paid).write(columns)
+    else:
+        task = KafkaAvroSink(
+            TOPIC, kafka, conf, SCHEMA, key="id", value=lambda row: row.order if row.order.state == "PAID" else None
+        )
+        task.write(columns)
+    messages = messages_of(kafka)
+    assert {int(message.key()) for message in messages if message.value() is None} == set(range(0, 1000, 2))
+    assert in_order(record for record in read(conf, messages) if record) == ROWS[1::2]
+
+
+def test_rows_without_a_session_are_sent_too(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note")
+    sink.foreach_partition({"id": number, "state": "OPEN", "note": "x"} for number in range(3))
+    sink.foreach_partition([])
+    messages = messages_of(kafka)
+    assert [record["id"] for record in read(conf, messages)] == [0, 1, 2]
+    assert {message.key() for message in messages} == {b"x"}
+
+
+def test_a_dataframe_makes_its_own_schema(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    KafkaAvroSink(TOPIC, kafka, conf, to_avro_schema(orders.schema, "Order")).write(orders)
+    assert in_order(read(conf, messages_of(kafka))) == ROWS
+
+
+def test_a_full_queue_is_waited_for(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    small = {**kafka, "queue.buffering.max.messages": 10, "linger.ms": 0}
+    KafkaAvroSink(TOPIC, small, conf, SCHEMA).write(orders)
+    assert in_order(read(conf, messages_of(kafka))) == ROWS
+
+
+# --- What goes wrong
+
+
+def test_a_row_that_does_not_fit_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    lost = orders.coalesce(1).withColumn("state", F.when(F.col("id") == 7, "LOST").otherwise(F.col("state")))
+    with (
+        pytest.raises(SparkError, match=r"EncodeError: .*field state: .*LOST.*\(row 7 of partition 0\)"),
+        spark_errors(),
+    ):
+        sink.write(lost)
+
+
+def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:
+    def send() -> None:
+        with outbox({**kafka, "message.timeout.ms": 500}, TOPIC, most_reasons=2) as out:
+            for _ in range(5):
+                out.send(b"x", partition=98)
+
+    # The client says so at once when it knows the topic already, on delivery when it does not.
+    with pytest.raises(
+        DeliveryError, match=r"topic flights: . messages not delivered; .*[Uu]nknown partition"
+    ) as caught:
+        send()
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert 1 <= len(again.reasons) <= 2
+    assert (again.failed, again.left) == (caught.value.failed, 0)
+
+
+def test_a_broker_that_is_away_fails_the_task(orders: DataFrame, conf: dict[str, str]) -> None:
+    with MockBroker({TOPIC: 1}) as broker:
+        away = {"bootstrap.servers": broker.bootstrap_servers, "message.timeout.ms": 1000, "log_level": 0}
+    sink = KafkaAvroSink(TOPIC, away, conf, SCHEMA, most_reasons=1)
+    expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out"
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        sink.write(orders.coalesce(1))
+
+
+def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
+    slow = {**kafka, "linger.ms": 60_000}
+
+    def fail() -> None:
+        with outbox(slow, TOPIC) as out:
+            out.send(b"queued")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with outbox(slow, TOPIC) as out:
+        out.send(b"sent")
+    assert [message.value() for message in messages_of(kafka)] == [b"sent"]
+
+
+def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> None:
+    with outbox(kafka, TOPIC) as one, outbox(kafka, TOPIC) as meanwhile:
+        assert meanwhile is not one
+    with outbox(dict(kafka), TOPIC) as again:
+        assert again in (one, meanwhile)
+    with outbox({**kafka, "linger.ms": 1}, TOPIC) as other:
+        assert other not in (one, meanwhile)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
+    with outbox(kafka, TOPIC) as mine:
+        mine.send(b"parent")
+    child = os.fork()
+    if child == 0:
+        try:
+            with outbox(kafka, TOPIC) as own:
+                own.send(b"child")
+            os._exit(0 if own is not mine else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sorted(message.value() for message in messages_of(kafka)) == [b"child", b"parent"]
+
+
+def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    with pytest.raises(IncompatibleSchemaError):
+        KafkaAvroSink(TOPIC, kafka, conf, "int")
+
+
+def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="nmae")
+    with pytest.raises(SparkError, match=r"ConfigError: there is no column 'nmae' .*id, state, note"), spark_errors():
+        sink.write(orders)
+
+
+def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id")
+    with pytest.raises(SparkError, match=r"EncodeError: expected a key of text or bytes, got int"), spark_errors():
+        sink.write(orders)
+
+
+def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, str], spark: SparkSession) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"))
+    with pytest.raises(ConfigError, match="key is a Column"):
+        sink.foreach_partition([Row(id=1)])
+    with pytest.raises(ConfigError, match="a Column and a function"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)
+
+
+# --- Copies, and what tells them
+
+
+def fail_after_flush(send: Callable[[Iterable[Any]], None], mark: Path, rows: Iterable[Any]) -> None:
+    """A task whose first attempt fails when all is delivered."""
+    send(rows)
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return
+    raise RuntimeError("after the flush")
+
+
+def test_a_task_that_is_run_again_makes_copies_that_headers_tell(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, dedup_headers=True)
+    task = partial(fail_after_flush, sink._plain_task().foreach_partition, tmp_path / "failed")
+    for _ in range(2):  # a local session does not run tasks again by itself
+        try:
+            with spark_errors():
+                orders.coalesce(1).foreachPartition(task)
+        except SparkError as error:
+            assert "after the flush" in str(error)
+    messages = messages_of(kafka)
+    assert len(messages) == 2 * len(ROWS)
+    places = {tuple(sorted(headers_of(message).items())) for message in messages}
+    assert len(places) == len(ROWS)
+    assert {name for name, _ in next(iter(places))} == {"spark.query.id", "spark.partition.id", "spark.row"}
+    first = {headers_of(message)["spark.row"]: message for message in messages}
+    assert in_order(read(conf, first.values())) == ROWS
