@@ -23,7 +23,8 @@ def spark() -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
     from streamnative_serdes.spark.session import local_session
 
-    with local_session("tests") as session:
+    # A task that fails is run once more.
+    with local_session("tests", cores="*,2") as session:
         # Several tasks for a small file, as the whole one has.
         session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
         session.conf.set("spark.sql.files.openCostInBytes", "1")

@@ -1,0 +1,130 @@
+"""KafkaAvroSource: chosen ranges of a topic, each message once, as objects or as bytes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSource, OffsetRange
+from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.testing import LocalRegistry
+
+TOPIC = "flights"
+PARTITIONS = 4
+STAMP = 1_700_000_000_123
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+def fill(kafka: dict[str, str], conf: dict[str, str], count: int) -> None:
+    """Numbers from 0 on, to the partitions in turn."""
+    serializer, producer = KafkaAvroSerializer(conf, "long"), Producer(kafka)
+    for number in range(count):
+        value = serializer.serialize(TOPIC, number)
+        producer.produce(TOPIC, value, str(number), number % PARTITIONS, timestamp=STAMP, headers={"n": str(number)})
+    assert producer.flush(30) == 0
+
+
+def send(kafka: dict[str, str], value: bytes | None) -> None:
+    producer = Producer(kafka)
+    producer.produce(TOPIC, value, "odd", 0)
+    assert producer.flush(30) == 0
+
+
+@pytest.mark.parametrize("per_partition", [1, 3])
+def test_tasks_read_each_message_once(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry, per_partition: int
+) -> None:
+    fill(kafka, conf, 403)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    ranges = source.ranges(per_partition=per_partition)
+    assert len(ranges) == PARTITIONS * per_partition
+    read = spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(source.read).collect()
+    assert sorted(message.value for message in read) == list(range(403))
+    for message in read:
+        number = str(message.value).encode()
+        assert (message.key, message.topic, message.timestamp) == (number, TOPIC, STAMP)
+        assert message.headers == [("n", number)]
+        assert message.offset * PARTITIONS + message.partition == message.value
+    assert registry.calls == {"POST schema": 1, "GET schemas": 1}
+
+
+def test_a_job_begins_where_the_one_before_ended(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    fill(kafka, conf, 10)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    ends = {each.partition: each.end for each in source.ranges()}
+    assert source.ranges(starts=ends) == []
+    assert list(source.read([])) == []
+    fill(kafka, conf, 6)
+    assert source.ranges(starts=ends) == [
+        *(OffsetRange(0, 3, 5), OffsetRange(1, 3, 5), OffsetRange(2, 2, 3), OffsetRange(3, 2, 3))
+    ]
+    assert source.ranges(starts={0: 1, 1: 3}, ends={0: 2, 2: 1, 3: 1}) == [
+        *(OffsetRange(0, 1, 2), OffsetRange(1, 3, 5), OffsetRange(2, 0, 1), OffsetRange(3, 0, 1))
+    ]
+    assert source.ranges("latest") == []
+
+
+def test_what_cannot_be_read_goes_by_on_error(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    fill(kafka, conf, 8)
+    send(kafka, b"\x03\x04" + bytes(8))  # no datum
+    send(kafka, None)
+
+    def read(on_error: Any) -> list[Any]:
+        source = KafkaAvroSource(TOPIC, kafka, conf, on_error=on_error)
+        values = spark.sparkContext.parallelize(source.ranges(), 1).mapPartitions(source.read)
+        return values.map(lambda message: message.value).collect()
+
+    assert sorted(read("skip"), key=str) == [*range(8), None]
+    assert sorted(read(lambda error: error.raw.offset), key=str) == [0, 1, 2, 2, *range(3, 8), None]
+    expected = "DecodeError: topic flights, partition 0, message 2, schema version 0"
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        read("raise")
+
+
+def test_bytes_come_in_the_columns_of_sparks_own_source(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    fill(kafka, conf, 8)
+    send(kafka, None)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    df = source.load(spark, source.ranges())
+    assert [f"{name} {kind}" for name, kind in df.dtypes[:5]] == [
+        *("key binary", "value binary", "topic string", "partition int", "offset bigint")
+    ]
+    rows = {(row.partition, row.offset): row for row in df.collect()}
+    assert len(rows) == 9
+    row, odd = rows[1, 1], rows[0, 2]
+    assert (bytes(row.key), bytes(row.value), row.topic) == (b"5", b"\x03\x04" + bytes(8) + b"\x0a", TOPIC)
+    assert [(header.key, bytes(header.value)) for header in row.headers] == [("n", b"5")]
+    assert (odd.value, odd.headers) == (None, [])
+    assert df.where("offset = 0").select(F.unix_millis("timestamp")).distinct().collect() == [(STAMP,)]
+    assert source.load(spark, []).count() == 0
+
+
+def test_a_topic_that_is_not_there_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="topic nowhere: there is no such topic"):
+        KafkaAvroSource("nowhere", kafka, conf).ranges()
+    with pytest.raises(ConfigError, match="expected 'earliest', 'latest' or offsets by partition, got 'begin'"):
+        KafkaAvroSource(TOPIC, kafka, conf).ranges("begin")  # type: ignore[arg-type]
+
+
+def test_timestamps_are_utc(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    fill(kafka, conf, 1)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    (row,) = source.load(spark, source.ranges()).selectExpr("cast(timestamp as string) as at").collect()
+    assert row.at == dt.datetime.fromtimestamp(STAMP / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
