@@ -29,7 +29,7 @@ class BatchReader:
 
     def __init__(self, topic: str, binding: Binding, columns: Columns, *, fall_back: bool) -> None:
         self._topic, self._binding, self._columns, self._fall_back = topic, binding, columns, fall_back
-        self._known: dict[int, Known] = {}  # by the version in the header
+        self.known: dict[int, Known] = {}  # by the version in the header
         self.fell_back: dict[int, Known] = {}  # likewise; with the latest, by which they were read
 
     def find(self, version: int) -> Routes | SerdesError:
@@ -59,7 +59,7 @@ class BatchReader:
         return self._kept(version, known, header.SIZE)
 
     def _kept(self, version: int, known: Known, offset: int) -> Routes:
-        self._known[version] = known
+        self.known[version] = known
         return ((self._columns.plan(known.schema), offset),)
 
     def _unknown(self, version: int) -> Routes:
@@ -73,11 +73,11 @@ class BatchReader:
         """What becomes of a message that could not be read: another way to read it, or its error."""
         if version in self.fell_back:
             return self._unreadable(version, errors)
-        error = errors[0].at(topic=self._topic, version=self._known[version].version)
+        error = errors[0].at(topic=self._topic, version=self.known[version].version)
         self._binding.doubt(self._topic)  # it may have been made anew, or have a newer latest schema
-        before = self._known[version]
+        before = self.known[version]
         news = self.find(version)
-        if isinstance(news, tuple) and version in self._known and self._known[version] is not before:
+        if isinstance(news, tuple) and version in self.known and self.known[version] is not before:
             return news
         return with_hint(error, message, None if version == HEADERLESS else version)
 

@@ -179,7 +179,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         """
         binding = self._attached()
         columns = self.columns(topic, dialect=dialect, large_types=large_types)
-        reader = BatchReader(topic, binding, columns, fall_back=self._fall_back)
+        reader = self._batch_reader(topic, binding, columns)
         try:
             batch, counts = columns.decode(data, reader.find, reader.failed, error_column=error_column)
         except DecodeError:
@@ -191,6 +191,9 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
         self._count_batch(*counted(counts, note))
         return batch
+
+    def _batch_reader(self, topic: str, binding: Binding, columns: Columns) -> BatchReader:
+        return BatchReader(topic, binding, columns, fall_back=self._fall_back)
 
     def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> Columns:
         """What :meth:`deserialize_batch` reads messages of ``topic`` into; ``arrow_schema`` tells their types.

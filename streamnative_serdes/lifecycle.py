@@ -115,7 +115,7 @@ class Lifecycle:
         return 0 if self._binding is None else sum(self._binding.client.calls.values())
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[Any, ...]]:
-        known = () if self._binding is None else self._binding.learnt(self._topics())
+        known = () if self._binding is None else self._binding.learnt(self._bound_topics())
         own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
         # A subclass may have an __init__ of its own, so none is called.
         new = copyreg.__newobj__  # type: ignore[attr-defined]

@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .decoding import SchemaEvolvedError
+    from .frames import decode_df, encode_df, split_errors
+    from .functions import from_avro, to_avro
     from .outbox import DeliveryError
     from .sink import KafkaAvroSink
     from .source import KafkaAvroSource, Received
@@ -18,6 +21,12 @@ __all__ = [
     "KafkaAvroSource",
     "OffsetRange",
     "Received",
+    "SchemaEvolvedError",
+    "decode_df",
+    "encode_df",
+    "from_avro",
+    "split_errors",
+    "to_avro",
     "to_avro_schema",
     "to_spark_type",
 ]
@@ -28,6 +37,12 @@ _HOMES = {
     "KafkaAvroSource": "source",
     "OffsetRange": "topic",
     "Received": "source",
+    "SchemaEvolvedError": "decoding",
+    "decode_df": "frames",
+    "encode_df": "frames",
+    "from_avro": "functions",
+    "split_errors": "frames",
+    "to_avro": "functions",
     "to_avro_schema": "types",
     "to_spark_type": "types",
 }

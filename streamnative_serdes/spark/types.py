@@ -47,31 +47,33 @@ _LOGICAL: Final[Mapping[str, T.DataType]] = {
 # --- Avro -> Spark
 
 
-def to_spark_type(schema: object) -> T.DataType:
+def to_spark_type(schema: object, *, logical_types: bool = True) -> T.DataType:
     """The type of a column, or of a DataFrame, that holds data of ``schema``.
 
     Args:
         schema: as for :class:`KafkaAvroSerializer`. A record gives a StructType. A union of more than null and one
             other gives a struct of ``member0``, ``member1``, ..., of which one is not null; int and long together give
             BIGINT, float and double DOUBLE.
+        logical_types: as the option ``avro.logical.types``: without, a timestamp is BIGINT, a decimal BINARY.
 
     Raises:
         SchemaError: no schema; one that contains itself; a decimal of more than 38 digits. The error names the field.
     """
     # Lenient: what a registry holds may have a default that no one needs here.
-    return _Reader().type(parse(schema, strict=False).root, "")
+    return _Reader(logical_types).type(parse(schema, strict=False).root, "")
 
 
 class _Reader:
     """One walk over a schema; ``open`` are the records around the place where it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, logical_types: bool) -> None:
+        self.logical_types = logical_types
         self.open: list[str] = []
 
     def type(self, kind: AvroType, path: str) -> T.DataType:
         match kind:
             case Primitive() | Fixed():
-                return _leaf(kind, path)
+                return _leaf(kind, kind.logical if self.logical_types else None, path)
             case Enum():
                 return T.StringType()
             case Array():
@@ -123,9 +125,8 @@ def nullable(kind: AvroType) -> bool:
     return kind.kind == "null" or (isinstance(kind, Union) and any(branch.kind == "null" for branch in kind.branches))
 
 
-def _leaf(kind: Primitive | Fixed, path: str) -> T.DataType:
+def _leaf(kind: Primitive | Fixed, logical: Logical | None, path: str) -> T.DataType:
     plain = _PLAIN["bytes"] if isinstance(kind, Fixed) else _PLAIN[kind.kind]
-    logical = kind.logical
     if logical is None:
         return plain
     if logical.name == "decimal":

@@ -1,0 +1,162 @@
+"""Batches of messages to columns inside a task, by one reader's schema that was fixed when the query was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as T
+
+from streamnative_serdes import config
+from streamnative_serdes.arrow import Columns, Routes
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.columns import BatchReader
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.memory import schema_limits
+from streamnative_serdes.schema import Record, load, parse
+
+from .options import DROPMALFORMED, FAILFAST, ReadOptions
+from .types import HAS_TIME, to_spark_type
+from .workers import Carried
+
+_DIALECT: Final = "spark" if HAS_TIME else "spark-4.0"
+_ERRORS: Final = " errors"  # no field of Avro has a space in its name
+
+
+class SchemaEvolvedError(SerdesError):
+    """The topic has a newer schema than the query was planned with, and ``schemaEvolution`` is ``restart``.
+
+    A query that is started again, from its checkpoint, is planned with the newer one.
+    """
+
+
+class TopicReader(KafkaAvroDeserializer):
+    """Reads a topic as one schema: the given one, or what is the topic's latest when this is made.
+
+    Args:
+        topic: the Kafka topic.
+        conf: as of KafkaAvroDeserializer.
+        schema: the reader's.
+        restart: raise SchemaEvolvedError for a message of a newer version than the topic has now.
+
+    Raises:
+        SchemaNotFoundError: no schema is given, and the topic has none.
+    """
+
+    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, restart: bool = False) -> None:
+        super().__init__(conf, None if schema is None else parse(schema))
+        self._newest: int | None = None
+        self.warm_up(topic)
+        if schema is None or restart:
+            latest, _ = self._attached().latest(topic)
+            if schema is None:
+                self._begin(conf, latest.schema, None, is_key=False)
+                self._warmed |= {topic}
+            if restart:
+                self._newest = latest.version
+
+    @property
+    def reader_schema(self) -> str:
+        return load(self._arguments[0])
+
+    def spark_type(self) -> T.DataType:
+        """Of what is read."""
+        assert self._conf is not None
+        return to_spark_type(self.reader_schema, logical_types=self._conf["avro.logical.types"])
+
+    def reads_records(self) -> bool:
+        return isinstance(parse(self.reader_schema, strict=False).root, Record)
+
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
+        # What a user gave was checked; what the registry holds need not be without fault.
+        if schema is None:
+            return None
+        return Codec(parse(schema, strict=False, limits=schema_limits(conf)), **config.codec_arguments(conf))
+
+    def _batch_reader(self, topic: str, binding: Binding, columns: Columns) -> BatchReader:
+        if self._newest is None:
+            return super()._batch_reader(topic, binding, columns)
+        return _UpTo(self._newest, topic, binding, columns, fall_back=self._fall_back)
+
+
+class _UpTo(BatchReader):
+    """Reads no version of the topic that came after ``newest``."""
+
+    def __init__(self, newest: int, topic: str, binding: Binding, columns: Columns, *, fall_back: bool) -> None:
+        super().__init__(topic, binding, columns, fall_back=fall_back)
+        self._newest, self._name = newest, topic
+
+    def find(self, version: int) -> Routes | SerdesError:
+        found = super().find(version)
+        # Damaged headers name all kinds of versions: only one that the registry has is of a newer schema.
+        if version > self._newest and version in self.known:
+            raise SchemaEvolvedError(
+                f"the query was planned when version {self._newest} was the topic's latest",
+                topic=self._name,
+                version=version,
+                hint="start the query again: schemaEvolution is restart",
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A batch of messages as columns, a row each; ``errors`` has a text for each that could not be read."""
+
+    columns: list[pa.Array]
+    errors: pa.Array
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.errors.null_count < len(self.errors))
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """What goes to the workers.
+
+    Args:
+        topic: the Kafka topic.
+        reader: what reads it.
+        mode: of ReadOptions.
+    """
+
+    topic: str
+    reader: Carried[TopicReader]
+    mode: str
+
+    @classmethod
+    def plan(
+        cls, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
+    ) -> tuple[Decoder, TopicReader]:
+        """On the driver: asks the registry for all versions that the topic has."""
+        reader = TopicReader(topic, conf, schema, restart=options.restart)
+        return cls(topic, Carried(reader), options.mode), reader
+
+    def decode(self, messages: pa.Array) -> Decoded:
+        """The columns of the reader's schema; null in all where a message is null or cannot be read.
+
+        Raises:
+            DecodeError: one cannot be read, and the mode is FAILFAST.
+            SchemaEvolvedError: one is of a newer version than the query may read.
+            SchemaRegistryError: a version that is not known yet cannot be asked for.
+        """
+        reader, name = self.reader.get(), None if self.mode == FAILFAST else _ERRORS
+        batch = reader.deserialize_batch(self.topic, messages, error_column=name, dialect=_DIALECT)
+        columns = batch.columns
+        errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
+        return Decoded(columns, errors)
+
+    def drops(self, decoded: Decoded) -> bool:
+        """Whether rows of this batch are left out: those of :func:`good` remain."""
+        return self.mode == DROPMALFORMED and decoded.failed
+
+
+def good(errors: pa.Array) -> pa.Array:
+    """A mask of the rows that could be read."""
+    return pc.is_null(errors)

@@ -1,0 +1,95 @@
+"""Batches of columns to messages inside a task, by one schema that was fixed when the query was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.schema import MISSING, AvroType, Record
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+from .workers import Carried
+
+
+class TopicWriter(KafkaAvroSerializer):
+    """Writes a topic by one schema: the given one, or what is the topic's latest when this is made.
+
+    Args:
+        topic: the Kafka topic.
+        conf: as of KafkaAvroSerializer.
+        schema: of the messages, registered on the topic now.
+
+    Raises:
+        SchemaNotFoundError: no schema is given, and the topic has none.
+        IncompatibleSchemaError: the topic refuses the schema.
+    """
+
+    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None) -> None:
+        super().__init__(conf, schema)
+        bound = self._bind(topic, None, None)
+        if schema is None:  # whatever comes later, the query's columns are of this one
+            fixed = {**conf, "use.schema.version": bound.version, "use.latest.version": False}
+            self._begin({**fixed, "auto.register.schemas": False}, None, None, is_key=False)
+        self.warm_up(topic)
+        self._topic = topic
+
+    @property
+    def root(self) -> AvroType:
+        """The type of a message."""
+        codec = self._bind(self._topic, None, None).codec
+        assert codec is not None
+        return codec.schema.root
+
+
+def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
+    """The fields of ``root`` that ``names``, columns, have.
+
+    Raises:
+        ConfigError: it is no record, or a field without a default has no column.
+    """
+    if not isinstance(root, Record):
+        raise ConfigError(f"the schema is no record but {root.kind}", topic=topic, hint="use to_avro for one column")
+    missing = [field.name for field in root.fields if field.name not in names and field.default is MISSING]
+    if missing:
+        raise ConfigError(f"there is no column for the fields {', '.join(missing)}"[:500], topic=topic)
+    return [field.name for field in root.fields if field.name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """What goes to the workers.
+
+    Args:
+        topic: the Kafka topic.
+        writer: what writes it.
+        record: whether its messages are records.
+    """
+
+    topic: str
+    writer: Carried[TopicWriter]
+    record: bool
+
+    @classmethod
+    def plan(cls, topic: str, conf: Mapping[str, Any], schema: object) -> tuple[Encoder, AvroType]:
+        """On the driver: registers the schema, or asks for the topic's latest. Also gives the type of a message."""
+        writer = TopicWriter(topic, conf, schema)
+        return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer.root
+
+    def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:
+        """A message for each row of columns, or for each struct; null for null.
+
+        Raises:
+            EncodeError: a row does not fit the schema.
+        """
+        return self.writer.get().serialize_batch(self.topic, rows)
+
+    def encode_column(self, values: pa.Array) -> pa.Array:
+        """A message for each value; null for null."""
+        if not self.record:  # goes as the one column "value"
+            values = pa.StructArray.from_arrays([values], ["value"], mask=pc.is_null(values))
+        return self.encode(values)

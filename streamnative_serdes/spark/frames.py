@@ -1,0 +1,244 @@
+"""DataFrames of messages to DataFrames of columns and back: by Arrow's batches, without Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamnative_serdes.errors import ConfigError
+
+from .decoding import Decoded, Decoder, TopicReader, good
+from .encoding import Encoder, columns_of
+from .options import ReadOptions
+
+# What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
+_DEAD_LETTER: Final = T.StructType(
+    [
+        T.StructField("error", T.StringType()),
+        T.StructField("key", T.BinaryType()),
+        T.StructField("value", T.BinaryType()),
+        T.StructField("topic", T.StringType()),
+        T.StructField("partition", T.IntegerType()),
+        T.StructField("offset", T.LongType()),
+    ]
+)
+_ARROW: Final[Mapping[str, pa.DataType]] = {
+    "error": pa.string(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+}
+_AROUND: Final = ("key", "topic", "partition", "offset")
+
+
+def decode_df(
+    df: DataFrame,
+    conf: Mapping[str, Any],
+    *,
+    topic: str,
+    schema: object = None,
+    value: str = "value",
+    keep: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """The messages in a binary column as columns, one for each field of the record; of streams, too.
+
+    Each message is read by the schema version that it names, as one reader's schema, fixed now: the driver asks the
+    registry for all versions that the topic has, and workers ask for those that come later, once each.
+
+    Args:
+        df: with the messages, as Spark's Kafka source or :meth:`KafkaAvroSource.load` has them.
+        conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
+        topic: the Kafka topic that all messages come from.
+        schema: the reader's schema; without one, the topic's latest now.
+        value: the column of messages. Null is a tombstone, and gives null in all fields.
+        keep: columns that stay, before the new ones.
+        options: ``mode``: ``FAILFAST`` (the default) fails the job for a message that cannot be read, ``PERMISSIVE``
+            gives nulls, ``DROPMALFORMED`` leaves it out. ``errorColumn``, which makes the mode ``PERMISSIVE``: a name;
+            that column is null for what could be read, else a struct of ``error`` and the message as it came, for
+            :func:`split_errors`. ``schemaEvolution``: ``none`` (the default) reads newer versions as the reader's
+            schema, ``restart`` fails the job for one with SchemaEvolvedError, so that it is planned anew.
+
+    Returns:
+        a DataFrame of ``keep``, the record's fields (a column "value" where the schema is no record), and the
+        ``errorColumn``. All new columns are nullable.
+
+    Raises:
+        ConfigError: a bad option, a column that is not there, or one name for two.
+        SchemaError: Spark has no type for the schema.
+        SchemaRegistryError: the registry refuses to answer, or the topic has no schema and none is given.
+    """
+    chosen = ReadOptions.parse(options)
+    _require_bytes(df, value)
+    decoder, reader = Decoder.plan(topic, conf, schema, chosen)
+    around = [name for name in _AROUND if name in df.columns] if chosen.error_column else []
+    needed = list(dict.fromkeys([value, *around, *keep]))
+    task = _Decode(decoder, value, tuple(around), tuple(keep), chosen.error_column)
+    columns = [*(_kept(df, name) for name in keep), *_new_columns(reader)]
+    if chosen.error_column:
+        columns.append(T.StructField(chosen.error_column, _DEAD_LETTER))
+    _refuse_doubles([column.name for column in columns])
+    return _pick(df, needed).mapInArrow(task, T.StructType(columns))
+
+
+def encode_df(
+    df: DataFrame,
+    conf: Mapping[str, Any],
+    *,
+    topic: str,
+    schema: object = None,
+    value: str = "value",
+    keep: Sequence[str] = (),
+) -> DataFrame:
+    """The rows as messages in a binary column; of streams, too.
+
+    Each field of the schema is written from the column of its name. ``keep`` may hold what makes the message's key.
+
+    Args:
+        df: with a column for each field, but for those that have a default. Other columns are left out.
+        conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
+        topic: the Kafka topic that the messages are for.
+        schema: of the messages, registered on the topic now; ``to_avro_schema(df.schema)`` makes one. Without one, the
+            topic's latest now.
+        value: the name of the column of messages.
+        keep: columns that stay, before it.
+
+    Raises:
+        ConfigError: a bad option, a field without a column, or one name for two.
+        SchemaRegistryError: the registry refuses the schema, or cannot be reached.
+    """
+    encoder, root = Encoder.plan(topic, conf, schema)
+    fields = columns_of(root, df.columns, topic)
+    _refuse_doubles([*keep, value])
+    task = _Encode(encoder, tuple(fields), tuple(keep), value)
+    columns = [*(_kept(df, name) for name in keep), T.StructField(value, T.BinaryType())]
+    return _pick(df, list(dict.fromkeys([*fields, *keep]))).mapInArrow(task, T.StructType(columns))
+
+
+def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame]:
+    """What ``decode_df`` could read, and the dead letters.
+
+    Both are computed from ``df``, each when it is used: persist it where decoding twice is not wanted.
+
+    Args:
+        df: from ``decode_df(..., options={"errorColumn": error_column})``.
+        error_column: its name.
+
+    Returns:
+        the rows that could be read, without ``error_column``; and ``error``, ``key``, ``value``, ``topic``,
+        ``partition`` and ``offset`` of the messages that could not.
+
+    Raises:
+        ConfigError: ``df`` has no such column.
+    """
+    found = {field.name: field.dataType for field in df.schema.fields}.get(error_column)
+    if not isinstance(found, T.StructType) or found.names != _DEAD_LETTER.names:
+        raise ConfigError(
+            f"{error_column!r:.80} is no column of decode_df's errors",
+            hint='decode_df(..., options={"errorColumn": ...}) makes it',
+        )
+    errors = _column(error_column)
+    return df.where(errors.isNull()).drop(error_column), df.where(errors.isNotNull()).select(f"`{error_column}`.*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Decode:
+    """The task of :func:`decode_df`."""
+
+    decoder: Decoder
+    value: str
+    around: tuple[str, ...]
+    keep: tuple[str, ...]
+    error_column: str | None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            decoded = self.decoder.decode(batch.column(self.value))
+            arrays = [*(batch.column(name) for name in self.keep), *decoded.columns]
+            if self.error_column is not None:
+                arrays.append(self._dead_letters(batch, decoded))
+            out = pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
+            yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
+
+    def _dead_letters(self, batch: pa.RecordBatch, decoded: Decoded) -> pa.Array:
+        kind = pa.struct(list(_ARROW.items()))
+        if not decoded.failed:
+            return pa.nulls(batch.num_rows, kind)
+        well = good(decoded.errors)
+        found = {name: batch.column(name) for name in self.around} | {"value": batch.column(self.value)}
+        found.setdefault("topic", pa.array([self.decoder.topic] * batch.num_rows))
+        # Nothing but what is dead goes back to Spark: nulls take no room.
+        raw = {name: pc.if_else(well, None, array.cast(_ARROW[name])) for name, array in found.items()}
+        raw["error"] = decoded.errors
+        arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
+
+
+@dataclass(frozen=True, slots=True)
+class _Encode:
+    """The task of :func:`encode_df`."""
+
+    encoder: Encoder
+    fields: tuple[str, ...]
+    keep: tuple[str, ...]
+    value: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            messages = self.encoder.encode(batch.select(list(self.fields)))
+            arrays = [*(batch.column(name) for name in self.keep), messages]
+            yield pa.RecordBatch.from_arrays(arrays, [*self.keep, self.value])
+
+
+def _new_columns(reader: TopicReader) -> list[T.StructField]:
+    """Each may be null: a tombstone has none of them."""
+    kind = reader.spark_type()
+    if not reader.reads_records():
+        return [T.StructField("value", kind)]
+    assert isinstance(kind, T.StructType)
+    return [T.StructField(field.name, field.dataType) for field in kind.fields]
+
+
+def _kept(df: DataFrame, name: str) -> T.StructField:
+    _require(df, name)
+    field: T.StructField = df.schema[name]
+    return field
+
+
+def _pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    for name in names:
+        _require(df, name)
+    return df.select([_column(name) for name in names])
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")  # dots are part of the name
+
+
+def _require(df: DataFrame, name: str) -> None:
+    if name not in df.columns:
+        raise ConfigError(f"there is no column {name!r:.80}", hint=f"the columns are {', '.join(df.columns)}"[:500])
+
+
+def _require_bytes(df: DataFrame, name: str) -> None:
+    kind = _kept(df, name).dataType
+    if kind != T.BinaryType():
+        raise ConfigError(f"expected {name} to be a column of messages, BINARY, got {kind.simpleString()}")
+
+
+def _refuse_doubles(names: Sequence[str]) -> None:
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise ConfigError(
+            f"two columns would be called {', '.join(doubles)}"[:500],
+            hint="rename one of them before, or do not keep it",
+        )

@@ -1,0 +1,68 @@
+"""What becomes of messages that cannot be read, and of new schemas: the options of decode_df and from_avro."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamnative_serdes.errors import ConfigError
+
+FAILFAST: Final = "FAILFAST"
+PERMISSIVE: Final = "PERMISSIVE"
+DROPMALFORMED: Final = "DROPMALFORMED"
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "mode": (FAILFAST, PERMISSIVE, DROPMALFORMED),
+    "schemaEvolution": ("none", "restart"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The options, checked.
+
+    Args:
+        mode: a message that cannot be read fails the job (``FAILFAST``), gives nulls (``PERMISSIVE``), or is left out
+            (``DROPMALFORMED``).
+        error_column: what the errors are in; only with ``PERMISSIVE``.
+        restart: a schema version that is newer than the plan fails the job, so that it starts anew with that one.
+    """
+
+    mode: str = FAILFAST
+    error_column: str | None = None
+    restart: bool = False
+
+    @classmethod
+    def parse(cls, options: Mapping[str, Any] | None) -> ReadOptions:
+        """From ``mode``, ``errorColumn`` and ``schemaEvolution``; words in capitals or not.
+
+        Raises:
+            ConfigError: an unknown option, or a bad value.
+        """
+        given = dict(options or {})
+        column = given.pop("errorColumn", None)
+        mode = _choice("mode", given.pop("mode", PERMISSIVE if column else FAILFAST))
+        evolution = _choice("schemaEvolution", given.pop("schemaEvolution", "none"))
+        _refuse_unknown(given)
+        if column is not None and (not isinstance(column, str) or not column):
+            raise ConfigError(f"errorColumn takes a name, got {column!r:.80}")
+        if column is not None and mode != PERMISSIVE:
+            raise ConfigError(f"errorColumn is of mode PERMISSIVE, the mode is {mode}")
+        return cls(mode, column, evolution == "restart")
+
+
+def _choice(name: str, given: object) -> str:
+    for word in _CHOICES[name]:
+        if isinstance(given, str) and given.lower() == word.lower():
+            return word
+    raise ConfigError(f"{name} takes {' or '.join(_CHOICES[name])}, got {given!r:.80}")
+
+
+def _refuse_unknown(given: Mapping[str, Any]) -> None:
+    known = (*_CHOICES, "errorColumn")
+    for name in given:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the options are {', '.join(known)}"
+        raise ConfigError(f"unknown option {name!r:.80}", hint=hint)

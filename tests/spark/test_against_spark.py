@@ -1,0 +1,135 @@
+"""decode_df and encode_df against Spark's own Avro classes, and against the SerDes row by row: random schemas and data.
+
+``AvroFileFormat`` is part of PySpark; it reads container files, whose data are those of messages.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from avro_strategies import ALL_LOGICAL, Maker
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaError
+from streamnative_serdes.codec import Codec, Duration
+from streamnative_serdes.schema import Array, AvroType, Fixed, Map, Primitive, Record, Schema, Union, parse
+from streamnative_serdes.spark import decode_df, encode_df, to_spark_type
+from streamnative_serdes.spark.types import HAS_TIME
+from streamnative_serdes.testing import LocalRegistry
+
+SPARKS_OWN = "org.apache.spark.sql.avro.AvroFileFormat"
+# Spark has types of its own for nanoseconds, ours is BIGINT; and a big-decimal is bytes there, which one cannot tell
+# from the number.
+LOGICAL = ALL_LOGICAL - {"timestamp-nanos", "local-timestamp-nanos", "big-decimal"}
+EXAMPLES = settings(
+    max_examples=20,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink one takes minutes, a job each
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+@st.composite
+def records(draw: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A record's schema that Spark has a type for, and data of it."""
+    maker = Maker(draw, frozenset(LOGICAL))
+    fields = [(f"c{number}", *maker.type(3)) for number in range(draw(st.integers(1, 4)))]
+    schema = {"type": "record", "name": "Top", "fields": [{"name": name, "type": kind} for name, kind, _ in fields]}
+    try:
+        to_spark_type(schema)
+    except SchemaError:  # it contains itself
+        assume(False)
+    return schema, draw(st.lists(st.fixed_dictionaries({name: data for name, _, data in fields}), max_size=6))
+
+
+def container(schema: Any, data: list[bytes]) -> bytes:
+    """An Avro object container file of one block."""
+    header = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"null"}
+    sync, long, block = b"S" * 16, Codec(parse("long")), b"".join(data)
+    head = b"Obj\x01" + Codec(parse({"type": "map", "values": "bytes"})).encode(header) + sync
+    return head + (long.encode(len(data)) + long.encode(len(block)) + block + sync if data else b"")
+
+
+@EXAMPLES
+@given(records())
+def test_random_messages_are_what_spark_and_the_deserializer_read(
+    spark: SparkSession, registry: LocalRegistry, tmp_path: Path, made: tuple[Any, list[Any]]
+) -> None:
+    schema, data = made
+    topic, conf = f"t{uuid.uuid4().hex}", {"schema.registry.url": registry.url}
+    serializer = KafkaAvroSerializer(conf, schema)
+    serializer.warm_up(topic)
+    messages = [serializer.serialize(topic, datum) for datum in data]
+    decoded = decode_df(spark.createDataFrame([(each,) for each in messages], "value binary"), conf, topic=topic)
+    ours = rows_of(decoded)
+
+    (tmp_path / "in").mkdir()
+    try:
+        (tmp_path / "in" / "data.avro").write_bytes(container(schema, [(each or b"")[10:] for each in messages]))
+        theirs = spark.read.format(SPARKS_OWN).option("datetimeRebaseMode", "CORRECTED").load(str(tmp_path / "in"))
+        assert ours == rows_of(theirs)
+    finally:
+        shutil.rmtree(tmp_path / "in")
+
+    root = parse(schema).root
+    read = [KafkaAvroDeserializer(conf).deserialize(topic, each) for each in messages]
+    assert ours == [as_spark(root, record) for record in read]
+    assert [bytes(row.value) for row in encode_df(decoded, conf, topic=topic).collect()] == messages
+
+
+def rows_of(df: DataFrame) -> list[dict[str, Any]]:
+    """As toArrow() has them, which fails where a struct is null whose fields are not."""
+    return [row for batch in df._collect_as_arrow() for row in batch.to_pylist()]  # type: ignore[operator]
+
+
+def as_spark(kind: AvroType, value: Any) -> Any:
+    """What the deserializer gives as Arrow has it in Spark's types."""
+    if value is None:
+        return None
+    if isinstance(kind, Union):
+        return as_member(kind, value)
+    if isinstance(kind, Record):
+        return {field.name: as_spark(field.type, value[field.name]) for field in kind.fields}
+    if isinstance(kind, Map):
+        return [(key, as_spark(kind.values, each)) for key, each in value.items()]
+    if isinstance(kind, Array):
+        return [as_spark(kind.items, each) for each in value]
+    return as_leaf(kind, value)
+
+
+def as_leaf(kind: AvroType, value: Any) -> Any:
+    if isinstance(value, uuid.UUID):
+        return value.bytes if isinstance(kind, Fixed) else str(value)
+    if isinstance(value, Duration):
+        return b"".join(part.to_bytes(4, "little") for part in value)
+    if isinstance(value, dt.time) and not (HAS_TIME and logical_of(kind) == "time-micros"):
+        micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 10**6 + value.microsecond
+        return micros // 1000 if logical_of(kind) == "time-millis" else micros
+    return value
+
+
+def logical_of(kind: AvroType) -> str:
+    logical = kind.logical if isinstance(kind, Primitive | Fixed) else None
+    return logical.name if logical else ""
+
+
+def as_member(union: Union, value: Any) -> Any:
+    """``value`` as the member that the serializer has written it as: its number stands before it."""
+    chosen = union.branches[Codec(Schema("", union)).encode(value)[0] >> 1]
+    branches = [branch for branch in union.branches if branch.kind != "null"]
+    if len(branches) == 1:
+        return as_spark(chosen, value)
+    return {
+        f"member{number}": as_spark(branch, value) if branch is chosen else None
+        for number, branch in enumerate(branches)
+    }

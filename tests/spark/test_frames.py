@@ -1,0 +1,360 @@
+"""decode_df and encode_df: columns of messages of any version and back, and no message that cannot be read is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from avro_strategies import edited
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamnative_serdes import (
+    ConfigError,
+    DecodeError,
+    IncompatibleSchemaError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaNotFoundError,
+    config,
+    header,
+)
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.schema import parse
+from streamnative_serdes.schema_registry import SchemaRegistryClient
+from streamnative_serdes.spark import decode_df, encode_df, split_errors, to_avro_schema
+from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.testing import LocalRegistry
+
+TOPIC = "orders"
+FRAME = "key binary, value binary, topic string, partition int, offset bigint"
+ID, NOTE = {"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}
+CENTS = {"name": "cents", "type": "int", "default": -1}
+
+
+def order(*fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "Order", "fields": list(fields)}
+
+
+FIRST, SECOND, THIRD = order(ID), order(ID, NOTE), order(ID, NOTE, CENTS)
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+def message(conf: dict[str, str], schema: Any, **values: Any) -> bytes:
+    data = KafkaAvroSerializer(conf, schema).serialize(TOPIC, values)
+    assert data is not None
+    return data
+
+
+def frame(spark: SparkSession, values: list[bytes | None], slices: int = 2) -> DataFrame:
+    """As from a topic of one partition; keys are the offsets."""
+    rows = [(b"%d" % offset, value, TOPIC, 0, offset) for offset, value in enumerate(values)]
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, slices), FRAME)
+
+
+def rows_of(df: DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in df.collect()]
+
+
+def test_each_message_is_read_by_its_own_version(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    values = [message(conf, FIRST, id=1), message(conf, SECOND, id=2, note="n"), message(conf, THIRD, id=3, cents=5)]
+    df = frame(spark, [*values, None, *reversed(values)], slices=3)
+    latest = decode_df(df, conf, topic=TOPIC)
+    assert latest.schema.simpleString() == "struct<id:bigint,note:string,cents:int>"
+    expected = [(1, None, -1), (2, "n", -1), (3, None, 5)]
+    assert rows_of(latest) == [*expected, (None, None, None), *reversed(expected)]
+    assert rows_of(decode_df(df, conf, topic=TOPIC, schema=FIRST)) == [(1,), (2,), (3,), (None,), (3,), (2,), (1,)]
+    view = order({"name": "number", "type": "double", "aliases": ["id"]})
+    assert rows_of(decode_df(df, conf, topic=TOPIC, schema=view))[:3] == [(1.0,), (2.0,), (3.0,)]
+
+
+def test_only_the_driver_asks_the_registry_for_what_is_known(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    values = [message(conf, schema, id=number) for number, schema in enumerate((FIRST, SECOND, THIRD) * 20)]
+    before = registry.calls
+    decoded = decode_df(frame(spark, values, slices=8), conf, topic=TOPIC)
+    assert registry.calls - before == {"GET schemas": 1}
+    for _ in range(2):
+        assert len(decoded.collect()) == 60
+        assert encode_df(decoded, conf, topic=TOPIC).distinct().count() == 60
+    assert registry.calls - before == {"GET schemas": 1}
+
+
+def framed(version: int, schema: Any, **values: Any) -> bytes:
+    """A message of a version that may not be there yet."""
+    return header.pack(version) + Codec(parse(schema)).encode(values)
+
+
+def test_a_version_that_comes_later_is_asked_for_once_by_each_worker(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    message(conf, FIRST, id=0)
+    df = frame(spark, [framed(1, SECOND, id=number, note="x") for number in range(50)], slices=10).persist()
+    assert df.count() == 50  # what makes the rows needs workers of its own
+    decoded = decode_df(df, conf, topic=TOPIC)
+    message(conf, SECOND, id=0)
+    before = registry.calls
+    for _ in range(2):
+        assert sorted(rows_of(decoded)) == [(number,) for number in range(50)]
+    calls = registry.calls - before
+    assert set(calls) == {"GET version"}
+    assert calls["GET version"] <= spark.sparkContext.defaultParallelism
+
+
+def test_a_query_may_be_made_to_restart_for_a_newer_version(spark: SparkSession, conf: dict[str, str]) -> None:
+    message(conf, FIRST, id=0)
+    df = frame(spark, [framed(0, FIRST, id=1), framed(1, SECOND, id=2, note="x")])
+    restart = {"schemaEvolution": "restart"}
+    decoded = decode_df(df, conf, topic=TOPIC, options=restart)
+    message(conf, SECOND, id=0)
+    expected = "SchemaEvolvedError: topic orders, schema version 1: the query was planned when version 0 was .* latest"
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        decoded.collect()
+    assert rows_of(decode_df(df, conf, topic=TOPIC, options=restart)) == [(1, None), (2, "x")]
+
+
+def test_a_version_that_nobody_has_is_no_reason_to_restart(spark: SparkSession, conf: dict[str, str]) -> None:
+    values = [message(conf, FIRST, id=1), framed(77, FIRST, id=2)[:-1]]
+    options = {"schemaEvolution": "restart", "errorColumn": "error"}
+    good, dead = split_errors(decode_df(frame(spark, values), conf, topic=TOPIC, options=options), "error")
+    assert rows_of(good) == [(1,)]
+    assert [bytes(row.value) for row in dead.collect()] == [values[1]]
+
+
+# --- What cannot be read
+
+
+@pytest.fixture
+def damaged(conf: dict[str, str]) -> list[bytes | None]:
+    """Good, good, cut, tombstone, too long, good."""
+    good = [message(conf, SECOND, id=number, note=f"n{number}") for number in range(4)]
+    return [good[0], good[1], good[2][:-1], None, good[3] + b"x", good[3]]
+
+
+GOOD = [(0, "n0"), (1, "n1"), (None, None), (3, "n3")]  # with the tombstone
+
+
+def test_failfast_names_what_cannot_be_read(
+    spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
+) -> None:
+    for options in (None, {"mode": "failfast"}):
+        decoded = decode_df(frame(spark, damaged, 1), conf, topic=TOPIC, options=options)
+        expected = "DecodeError: topic orders, row 2, schema version 0, field note"
+        with pytest.raises(SparkError, match=expected), spark_errors():
+            decoded.collect()
+
+
+def test_permissive_gives_nulls(spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]) -> None:
+    decoded = decode_df(frame(spark, damaged), conf, topic=TOPIC, keep=["offset"], options={"mode": "PERMISSIVE"})
+    assert rows_of(decoded) == [
+        *[(0, 0, "n0"), (1, 1, "n1"), (2, None, None), (3, None, None), (4, None, None), (5, 3, "n3")]
+    ]
+
+
+def test_dropmalformed_leaves_out_what_cannot_be_read(
+    spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
+) -> None:
+    decoded = decode_df(frame(spark, damaged), conf, topic=TOPIC, options={"mode": "DropMalformed"})
+    assert rows_of(decoded) == GOOD
+
+
+def test_dead_letters_have_the_message_as_it_came(
+    spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
+) -> None:
+    decoded = decode_df(frame(spark, damaged), conf, topic=TOPIC, options={"errorColumn": "what is wrong"})
+    assert decoded.columns == ["id", "note", "what is wrong"]
+    good, dead = split_errors(decoded, "what is wrong")
+    assert (good.columns, rows_of(good)) == (["id", "note"], GOOD)
+    assert dead.columns == ["error", "key", "value", "topic", "partition", "offset"]
+    letters = dead.orderBy("offset").collect()
+    assert [(bytes(row.key), bytes(row.value), row.topic, row.partition, row.offset) for row in letters] == [
+        *[(b"2", damaged[2], TOPIC, 0, 2), (b"4", damaged[4], TOPIC, 0, 4)]
+    ]
+    for row in letters:
+        with pytest.raises(DecodeError) as caught:
+            KafkaAvroDeserializer(conf).deserialize(TOPIC, bytes(row.value))
+        assert caught.value.message in row.error
+
+
+def test_dead_letters_have_what_the_dataframe_has(
+    spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
+) -> None:
+    df = frame(spark, damaged).selectExpr("value as v", "string(key) as key")
+    decoded = decode_df(df, conf, topic=TOPIC, value="v", keep=["key"], options={"errorColumn": "error"})
+    good, dead = split_errors(decoded, "error")
+    assert [row.key for row in good.collect()] == ["0", "1", "3", "5"]
+    letters = dead.orderBy("key").collect()
+    assert [(bytes(row.key), bytes(row.value)) for row in letters] == [(b"2", damaged[2]), (b"4", damaged[4])]
+    assert {(row.topic, row.partition, row.offset) for row in letters} == {(TOPIC, None, None)}
+
+
+def test_of_many_messages_exactly_the_damaged_are_dead_letters(
+    spark: SparkSession, conf: dict[str, str], tmp_path: Path
+) -> None:
+    """One in a hundred is damaged, at random. 1,000,000 messages with SERDES_DEAD_LETTER_ROWS=1000000."""
+    count, chance = int(os.environ.get("SERDES_DEAD_LETTER_ROWS", "50000")), random.Random(8)
+    serializers = [KafkaAvroSerializer(conf, schema) for schema in (FIRST, SECOND, THIRD)]
+    values = [
+        serializers[n % 3].serialize(TOPIC, {"id": n, "note": f"note {n}", "cents": n % 99}) for n in range(count)
+    ]
+    damaged = dict.fromkeys(chance.sample(range(count), count // 100), b"")
+    deserializer = KafkaAvroDeserializer({**conf, "fallback.to.latest": False})
+    for place in damaged:
+        values[place] = damaged[place] = unreadable(values[place] or b"", deserializer, chance)
+    columns = {"value": pa.array(values, pa.binary()), "offset": pa.array(range(count), pa.int64())}
+    pq.write_table(pa.table(columns), tmp_path / "messages.parquet", row_group_size=count // 8)
+
+    options = {"errorColumn": "error"}
+    strict = {**conf, "fallback.to.latest": False}
+    df = spark.read.parquet(str(tmp_path / "messages.parquet"))
+    good, dead = split_errors(decode_df(df, strict, topic=TOPIC, keep=["offset"], options=options), "error")
+    letters = dead.select("offset", "value").toArrow()
+    assert dict(zip(letters["offset"].to_pylist(), letters["value"].to_pylist(), strict=True)) == damaged
+    read = good.select("offset", "id", "note", "cents").toArrow().to_pylist()
+    assert len(read) == count - len(damaged)
+    for row in read:
+        number = row["offset"]
+        note, cents = f"note {number}" if number % 3 else None, number % 99 if number % 3 == 2 else -1
+        assert row == {"offset": number, "id": number, "note": note, "cents": cents}
+        assert number not in damaged
+
+
+def unreadable(data: bytes, deserializer: KafkaAvroDeserializer, chance: random.Random) -> bytes:
+    """``data`` damaged until nobody can read it."""
+    while True:
+        data = edited(data, [(chance.choice(["set", "cut", "insert"]), chance.randrange(99), chance.randrange(256))])
+        try:
+            deserializer.deserialize(TOPIC, data)
+        except (DecodeError, SchemaNotFoundError):
+            return data
+
+
+# --- Columns to messages
+
+
+def test_columns_become_messages_that_others_read(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = spark.createDataFrame([(1, "a", 5), (2, None, 6)], "id bigint, note string, extra int")
+    encoded = encode_df(df, conf, topic=TOPIC, schema=SECOND, value="v", keep=["extra", "note"])
+    assert encoded.schema.simpleString() == "struct<extra:int,note:string,v:binary>"
+    deserializer = KafkaAvroDeserializer(conf)
+    assert [(row.extra, row.note, deserializer.deserialize(TOPIC, bytes(row.v))) for row in encoded.collect()] == [
+        *[(5, "a", {"id": 1, "note": "a"}), (6, None, {"id": 2, "note": None})]
+    ]
+
+
+def test_a_column_that_is_missing_is_the_fields_default(spark: SparkSession, conf: dict[str, str]) -> None:
+    encoded = encode_df(spark.range(2), conf, topic=TOPIC, schema=THIRD)
+    assert rows_of(decode_df(encoded, conf, topic=TOPIC)) == [(0, None, -1), (1, None, -1)]
+    with pytest.raises(ConfigError, match="there is no column for the fields id"):
+        encode_df(spark.range(2).withColumnRenamed("id", "number"), conf, topic=TOPIC, schema=THIRD)
+
+
+def test_a_dataframe_comes_back_by_the_schema_that_it_makes(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = spark.sql(
+        """select id, cast(id as int) i, cast(id as float) f, cast(id as double) d, id % 2 = 0 b, cast(id as string) s,
+           cast(cast(id as string) as binary) bin, date '2026-01-01' da, timestamp '2026-01-01 12:34:56.789012' ts,
+           timestamp_ntz '1969-12-31 23:59:59.999999' ntz, cast(id / 7 as decimal(20, 5)) de, array(id, null) arr,
+           map('k', id, 'n', null) m, named_struct('x', id, 'y', array(named_struct('z', 'z'))) st,
+           if(id % 3 = 0, null, named_struct('q', id)) st2, void_column v
+           from range(20) lateral view explode(array(null)) t as void_column"""
+    )
+    encoded = encode_df(df, conf, topic=TOPIC, schema=to_avro_schema(df.schema))
+    decoded = decode_df(encoded, conf, topic=TOPIC)
+    assert [field.dataType for field in decoded.schema] == [field.dataType for field in df.schema]
+    assert decoded.collect() == df.collect()
+
+
+def test_a_value_that_does_not_fit_is_named(spark: SparkSession, conf: dict[str, str]) -> None:
+    schema = order({"name": "id", "type": "int"})
+    encoded = encode_df(spark.range(2**31 - 1, 2**31 + 1, numPartitions=1), conf, topic=TOPIC, schema=schema)
+    with (
+        pytest.raises(SparkError, match="EncodeError: topic orders, row 1, schema version 0, field id: "),
+        spark_errors(),
+    ):
+        encoded.collect()
+
+
+def test_a_schema_that_the_topic_refuses_fails_on_the_driver(spark: SparkSession, conf: dict[str, str]) -> None:
+    message(conf, FIRST, id=0)
+    with pytest.raises(IncompatibleSchemaError):
+        encode_df(spark.range(1), conf, topic=TOPIC, schema=order({"name": "id", "type": "string"}))
+
+
+def test_what_is_no_record_is_one_column(spark: SparkSession, conf: dict[str, str]) -> None:
+    serializer = KafkaAvroSerializer(conf, {"type": "array", "items": "int"})
+    df = frame(spark, [serializer.serialize(TOPIC, [1, 2]), None])
+    decoded = decode_df(df, conf, topic=TOPIC)
+    assert rows_of(decoded) == [([1, 2],), (None,)]
+    with pytest.raises(ConfigError, match="the schema is no record but array"):
+        encode_df(decoded, conf, topic=TOPIC)
+
+
+# --- Names and options
+
+
+def test_what_cannot_be_asked_for_is_named(spark: SparkSession, conf: dict[str, str]) -> None:
+    message(conf, SECOND, id=0)
+    df = frame(spark, [])
+    for expected, arguments in (
+        ("there is no column 'v'", {"value": "v"}),
+        ("expected offset to be a column of messages, BINARY, got bigint", {"value": "offset"}),
+        ("there is no column 'x'", {"keep": ["x"]}),
+        ("two columns would be called note", {"options": {"errorColumn": "note"}}),
+        ("mode takes FAILFAST or PERMISSIVE or DROPMALFORMED, got 'LENIENT'", {"options": {"mode": "LENIENT"}}),
+        ("schemaEvolution takes none or restart, got 1", {"options": {"schemaEvolution": 1}}),
+        ("unknown option 'errorcolumn'.*did you mean errorColumn", {"options": {"errorcolumn": "e"}}),
+        ("errorColumn is of mode PERMISSIVE", {"options": {"errorColumn": "e", "mode": "FAILFAST"}}),
+        ("errorColumn takes a name", {"options": {"errorColumn": 1}}),
+    ):
+        with pytest.raises(ConfigError, match=expected):
+            decode_df(df, conf, topic=TOPIC, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="two columns would be called id"):
+        decode_df(df.withColumn("id", F.lit(1)), conf, topic=TOPIC, keep=["id"])
+    with pytest.raises(ConfigError, match="'error' is no column of decode_df's errors"):
+        split_errors(decode_df(df, conf, topic=TOPIC), "error")
+    with pytest.raises(SchemaNotFoundError):
+        decode_df(df, conf, topic="nothing")
+    with pytest.raises(SchemaNotFoundError):
+        encode_df(spark.range(1), conf, topic="nothing")
+
+
+def test_a_topics_own_schema_need_not_be_without_fault(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    """Pulsar takes a default of another type."""
+    faulty = json.dumps(order({**ID, "default": "none"}))
+    SchemaRegistryClient(parsed(conf)).register(TOPIC, faulty)
+    assert rows_of(decode_df(frame(spark, [framed(0, FIRST, id=7)]), conf, topic=TOPIC)) == [(7,)]
+
+
+def parsed(conf: dict[str, str]) -> dict[str, Any]:
+    return config.parse(config.REGISTRY_OPTIONS, conf, strict=True)
+
+
+def test_a_stream_is_decoded_and_encoded(spark: SparkSession, conf: dict[str, str], tmp_path: Path) -> None:
+    values = [message(conf, schema, id=number) for number, schema in enumerate((FIRST, SECOND, THIRD) * 10)]
+    folder = tmp_path / "in"
+    frame(spark, values).write.parquet(str(folder))
+    stream = spark.readStream.schema(FRAME).parquet(str(folder))
+    encoded = encode_df(decode_df(stream, conf, topic=TOPIC), conf, topic=TOPIC)
+    out, checkpoint = str(tmp_path / "out"), str(tmp_path / "checkpoint")
+    query = encoded.writeStream.format("parquet").option("checkpointLocation", checkpoint)
+    query.trigger(availableNow=True).start(out).awaitTermination()
+    read = decode_df(spark.read.parquet(out), conf, topic=TOPIC, schema=FIRST)
+    assert sorted(rows_of(read)) == [(number,) for number in range(30)]
