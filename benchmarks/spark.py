@@ -1,0 +1,377 @@
+"""The command of `make bench-spark`: DataFrames to and from messages, against what Spark can move to Python at all.
+
+python benchmarks/spark.py                     tables and goals: 1,000,000 rows, 7 rounds
+python benchmarks/spark.py --quick             the same in a minute, roughly
+python benchmarks/spark.py --chart FILE        also a chart, as SVG
+
+Each job runs on local[2], from a parquet file of two partitions. The ceilings are tasks that take what ours takes and
+give what ours gives without any work on it: batches that were made before, sliced. Jobs of one direction follow each
+other in each round, in shuffled order, and what is compared is compared within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import io
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSink, decode_df, encode_df
+from streamnative_serdes.spark.session import local_session
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+TOPIC = "bench"
+HEADER = 10  # bytes before each datum
+SCHEMA: dict[str, Any] = {
+    "type": "record",
+    "name": "Trade",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "account", "type": "string"},
+        {"name": "symbol", "type": "string"},
+        {"name": "side", "type": {"type": "enum", "name": "Side", "symbols": ["BUY", "SELL", "HOLD"]}},
+        {"name": "price", "type": "double"},
+        {"name": "weight", "type": "float"},
+        {"name": "quantity", "type": "int"},
+        {"name": "open", "type": "boolean"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "note", "type": ["null", "string"], "default": None},
+    ],
+}
+
+
+# --- What is read
+
+
+def columns(rows: int) -> pa.RecordBatch:
+    """Random trades, the same in every run."""
+    source = np.random.default_rng(0)
+    millis = np.datetime64("2026-01-01", "ms") + source.integers(0, 10**10, rows).astype("timedelta64[ms]")
+    notes = pa.array(np.char.add("note ", source.integers(0, 10**6, rows).astype(str)))
+    return pa.RecordBatch.from_pydict(
+        {
+            "id": pa.array(source.integers(0, 2**40, rows)),
+            "account": pa.array(np.char.add("account-", source.integers(0, 10**8, rows).astype(str))),
+            "symbol": pa.array(source.choice(["NYSE:ABCD", "XETR:EFGH.DE", "LSE:IJ"], rows)),
+            "side": pa.array(source.choice(["BUY", "SELL", "HOLD"], rows)),
+            "price": pa.array(source.uniform(0, 1e5, rows)),
+            "weight": pa.array(source.uniform(0, 1, rows).astype(np.float32)),
+            "quantity": pa.array(source.integers(-1000, 10**6, rows).astype(np.int32)),
+            "open": pa.array(source.integers(0, 2, rows).astype(bool)),
+            "at": pa.array(millis.astype("datetime64[us]"), pa.timestamp("us", "UTC")),
+            "note": pa.compute.if_else(pa.array(source.random(rows) < 0.25), None, notes),
+        }
+    )
+
+
+def write(folder: Path, table: pa.RecordBatch) -> Path:
+    """As two files, a partition each."""
+    folder.mkdir()
+    half = (table.num_rows + 1) // 2
+    for number in range(2):
+        pq.write_table(pa.table(table.slice(number * half, half)), folder / f"{number}.parquet")
+    return folder
+
+
+# --- Tasks of the others. They are sent by value: what they use is imported in them, or stands in them.
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The ceiling: batches of the right size, of what was made before."""
+
+    prepared: bytes  # an Arrow stream of one batch, as large as Spark's
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        ready = pa.ipc.open_stream(self.prepared).read_all().combine_chunks().to_batches()[0]
+        for batch in batches:
+            rows = batch.num_rows
+            yield ready if rows == ready.num_rows else ready.slice(0, rows)
+
+
+def fastavro_decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The best of the ways to decode with fastavro: in Arrow's batches, rows to columns by pyarrow."""
+    import fastavro
+    import pyarrow as pa
+
+    schema, read = fastavro.parse_schema(SCHEMA), fastavro.schemaless_reader
+    plain = {"long": pa.int64(), "string": pa.string(), "double": pa.float64(), "float": pa.float32()}
+    plain |= {"int": pa.int32(), "boolean": pa.bool_()}
+    kinds = {name: plain.get(str(kind), pa.string()) for name, kind in FIELDS} | {"at": pa.timestamp("us", "UTC")}
+    for batch in batches:
+        rows = [read(io.BytesIO(message[HEADER:]), schema) for message in batch.column(0).to_pylist()]
+        yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(list(kinds.items())))
+
+
+def fastavro_encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Likewise for encoding."""
+    import fastavro
+    import pyarrow as pa
+
+    schema, write, head = fastavro.parse_schema(SCHEMA), fastavro.schemaless_writer, b"\x03\x04" + bytes(8)
+    for batch in batches:
+        messages = []
+        for row in batch.to_pylist():
+            out = io.BytesIO()
+            out.write(head)
+            write(out, schema, row)
+            messages.append(out.getvalue())
+        yield pa.RecordBatch.from_arrays([pa.array(messages, pa.binary())], ["value"])
+
+
+FIELDS = [(each["name"], each["type"]) for each in SCHEMA["fields"]]
+
+
+def loop_only(rows: Iterable[Any]) -> None:
+    for _ in rows:
+        pass
+
+
+@dataclass(frozen=True)
+class LoopAndProduce:
+    """The sink's ceiling: what Spark takes to hand rows to Python, and the client to send ready messages."""
+
+    brokers: str
+    message: bytes
+
+    def __call__(self, rows: Iterable[Any]) -> None:
+        from confluent_kafka import Producer
+
+        producer = Producer(
+            {
+                "bootstrap.servers": self.brokers,
+                "linger.ms": 50,
+                "enable.idempotence": True,
+                "delivery.report.only.error": True,
+            }
+        )
+        produce, message = producer.produce, self.message
+        for number, _ in enumerate(rows):
+            while True:
+                try:
+                    produce(TOPIC, message)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+            if number % 1000 == 0:
+                producer.poll(0)
+        assert producer.flush(60) == 0
+
+
+# --- The measurement
+
+
+@dataclass
+class Job:
+    """``name`` is what the table shows; ``seconds`` are one a round."""
+
+    group: str
+    name: str
+    run: Callable[[], None]
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """``ours`` is at least ``least`` times as fast as ``peer``."""
+
+    group: str
+    ours: str
+    peer: str
+    least: float
+
+
+CEILING, FASTAVRO = "ceiling", "fastavro"
+GOALS = (
+    Goal("decode", "decode_df", CEILING, 0.85),
+    Goal("decode", "decode_df", FASTAVRO, 4.5),
+    Goal("encode", "encode_df", CEILING, 0.85),
+    Goal("encode", "encode_df", FASTAVRO, 3.5),
+    Goal("sink", "KafkaAvroSink", CEILING, 0.80),
+)
+
+
+def noop(df: DataFrame) -> Callable[[], None]:
+    return lambda: df.write.format("noop").mode("overwrite").save()
+
+
+def packed(batch: pa.RecordBatch) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(out.getvalue())
+
+
+def jobs(spark: SparkSession, folder: Path, conf: dict[str, str], brokers: str, rows: int) -> list[Job]:
+    table, serializer = columns(rows), KafkaAvroSerializer(conf, SCHEMA)
+    messages = pa.RecordBatch.from_arrays([serializer.serialize_batch(TOPIC, table)], ["value"])
+    trades = spark.read.parquet(str(write(folder / "columns", table)))
+    framed = spark.read.parquet(str(write(folder / "messages", messages)))
+    batch = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 0)
+    decoded = decode_df(framed, conf, topic=TOPIC)
+    check(decoded, trades, framed)
+    sink = KafkaAvroSink(TOPIC, {"bootstrap.servers": brokers}, conf, SCHEMA)
+    bare = LoopAndProduce(brokers, messages.column(0)[0].as_py())
+    ready_columns, ready_messages = Ready(packed(table.slice(0, batch))), Ready(packed(messages.slice(0, batch)))
+    return [
+        Job("decode", CEILING, noop(framed.mapInArrow(ready_columns, decoded.schema))),
+        Job("decode", "decode_df", noop(decoded)),
+        Job("decode", FASTAVRO, noop(framed.mapInArrow(fastavro_decoded, decoded.schema))),
+        Job("encode", CEILING, noop(trades.mapInArrow(ready_messages, "value binary"))),
+        Job("encode", "encode_df", noop(encode_df(trades, conf, topic=TOPIC))),
+        Job("encode", FASTAVRO, noop(trades.mapInArrow(fastavro_encoded, "value binary"))),
+        Job("sink", "loop only", lambda: trades.foreachPartition(loop_only)),
+        Job("sink", CEILING, lambda: trades.foreachPartition(bare)),
+        Job("sink", "KafkaAvroSink", lambda: sink.write(trades)),
+    ]
+
+
+def check(decoded: DataFrame, trades: DataFrame, framed: DataFrame) -> None:
+    """Nothing is timed before it is right."""
+    assert decoded.exceptAll(trades).limit(1).count() == 0
+    expected = framed.mapInArrow(fastavro_decoded, decoded.schema)
+    assert decoded.exceptAll(expected).limit(1).count() == 0
+
+
+def measure(found: Sequence[Job], rounds: int) -> None:
+    order = random.Random(0)
+    groups = list(dict.fromkeys(job.group for job in found))
+    for number in range(-1, rounds):  # the first warms up
+        for group in order.sample(groups, len(groups)):
+            for job in order.sample([each for each in found if each.group == group], 3):
+                began = time.perf_counter()
+                job.run()
+                if number >= 0:
+                    job.seconds.append(time.perf_counter() - began)
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+
+
+def ratio(found: Sequence[Job], goal: Goal) -> float:
+    """How many times as fast as its peer: the median of what each round says."""
+    by_name = {(job.group, job.name): job.seconds for job in found}
+    pairs = zip(by_name[goal.group, goal.peer], by_name[goal.group, goal.ours], strict=True)
+    return median(theirs / ours for theirs, ours in pairs)
+
+
+def table(found: Sequence[Job], rows: int) -> str:
+    lines = ["| job | median s (least - most) | krows/s |", "|---|---:|---:|"]
+    for job in found:
+        middle = median(job.seconds)
+        span = f"{min(job.seconds):.2f} - {max(job.seconds):.2f}"
+        lines.append(f"| {job.group}: {job.name} | {middle:.2f} ({span}) | {rows / middle / 1000:,.0f} |")
+    return "\n".join(lines)
+
+
+def verdicts(found: Sequence[Job]) -> list[tuple[bool, str]]:
+    out = []
+    for goal in GOALS:
+        times = ratio(found, goal)
+        met = times >= goal.least
+        text = f"{goal.ours} >= {goal.least:g}x {goal.group} {goal.peer}: {times:.2f}x"
+        out.append((met, f"{'met   ' if met else 'MISSED'} {text}"))
+    return out
+
+
+def chart(found: Sequence[Job], rows: int) -> str:
+    """Bars of rows per second, as SVG."""
+    import matplotlib as mpl
+    from chart import COLOURS, GREY, STYLE
+    from matplotlib.figure import Figure
+
+    names = {"decode": "messages to columns", "encode": "columns to messages", "sink": "rows to a topic"}
+    bars = [job for job in found if job.name != "loop only"]
+    colours = [
+        {CEILING: "#b1bac4", FASTAVRO: GREY}.get(
+            job.name, COLOURS["serialize" if job.group != "decode" else "deserialize"]
+        )
+        for job in bars
+    ]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        places = [number + list(names).index(job.group) * 0.6 for number, job in enumerate(bars)]
+        rates = [rows / median(job.seconds) / 1000 for job in bars]
+        drawn = axes.barh(places, rates, height=0.8, color=colours)
+        axes.bar_label(drawn, [f"{rate:,.0f}" for rate in rates], padding=4, color=GREY, fontweight="bold")
+        labels = [f"{names[job.group]}: {'what Spark allows' if job.name == CEILING else job.name}" for job in bars]
+        axes.set_yticks(places, labels)
+        axes.invert_yaxis()
+        axes.margins(x=0.1)
+        axes.tick_params(colors=GREY, length=0)
+        axes.spines[:].set_visible(False)
+        axes.xaxis.set_visible(False)
+        title = f"Thousands of rows per second, PySpark {version('pyspark')} on two cores"
+        axes.set_title(title, color=GREY, fontsize=11, loc="left", pad=12)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def heading(rows: int, rounds: int) -> str:
+    packages = ("pyspark", "pyarrow", "pandas", "fastavro", "confluent-kafka")
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    return (
+        f"{dt.datetime.now(dt.UTC):%Y-%m-%d}; {rows:,} rows, medians of {rounds} rounds, local[2], "
+        f"load average {os.getloadavg()[0]:.1f}; {versions}; fastavro's own {fastavro.__version__}."
+    )
+
+
+def options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, help="default: 1,000,000, with --quick 100,000")
+    parser.add_argument("--rounds", type=int, help="default: 7, with --quick 3")
+    parser.add_argument("--quick", action="store_true", help="few rows, to see whether it works")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="write the chart, as SVG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a goal is missed")
+    chosen = parser.parse_args(arguments)
+    chosen.rows = chosen.rows or (100_000 if chosen.quick else 1_000_000)
+    chosen.rounds = chosen.rounds or (3 if chosen.quick else 7)
+    return chosen
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options(arguments)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        local_session("bench-spark", cores="2") as spark,
+        LocalRegistry() as registry,
+        MockBroker({TOPIC: 4}) as broker,
+    ):
+        conf = {"schema.registry.url": registry.url}
+        found = jobs(spark, Path(folder), conf, broker.bootstrap_servers, chosen.rows)
+        measure(found, chosen.rounds)
+        spark.stop()  # before the broker goes
+    print(heading(chosen.rows, chosen.rounds))
+    print(table(found, chosen.rows))
+    judged = verdicts(found)
+    print("\n".join(line for _, line in judged))
+    if chosen.json:
+        chosen.json.write_text(json.dumps({f"{job.group}: {job.name}": job.seconds for job in found}, indent=1))
+    if chosen.chart:
+        chosen.chart.write_text(chart(found, chosen.rows))
+    return int(chosen.check and not all(met for met, _ in judged))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
