@@ -22,8 +22,8 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 # Programs that tests start import what the tests import, and not the checkout for being the current folder.
 os.environ["PYTHONSAFEPATH"] = "1"
 
-# The real servers, for tests/integration and tests/interop alike, so that each starts once for a run.
-pytest_plugins = ["server_fixtures"]
+# The real servers and Spark's session, for the folders alike, so that each starts once for a run.
+pytest_plugins = ["server_fixtures", "spark_fixtures"]
 
 COMPILED = ("_header", "_cache", "_codec", "_serdes", "_arrow")
 

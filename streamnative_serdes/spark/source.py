@@ -8,31 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes.batches import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
-from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext
 
-from .topic import OffsetRange, TopicAdmin, read_range
+from .stream import KAFKA_COLUMNS, open_stream
+from .topic import Ends, OffsetRange, TopicAdmin, cut, headers_of, read_range, record_batches
 from .workers import Carried
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
 
-Ends: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
-
 _SKIPPED: Final = object()
-# The columns of Spark's own Kafka source, with headers where it has them on request.
-KAFKA_COLUMNS: Final = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
-    "headers array<struct<key: string, value: binary>>"
-)
 
 
 class Received(NamedTuple):
@@ -93,16 +85,7 @@ class KafkaAvroSource:
             TimeoutError: no broker answers.
         """
         with closing(TopicAdmin(self._kafka, self._topic)) as admin:
-            partitions = admin.partitions()
-            if not partitions:
-                raise ConfigError("there is no such topic", topic=self._topic)
-            bounds = [admin.bounds(partition) for partition in range(partitions)]
-        found: list[OffsetRange] = []
-        for partition, (low, high) in enumerate(bounds):
-            start, end = (_place(which, partition, low, high, rest) for which, rest in ((starts, low), (ends, high)))
-            steps = [start + (end - start) * step // per_partition for step in range(per_partition + 1)]
-            found += [OffsetRange(partition, *step) for step in pairwise(steps) if step[0] < step[1]]
-        return found
+            return cut(admin, self._topic, starts, ends, per_partition)
 
     def read(self, ranges: Iterable[OffsetRange]) -> Iterator[Received]:
         """The messages of ``ranges``, deserialized: ``sc.parallelize(ranges, len(ranges)).mapPartitions(source.read)``.
@@ -125,6 +108,15 @@ class KafkaAvroSource:
         slices = spark.sparkContext.parallelize(rows, max(len(rows), 1))
         cut = spark.createDataFrame(slices, "partition int, start bigint, end bigint")
         return cut.mapInArrow(self._task().load, KAFKA_COLUMNS)
+
+    def stream(self, spark: SparkSession, starts: Ends = "earliest") -> DataFrame:
+        """The topic as a stream, in the same columns. Spark's checkpoint keeps how far it has been read.
+
+        Args:
+            spark: the session.
+            starts: where a query without a checkpoint begins; see :meth:`ranges`.
+        """
+        return open_stream(spark, self._kafka, self._topic, starts)
 
     def close(self) -> None:
         """Close idle connections of the driver to the registry."""
@@ -161,8 +153,7 @@ class SourceTask(NamedTuple):
         """As :meth:`KafkaAvroSource.load`; gets the ranges as record batches."""
         for batch in batches:
             for row in batch.to_pylist():
-                for messages in read_range(self.kafka, self.topic, OffsetRange(**row)):
-                    yield _as_batch(messages)
+                yield from record_batches(self.kafka, self.topic, OffsetRange(**row))
 
 
 def _place_and_headers(message: Message) -> tuple[Any, ...]:
@@ -173,36 +164,5 @@ def _place_and_headers(message: Message) -> tuple[Any, ...]:
         message.partition(),
         message.offset(),
         timestamp if kind else None,
-        _headers(message),
+        headers_of(message),
     )
-
-
-def _headers(message: Message) -> list[tuple[str, bytes | None]]:
-    return cast(list[tuple[str, bytes | None]], message.headers() or [])
-
-
-def _as_batch(messages: list[Message]) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-    stamps = [message.timestamp() for message in messages]  # (kind, milliseconds); kind 0: there is none
-    columns = {
-        "key": pa.array([message.key() for message in messages], pa.binary()),
-        "value": pa.array([message.value() for message in messages], pa.binary()),
-        "topic": pa.array([message.topic() for message in messages], pa.string()),
-        "partition": pa.array([message.partition() for message in messages], pa.int32()),
-        "offset": pa.array([message.offset() for message in messages], pa.int64()),
-        "timestamp": pa.array([at * 1000 if kind else None for kind, at in stamps], pa.timestamp("us", "UTC")),
-        # Kafka's own numbers: 0 says when it was made, 1 when it was appended; the client's are one more.
-        "timestampType": pa.array([kind - 1 for kind, _ in stamps], pa.int32()),
-        "headers": pa.array([[{"key": k, "value": v} for k, v in _headers(m)] for m in messages], headers),
-    }
-    return pa.RecordBatch.from_pydict(columns)
-
-
-def _place(which: Ends, partition: int, low: int, high: int, rest: int) -> int:
-    if isinstance(which, Mapping):
-        return which.get(partition, rest)
-    if which not in ("earliest", "latest"):
-        raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}")
-    return low if which == "earliest" else high

@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from streamnative_serdes.errors import ConfigError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from confluent_kafka import Consumer, Message
 
 PATIENCE: Final = 60.0  # seconds without any progress before giving up
@@ -31,6 +35,9 @@ class OffsetRange:
     partition: int
     start: int
     end: int
+
+
+Ends: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
 
 
 class TopicAdmin:
@@ -115,6 +122,34 @@ class TopicAdmin:
         return len(found.partitions) if found is not None and found.error is None else 0
 
 
+def cut(
+    admin: TopicAdmin, topic: str, starts: Ends, ends: Ends, per_partition: int = 1, *, empty: bool = False
+) -> list[OffsetRange]:
+    """As :meth:`KafkaAvroSource.ranges`; with ``empty``, ranges of nothing too.
+
+    Raises:
+        ConfigError: the topic does not exist.
+    """
+    partitions = admin.partitions()
+    if not partitions:
+        raise ConfigError("there is no such topic", topic=topic)
+    found: list[OffsetRange] = []
+    for partition in range(partitions):
+        low, high = admin.bounds(partition)
+        start, end = _place(starts, partition, low, high, low), _place(ends, partition, low, high, high)
+        steps = [start + (end - start) * step // per_partition for step in range(per_partition + 1)]
+        found += [OffsetRange(partition, *step) for step in pairwise(steps) if empty or step[0] < step[1]]
+    return found
+
+
+def _place(which: Ends, partition: int, low: int, high: int, rest: int) -> int:
+    if isinstance(which, Mapping):
+        return which.get(partition, rest)
+    if which not in ("earliest", "latest"):
+        raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}")
+    return low if which == "earliest" else high
+
+
 def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Iterator[list[Message]]:
     """The messages of ``span`` in chunks.
 
@@ -170,3 +205,32 @@ def _offset(message: Message) -> int:
     offset = message.offset()
     assert offset is not None  # what a broker sent has one, the end of a partition too
     return offset
+
+
+def record_batches(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Iterator[pa.RecordBatch]:
+    """The messages of ``span`` in the columns of Spark's own Kafka source; raises as :func:`read_range` does."""
+    for messages in read_range(kafka, topic, span):
+        yield _as_batch(messages)
+
+
+def _as_batch(messages: list[Message]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    stamps = [message.timestamp() for message in messages]  # (kind, milliseconds); kind 0: there is none
+    columns = {
+        "key": pa.array([message.key() for message in messages], pa.binary()),
+        "value": pa.array([message.value() for message in messages], pa.binary()),
+        "topic": pa.array([message.topic() for message in messages], pa.string()),
+        "partition": pa.array([message.partition() for message in messages], pa.int32()),
+        "offset": pa.array([message.offset() for message in messages], pa.int64()),
+        "timestamp": pa.array([at * 1000 if kind else None for kind, at in stamps], pa.timestamp("us", "UTC")),
+        # Kafka's own numbers: 0 says when it was made, 1 when it was appended; the client's are one more.
+        "timestampType": pa.array([kind - 1 for kind, _ in stamps], pa.int32()),
+        "headers": pa.array([[{"key": k, "value": v} for k, v in headers_of(m)] for m in messages], headers),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def headers_of(message: Message) -> list[tuple[str, bytes | None]]:
+    return cast(list[tuple[str, bytes | None]], message.headers() or [])

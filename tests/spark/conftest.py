@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a run, with a registry and a broker of their own for each test."""
+"""A registry and a broker of its own for each test; the Spark session is that of the whole run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,9 @@ import pytest
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from streamnative_serdes.spark.demo.round_trip import Target
 
 PARTITIONS = 4
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
-    from streamnative_serdes.spark.session import local_session
-
-    # A task that fails is run once more.
-    with local_session("tests", cores="*,2") as session:
-        # Several tasks for a small file, as the whole one has.
-        session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
-        session.conf.set("spark.sql.files.openCostInBytes", "1")
-        yield session
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'st
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, to_avro_schema
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df, to_avro_schema
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -82,6 +82,29 @@ def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
     assert {(query, batch) for query, batch, *_ in by_place} == {(first, "0"), (first, "1")}
     assert {value["id"] for value in by_place.values()} == set(range(150))
     assert registry.calls == {"POST schema": 1, "GET schemas": 1}  # one each of sink and source, on the driver
+
+
+def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    """From topic to topic, through columns."""
+    sink = KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id)
+    sink.write(spark.range(100))
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    copies = KafkaAvroSink("copies", kafka, conf, "long", value=lambda row: row["value"])
+
+    def copy() -> list[int]:
+        stream = decode_df(source.stream(spark), conf, topic=TOPIC)
+        query = stream.writeStream.foreachBatch(copies.foreach_batch)
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        query.start().awaitTermination()
+        read = KafkaAvroSource("copies", kafka, conf)
+        return sorted(message.value for message in read.read(read.ranges()))
+
+    assert copy() == list(range(100))
+    sink.write(spark.range(100, 130))
+    assert copy() == list(range(130))
+    assert copy() == list(range(130))
 
 
 def test_each_write_that_is_no_streams_has_an_id_of_its_own(

@@ -1,0 +1,25 @@
+"""A plugin: one Spark session for all tests of a run, started with the first that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+    from streamnative_serdes.spark.session import local_session
+
+    # A task that fails is run once more.
+    with local_session("tests", cores="*,2") as session:
+        # Several tasks for a small file, as the whole one has; and few where so few rows are shuffled.
+        session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
+        session.conf.set("spark.sql.files.openCostInBytes", "1")
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+        yield session

@@ -1,0 +1,132 @@
+"""A stream from topic to topic on real servers: eight schema versions mixed, and Kafka dies in the middle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from servers import Kafka, Pulsar
+from waiting import HANG_SECONDS, until
+
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df
+from streamnative_serdes.spark.topic import TopicAdmin
+
+MESSAGES, VERSIONS, PARTITIONS = 20_000, 8, 4
+SOURCE, TARGET = "spark-from", "spark-to"
+RESTARTS = 5  # more would not be the broker's death
+
+
+def schema(version: int) -> dict[str, Any]:
+    """An order with as many optional fields as its version says."""
+    more = [{"name": f"more{n}", "type": ["null", "long"], "default": None} for n in range(version)]
+    return {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
+
+
+def record(number: int) -> dict[str, Any]:
+    """Of version ``number % VERSIONS``: its fields hold the number."""
+    return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
+
+
+@pytest.fixture
+def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
+    with Kafka() as server:
+        yield server
+
+
+class Job:
+    """The stream, which starts again from its checkpoint when it fails."""
+
+    def __init__(self, spark: SparkSession, kafka: dict[str, Any], conf: dict[str, str], checkpoint: Path) -> None:
+        self._spark, self._kafka, self._conf, self._checkpoint = spark, kafka, conf, checkpoint
+        self._source = KafkaAvroSource(SOURCE, kafka, conf)
+        self._sink = KafkaAvroSink(TARGET, kafka, conf, schema(VERSIONS - 1), key="id_text", dedup_headers=True)
+        self.restarts = 0
+
+    def start(self) -> StreamingQuery:
+        writer = self._source.stream(self._spark).writeStream.foreachBatch(self._each)
+        return writer.option("checkpointLocation", str(self._checkpoint)).start()
+
+    def _each(self, df: DataFrame, batch: int) -> None:
+        decoded = decode_df(df, self._conf, topic=SOURCE)
+        self._sink.foreach_batch(decoded.selectExpr("string(id) as id_text", "*"), batch)
+
+    def finish(self, query: StreamingQuery) -> None:
+        """Until all that is there has been read and written."""
+        while True:
+            try:
+                query.processAllAvailable()
+                break
+            except StreamingQueryException:
+                self.restarts += 1
+                assert self.restarts <= RESTARTS, "it fails again and again"
+                query = self.start()
+        query.stop()
+
+
+def produce(kafka: dict[str, Any], conf: dict[str, str], numbers: range) -> None:
+    serializers = [KafkaAvroSerializer(conf, schema(version)) for version in range(VERSIONS)]
+    producer = Producer({**kafka, "enable.idempotence": True, "linger.ms": 50})
+    for number in numbers:
+        value = serializers[number % VERSIONS].serialize(SOURCE, record(number))
+        producer.produce(SOURCE, value, partition=number // VERSIONS % PARTITIONS)  # each has all versions
+    assert producer.flush(HANG_SECONDS) == 0
+
+
+def written(kafka: dict[str, Any]) -> int:
+    admin = TopicAdmin(kafka, TARGET)
+    try:
+        return sum(admin.ends(PARTITIONS))
+    finally:
+        admin.close()
+
+
+def place(message: Received) -> tuple[bytes | None, ...]:
+    headers = dict(message.headers)
+    return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "partition.id", "row"))
+
+
+def test_a_stream_of_eight_versions_loses_no_row_though_kafka_dies_midway(
+    spark: SparkSession, kafka_to_kill: Kafka, pulsar: Pulsar, tmp_path: Path
+) -> None:
+    kafka = {
+        "bootstrap.servers": kafka_to_kill.bootstrap_servers,
+        "reconnect.backoff.max.ms": 500,
+        "log_level": 0,  # refused connections are what this is about
+    }
+    conf = {"schema.registry.url": pulsar.url}
+    created = AdminClient(kafka).create_topics([NewTopic(name, PARTITIONS) for name in (SOURCE, TARGET)])
+    for future in created.values():
+        future.result(HANG_SECONDS)
+    half = MESSAGES // 2
+    produce(kafka, conf, range(half))
+    job = Job(spark, kafka, conf, tmp_path / "checkpoint")
+    query = job.start()
+    until(lambda: written(kafka) > 0, "the stream writes")
+    kafka_to_kill.kill()
+    kafka_to_kill.start()
+    produce(kafka, conf, range(half, MESSAGES))
+    job.finish(query)
+
+    source = KafkaAvroSource(TARGET, kafka, conf)
+    messages = list(source.read(source.ranges()))
+    found = Counter(message.value["id"] for message in messages)
+    assert found.keys() == set(range(MESSAGES))
+    # What was sent more than once can be told by its headers.
+    by_place = {place(message): message for message in messages}
+    assert len(by_place) == MESSAGES
+    for message in by_place.values():
+        number = message.value["id"]
+        expected = dict.fromkeys((f"more{n}" for n in range(VERSIONS - 1)), None) | record(number)
+        assert (message.value, message.key) == (expected, str(number).encode())
