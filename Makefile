@@ -18,7 +18,7 @@ TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help install build demo demo-real servers test test-integration check lint types imports test-kolkata bench bench-scale wheel asan fuzz fuzz-guided format \
+.PHONY: help install build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided format \
 	clean distclean sanitized
 
 help: ## this list
@@ -40,6 +40,9 @@ build: $(BUILT) ## make the virtual environment and the compiled modules
 
 demo: $(BUILT) ## 336,776 flights through Kafka and Spark and back, compared; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
+
+demo-columns: $(BUILT) ## the same flights through encode_df and decode_df; DEMO_ARGS for options
+	$(BIN)/python -m streamnative_serdes demo --columns $(DEMO_ARGS)
 
 demo-real: $(BUILT) ## the same through a real Kafka and a real Pulsar, started for it
 	PYTHONPATH=tests/helpers $(BIN)/python -m servers demo $(DEMO_ARGS)
@@ -75,6 +78,9 @@ test-kolkata: $(BUILT) ## unit and property tests in another time zone
 
 bench: $(BUILT) ## throughput against confluent-kafka, fastavro and cavro; BENCH_ARGS for options
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+bench-spark: $(BUILT) ## DataFrames to and from messages against what Spark allows; BENCH_ARGS for options
+	$(BIN)/python benchmarks/spark.py $(BENCH_ARGS)
 
 bench-scale: $(BUILT) ## 10,000 topics of 20 versions against one topic; BENCH_ARGS for options
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)

@@ -98,6 +98,7 @@ def _property(_context: click.Context, _option: click.Parameter, pairs: tuple[st
 @click.option(
     "-X", "kafka", multiple=True, metavar="KEY=VALUE", callback=_property, help="Option of the Kafka clients."
 )
+@click.option("--columns", is_flag=True, help="Through encode_df and decode_df, batch by batch as Arrow has them.")
 def demo(
     bootstrap_servers: str | None,
     schema_registry_url: str | None,
@@ -106,6 +107,7 @@ def demo(
     rows: int | None,
     token: str | None,
     kafka: dict[str, str],
+    columns: bool,
 ) -> None:
     """Send the 336,776 flights of New York 2013 through Spark, serializer and Kafka, and back, and compare."""
     _require_installed()
@@ -115,7 +117,7 @@ def demo(
         url = schema_registry_url or job.start_registry()
         click.echo(f"broker            {broker}{'' if bootstrap_servers else ' (embedded: librdkafka mock)'}")
         click.echo(f"schema registry   {url}{'' if schema_registry_url else ' (embedded: LocalRegistry)'}")
-        result = job.run({**kafka, "bootstrap.servers": broker}, url, token, topic, partitions)
+        result = job.run({**kafka, "bootstrap.servers": broker}, url, token, topic, partitions, columns=columns)
         _report(result, job.registry)
     if not result.equal:
         raise click.ClickException("what was read differs from what was written")
@@ -164,12 +166,16 @@ class _Job:
         self.registry = self._stack.enter_context(LocalRegistry())
         return self.registry.url
 
-    def run(self, kafka: Mapping[str, str], url: str, token: str | None, topic: str, partitions: int) -> Result:
+    def run(
+        self, kafka: Mapping[str, str], url: str, token: str | None, topic: str, partitions: int, *, columns: bool
+    ) -> Result:
+        from streamnative_serdes.spark.demo.columns import ColumnsRoundTrip
         from streamnative_serdes.spark.demo.round_trip import RoundTrip, Target
 
         target = Target(kafka, {"schema.registry.url": url, "bearer.auth.token": token}, topic, partitions)
         try:
-            return RoundTrip(self._spark, self._csv, target, _Bars() if sys.stderr.isatty() else _Lines()).run()
+            progress = _Bars() if sys.stderr.isatty() else _Lines()
+            return (ColumnsRoundTrip if columns else RoundTrip)(self._spark, self._csv, target, progress).run()
         finally:
             # Before registry and broker go, so that no task is left to miss them.
             self._spark.stop()
@@ -186,17 +192,17 @@ def _report(result: Result, registry: LocalRegistry | None) -> None:
     )
     click.echo(f"topic             {result.topic}, {result.partitions} partitions")
     click.echo(f"schema version    {result.schema_version}")
-    _report_step("write", written, "from the CSV to the last flush")
-    _report_step("read", read, "from the first fetch to the last checksum")
+    _report_step("write", written)
+    _report_step("read", read)
     click.echo(f"registry calls    {calls}")
     click.echo(f"checksum          {source.digest:032x} source, {read.tally.digest:032x} decoded")
     verdict = "equal" if result.equal else "NOT EQUAL"
     click.echo(f"{written.tally.rows} rows written, {read.tally.rows} rows read, {verdict}")
 
 
-def _report_step(name: str, step: Step, covers: str) -> None:
+def _report_step(name: str, step: Step) -> None:
     rows = step.tally.rows
-    click.echo(f"{name:<18}{rows / step.seconds:,.0f} rows/s: {step.seconds:.2f} s, the whole Spark job {covers}")
+    click.echo(f"{name:<18}{rows / step.seconds:,.0f} rows/s: {step.seconds:.2f} s, the whole Spark job {step.covers}")
     for work, seconds in step.tally.seconds.items():
         click.echo(f"  {work:<16}{rows / seconds:,.0f} rows/s in one task: {seconds:.2f} s, all tasks added up")
 

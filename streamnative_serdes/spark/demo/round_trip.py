@@ -54,10 +54,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One Spark job: what its tasks did, and its seconds from start to end."""
+    """One Spark job: what its tasks did, its seconds from start to end, and what lies between these."""
 
     tally: Tally
     seconds: float
+    covers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class RoundTrip:
         total = self._accumulator()
         task = Write(self._target.kafka, self._target.topic, len(starts), self._serializer, total)
         with self._watched("writing", rows, lambda: sum(self._admin.ends(len(starts))) - sum(starts)):
-            return _timed(total, lambda: self._flights.foreachPartition(task))
+            return _timed(total, lambda: self._flights.foreachPartition(task), "from the CSV to the last flush")
 
     def read(self, starts: Sequence[int]) -> Step:
         """Consume and deserialise all that follows the ``starts`` offsets, one task for each partition."""
@@ -163,8 +164,9 @@ class RoundTrip:
         ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
         total = self._accumulator()
         task = Read(self._target.kafka, self._target.topic, self._deserializer, total)
+        job = self._context.parallelize(ranges, len(ranges))
         with self._watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
-            return _timed(total, lambda: self._context.parallelize(ranges, len(ranges)).foreachPartition(task))
+            return _timed(total, lambda: job.foreachPartition(task), "from the first fetch to the last checksum")
 
     @property
     def _context(self) -> SparkContext:
@@ -177,11 +179,11 @@ class RoundTrip:
         return watched(self._progress, name, total, measure)
 
 
-def _timed(total: Accumulator[Tally], job: Callable[[], object]) -> Step:
+def _timed(total: Accumulator[Tally], job: Callable[[], object], covers: str = "") -> Step:
     start = time.perf_counter()
     job()
     seconds = time.perf_counter() - start
-    return Step(total.value, seconds)
+    return Step(total.value, seconds, covers)
 
 
 @contextmanager

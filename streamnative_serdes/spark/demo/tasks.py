@@ -113,7 +113,7 @@ class Write:
     total: Accumulator[Tally]
 
     def __call__(self, rows: Iterable[Row]) -> None:
-        context, turn = SerializationContext(self.topic, MessageField.VALUE), count(_task_number())
+        context, turn = SerializationContext(self.topic, MessageField.VALUE), count(task_number())
         calls, clock, written = self.serializer.registry_calls(), Clock(), 0
         with clock.after("produce", outbox(self.kafka, self.topic)) as out:
             for chunk in clock.each("receive", _chunks(iter(rows))):
@@ -158,6 +158,7 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
         yield chunk
 
 
-def _task_number() -> int:
+def task_number() -> int:
+    """The number of the partition that the task works on."""
     task = TaskContext.get()
     return task.partitionId() if task else 0
