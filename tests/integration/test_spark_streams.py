@@ -106,14 +106,16 @@ def test_a_stream_of_eight_versions_loses_no_row_though_kafka_dies_midway(
         "log_level": 0,  # refused connections are what this is about
     }
     conf = {"schema.registry.url": pulsar.url}
-    created = AdminClient(kafka).create_topics([NewTopic(name, PARTITIONS) for name in (SOURCE, TARGET)])
+    admin = AdminClient(kafka)
+    created = admin.create_topics([NewTopic(name, PARTITIONS) for name in (SOURCE, TARGET)])
     for future in created.values():
         future.result(HANG_SECONDS)
     half = MESSAGES // 2
     produce(kafka, conf, range(half))
     job = Job(spark, kafka, conf, tmp_path / "checkpoint")
     query = job.start()
-    until(lambda: written(kafka) > 0, "the stream writes")
+    until(lambda: written(kafka) > 0 or not query.isActive, "the stream writes")
+    assert query.exception() is None
     kafka_to_kill.kill()
     kafka_to_kill.start()
     produce(kafka, conf, range(half, MESSAGES))

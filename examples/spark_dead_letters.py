@@ -1,0 +1,68 @@
+"""Messages that cannot be read: the others go on, these are kept with all that is known of them.
+
+    python examples/spark_dead_letters.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
+
+Without addresses it starts a registry and a broker of its own.
+"""
+
+import sys
+from contextlib import ExitStack
+
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSource, decode_df, split_errors
+from streamnative_serdes.spark.session import local_session
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+TOPIC = "payments"
+PAYMENT = {
+    "type": "record",
+    "name": "Payment",
+    "fields": [{"name": "id", "type": "long"}, {"name": "cents", "type": "int"}],
+}
+
+
+def produce(brokers: str, conf: dict[str, str]) -> None:
+    """A hundred payments; each tenth loses its last byte on the way."""
+    serializer, producer = KafkaAvroSerializer(conf, PAYMENT), Producer({"bootstrap.servers": brokers})
+    for number in range(100):
+        value = serializer.serialize(TOPIC, {"id": number, "cents": 1000 + number}) or b""
+        producer.produce(TOPIC, value[:-1] if number % 10 == 9 else value, key=str(number))
+    producer.flush(30)
+
+
+def run(spark: SparkSession, brokers: str, registry: str) -> None:
+    kafka, conf = {"bootstrap.servers": brokers}, {"schema.registry.url": registry}
+    produce(brokers, conf)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    messages = source.load(spark, source.ranges())
+
+    decoded = decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "error"}).persist()
+    payments, dead = split_errors(decoded, "error")
+    # Anywhere that keeps them: here a topic of their own, as they came. Their bytes are no Avro to be encoded again.
+    letters = Producer({"bootstrap.servers": brokers})
+    for letter in dead.toLocalIterator():
+        headers = [("error", letter.error.encode()), ("offset", str(letter.offset).encode())]
+        letters.produce("payments-dead", bytes(letter.value), bytes(letter.key), headers=headers)
+    letters.flush(30)
+    cents = payments.agg({"cents": "sum"}).collect()[0][0]
+    first = dead.orderBy("key").select("error").collect()[0][0]
+    print(f"{payments.count()} payments of {cents} cents, {dead.count()} dead letters, the first: {first}")
+
+
+def main(arguments: list[str]) -> None:
+    with ExitStack() as stack:
+        spark = stack.enter_context(local_session("dead letters"))
+        if arguments:
+            brokers, registry = arguments
+        else:
+            brokers = stack.enter_context(MockBroker({TOPIC: 4, "payments-dead": 1})).bootstrap_servers
+            registry = stack.enter_context(LocalRegistry()).url
+        run(spark, brokers, registry)
+        spark.stop()  # before the broker goes
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

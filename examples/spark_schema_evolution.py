@@ -1,0 +1,77 @@
+"""A topic whose schema moves on while a stream reads it: the query ends, and starts again with the new columns.
+
+    python examples/spark_schema_evolution.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
+
+Without addresses it starts a registry and a broker of its own. Without ``schemaEvolution`` the query would go on, and
+read the new messages as the schema that it began with.
+"""
+
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df
+from streamnative_serdes.spark.session import local_session
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+TOPIC = "visits"
+PAGE, AGENT = {"name": "page", "type": "string"}, {"name": "agent", "type": ["null", "string"], "default": None}
+
+
+def visit(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "Visit", "fields": list(fields)}
+
+
+def show(df: DataFrame, batch: int) -> None:
+    print(f"batch {batch}: {df.count()} rows of {', '.join(df.columns)}")
+
+
+def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], checkpoint: str) -> None:
+    """One life of the query: planned with the schema that is the latest now."""
+    messages = KafkaAvroSource(TOPIC, kafka, conf).stream(spark)
+    visits = decode_df(messages, conf, topic=TOPIC, options={"schemaEvolution": "restart"})
+    query = visits.writeStream.foreachBatch(show).option("checkpointLocation", checkpoint).start()
+    try:
+        query.processAllAvailable()
+        # A producer moves on while the query runs.
+        newer = spark.sql("select concat('/', id) page, 'curl' agent from range(5)")
+        if "agent" not in visits.columns:
+            KafkaAvroSink(TOPIC, kafka, conf, visit(PAGE, AGENT)).write(newer)
+            query.processAllAvailable()
+    finally:
+        query.stop()
+
+
+def run(spark: SparkSession, brokers: str, registry: str) -> None:
+    kafka, conf = {"bootstrap.servers": brokers}, {"schema.registry.url": registry}
+    KafkaAvroSink(TOPIC, kafka, conf, visit(PAGE)).write(spark.sql("select concat('/', id) page from range(10)"))
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = str(Path(folder, "checkpoint"))
+        while True:
+            try:
+                return read_all(spark, kafka, conf, checkpoint)
+            except StreamingQueryException as error:
+                if "SchemaEvolvedError" not in str(error):
+                    raise
+                print("the topic has a newer schema: again, from the checkpoint")
+
+
+def main(arguments: list[str]) -> None:
+    with ExitStack() as stack:
+        spark = stack.enter_context(local_session("schema evolution"))
+        if arguments:
+            brokers, registry = arguments
+        else:
+            brokers = stack.enter_context(MockBroker({TOPIC: 2})).bootstrap_servers
+            registry = stack.enter_context(LocalRegistry()).url
+        run(spark, brokers, registry)
+        spark.stop()  # before the broker goes
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,46 @@
+"""What examples/ shows of Spark runs as it stands, in the session of the tests."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from pyspark.sql import SparkSession
+
+from streamnative_serdes.testing import LocalRegistry
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("spark_sink", ["1000 readings in 4 partitions, 124875.00 in all"]),
+        ("spark_stream", ["103 large orders, the largest: number 496 with 502.0"]),
+        ("spark_dead_letters", ["90 payments of 94005 cents, 10 dead letters, the first: topic payments, "]),
+        (
+            "spark_schema_evolution",
+            [
+                "batch 0: 10 rows of page",
+                "the topic has a newer schema: again, from the checkpoint",
+                "batch 1: 5 rows of page, agent",
+            ],
+        ),
+    ],
+)
+def test_an_example_prints_what_it_should(
+    spark: SparkSession,
+    kafka: dict[str, str],
+    registry: LocalRegistry,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    expected: list[str],
+) -> None:
+    run = runpy.run_path(str(EXAMPLES / f"{name}.py"))["run"]
+    run(spark, kafka["bootstrap.servers"], registry.url)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
