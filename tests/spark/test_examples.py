@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     [
         ("spark_sink", ["1000 readings in 4 partitions, 124875.00 in all"]),
         ("spark_stream", ["103 large orders, the largest: number 496 with 502.0"]),
-        ("spark_dead_letters", ["90 payments of 94005 cents, 10 dead letters, the first: topic payments, "]),
+        ("spark_dead_letters", ["90 payments of 94410 cents, 10 dead letters, the first: topic payments, "]),
         (
             "spark_schema_evolution",
             [
