@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes import __main__ as command_line
+from streamnative_serdes.spark.demo.columns import ColumnsRoundTrip
 from streamnative_serdes.spark.demo.flights import (
     COLUMNS,
     FLIGHT_SCHEMA,
@@ -86,6 +87,16 @@ def test_every_flight_comes_back_equal(
     sizes = [len(values_of(kafka, partition)) for partition in range(result.partitions)]
     assert sum(sizes) == ROWS
     assert max(sizes) - min(sizes) <= spark.sparkContext.defaultParallelism * 4
+
+
+def test_every_flight_comes_back_equal_through_columns(
+    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry
+) -> None:
+    for _ in range(2):  # what the topic held before stays out of account
+        result = ColumnsRoundTrip(spark, flights_csv, target, Recorded()).run()
+        assert result.equal
+        assert [step.tally.rows for step in (result.source, result.written, result.read)] == [ROWS] * 3
+    assert registry.calls == {"POST schema": 1, "GET version": 1, "GET schemas": 4}  # by the driver: two a run
 
 
 def test_only_the_driver_asks_the_registry(

@@ -1,0 +1,24 @@
+"""The code of docs/spark.md runs as it stands, one block after the other, but for the addresses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from pyspark.sql import SparkSession
+
+from streamnative_serdes.testing import LocalRegistry
+
+PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
+
+
+def test_the_code_of_the_page_runs(spark: SparkSession, kafka: dict[str, str], registry: LocalRegistry) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 3
+    code = "\n".join(blocks).replace("http://localhost:8080", registry.url)
+    names: dict[str, object] = {"spark": spark, "__name__": "page"}
+    exec(code.replace("localhost:9092", kafka["bootstrap.servers"]), names)
