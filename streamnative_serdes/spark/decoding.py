@@ -10,15 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
-from streamnative_serdes import config
 from streamnative_serdes.arrow import Columns, Routes
 from streamnative_serdes.binding import Binding
-from streamnative_serdes.codec import Codec
 from streamnative_serdes.columns import BatchReader
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.memory import schema_limits
-from streamnative_serdes.schema import Record, load, parse
+from streamnative_serdes.models import Reading, Target
+from streamnative_serdes.schema import AvroType, Record, parse
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
 from .types import HAS_TIME, to_spark_type
@@ -48,35 +47,38 @@ class TopicReader(KafkaAvroDeserializer):
         SchemaNotFoundError: no schema is given, and the topic has none.
     """
 
+    _lenient = False  # what a user gives is checked; what the registry holds need not be without fault
+    _newest: int | None = None
+
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, restart: bool = False) -> None:
-        super().__init__(conf, None if schema is None else parse(schema))
-        self._newest: int | None = None
+        super().__init__(conf, schema)
         self.warm_up(topic)
-        if schema is None or restart:
+        if self._codec is None or restart:
             latest, _ = self._attached().latest(topic)
-            if schema is None:
+            if self._codec is None:
+                self._lenient = True
                 self._begin(conf, latest.schema, None, is_key=False)
-                self._warmed |= {topic}
             if restart:
                 self._newest = latest.version
 
     @property
-    def reader_schema(self) -> str:
-        return load(self._arguments[0])
+    def root(self) -> AvroType:
+        """The type of what is read."""
+        found: AvroType = self._codec.target.schema.root
+        return found
 
     def spark_type(self) -> T.DataType:
-        """Of what is read."""
+        """The same in Spark."""
         assert self._conf is not None
-        return to_spark_type(self.reader_schema, logical_types=self._conf["avro.logical.types"])
+        return to_spark_type(self._codec.target.schema, logical_types=self._conf["avro.logical.types"])
 
     def reads_records(self) -> bool:
-        return isinstance(parse(self.reader_schema, strict=False).root, Record)
+        return isinstance(self.root, Record)
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Codec | None:
-        # What a user gave was checked; what the registry holds need not be without fault.
-        if schema is None:
-            return None
-        return Codec(parse(schema, strict=False, limits=schema_limits(conf)), **config.codec_arguments(conf))
+    def _compiled(self, schema: object, conf: dict[str, Any]) -> Reading | None:
+        if not self._lenient:
+            return super()._compiled(schema, conf)
+        return Reading(Target(parse(schema, strict=False, limits=schema_limits(conf)), {}))
 
     def _batch_reader(self, topic: str, binding: Binding, columns: Columns) -> BatchReader:
         if self._newest is None:
