@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import shutil
 import uuid
 from pathlib import Path
@@ -33,7 +34,7 @@ SPARKS_OWN = "org.apache.spark.sql.avro.AvroFileFormat"
 # from the number.
 LOGICAL = ALL_LOGICAL - {"timestamp-nanos", "local-timestamp-nanos", "big-decimal"}
 EXAMPLES = settings(
-    max_examples=20,
+    max_examples=int(os.environ.get("SERDES_SPARK_EXAMPLES", "10")),  # each takes three jobs
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink one takes minutes, a job each
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -226,7 +226,7 @@ def unequal() -> Result:
 
 def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command_line._Job, "__init__", lambda job, *_: setattr(job, "registry", None))
-    monkeypatch.setattr(command_line._Job, "run", lambda *_: unequal)
+    monkeypatch.setattr(command_line._Job, "run", lambda *_, **__: unequal)
     ended = CliRunner().invoke(
         command_line.main, ["demo", "--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"]
     )
