@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -41,6 +42,8 @@ PEERS = ("fastavro", "pyruhvro")
 # (operation, shape, peer) -> times faster, at least. Of pyruhvro: wherever it can do it at all.
 GOALS = {("decode", "flat", "fastavro"): 50.0, ("decode", "nested", "fastavro"): 15.0}
 AHEAD, THREADS_GOAL = 1.0, 1.6
+CORES_THERE = 1.8  # times that two threads of hashes do as much as one, at least
+NOISE = bytes(1 << 20)
 
 
 @dataclass
@@ -127,21 +130,32 @@ def panics_unseen() -> Iterator[None]:
         os.close(null)
 
 
-def threads_ratio(rounds: int) -> float:
-    """How many times as much two threads do in the same time as one, on one codec."""
+def threads_ratio(rounds: int) -> float | None:
+    """How many times as much two threads do in the same time as one, on one codec.
+
+    Of the rounds in which a second core was there for them, as hashes tell beside; None if there were none.
+    """
     shape = next(shape for shape in SHAPES if shape.name == "flat")
     codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
     data = pa.array([codec.encode(record) for record in shape.records] * (THREADED_ROWS // len(shape.records)))
     ratios = []
     with ThreadPoolExecutor(2) as pool:
         for _ in range(rounds):
-            begin = time.perf_counter()
-            for _ in range(2):
-                columns.decode(data)
-            middle = time.perf_counter()
-            list(pool.map(columns.decode, [data] * 2))
-            ratios.append((middle - begin) / (time.perf_counter() - middle))
-    return median(ratios)
+            there = side_by_side(pool, lambda: [sha256(NOISE).digest() for _ in range(20)])
+            ratio = side_by_side(pool, lambda: columns.decode(data))
+            if there >= CORES_THERE:
+                ratios.append(ratio)
+    return median(ratios) if ratios else None
+
+
+def side_by_side(pool: ThreadPoolExecutor, work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    for _ in range(2):
+        work()
+    middle = time.perf_counter()
+    for done in [pool.submit(work), pool.submit(work)]:
+        done.result()
+    return (middle - begin) / (time.perf_counter() - middle)
 
 
 def measure(rounds: int) -> dict[tuple[str, str, str], Cell]:
@@ -180,12 +194,12 @@ def told(cells: dict[tuple[str, str, str], Cell], operation: str, shape: str, pe
     return f"{median(cells[operation, shape, peer].rounds):,.0f} ({times:.1f}x)"
 
 
-def goals(cells: dict[tuple[str, str, str], Cell], threads: float) -> list[tuple[str, float, float]]:
+def goals(cells: dict[tuple[str, str, str], Cell], threads: float | None) -> list[tuple[str, float, float]]:
     """(what, what was reached, what is wanted)."""
     found = [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, goal) for (o, s, p), goal in GOALS.items()]
     ruhvro = [key for key in cells if key[2] == "pyruhvro"]
     found += [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, AHEAD) for o, s, p in ruhvro]
-    return [*found, ("two threads against one", threads, THREADS_GOAL)]
+    return found if threads is None else [*found, ("two threads against one", threads, THREADS_GOAL)]
 
 
 def machine() -> str:
@@ -213,9 +227,10 @@ def main() -> int:
     reached = goals(cells, threads)
     for what, got, wanted in reached:
         print(f"{'ok    ' if got >= wanted else 'MISSED'} {what}: {got:.2f}x, wanted {wanted:g}x")
+    side = "no second core was free for them" if threads is None else f"{threads:.2f} times as much as one"
+    print(f"two threads: {side}")
     if given.write_docs:
-        text = f"{table(cells)}\n\nTwo threads on one codec: {threads:.2f} times one. {machine()}.\n"
-        write_docs(text)
+        write_docs(f"{table(cells)}\n\nTwo threads on one codec: {side}. {machine()}.\n")
     return 0 if all(got >= wanted for _, got, wanted in reached) else 1
 
 

@@ -52,7 +52,6 @@ class Decoder:
         find: Callable[[int], Routes | SerdesError],
         failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
         error_column: str | None,
-        whole: bool,
     ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
         """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
 
@@ -60,8 +59,7 @@ class Decoder:
         other, or the error that all of them get. A first plan of None keeps the version out of the loop.
         ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
         tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
-        the first of them is raised. A row that is null, or cannot be read, is null in all columns; with ``whole``, the
-        struct is null there as well.
+        the first of them is raised. A row that is null, or cannot be read, is null in all columns.
 
         Also returns {(version, which of its plans, or -1 for none): rows}.
         """

@@ -106,7 +106,7 @@ class Columns:
     ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
         """As ``_arrow.Decoder.decode``."""
         decoder = Decoder(self._layout, self._options, framed)
-        capsules, counts = decoder.decode(_capsules(data), find, failed, error_column, False)
+        capsules, counts = decoder.decode(_capsules(data), find, failed, error_column)
         return pa.record_batch(_Capsules(*capsules)), counts
 
 

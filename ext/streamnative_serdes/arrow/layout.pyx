@@ -233,15 +233,12 @@ cdef class Layout:
 
     def __arrow_c_schema__(self):
         """The struct of a row, as a capsule (Arrow's PyCapsule protocol)."""
-        return self.export(None, False)
+        return self.export(None)
 
-    cdef object export(self, bytes extra, bint nullable):
+    cdef object export(self, bytes extra):
         """With ``extra``, another nullable column of text of that name comes last."""
         cdef object capsule = sns_new_schema()
-        cdef ArrowSchema* out = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
-        self.fill(out, 0, extra)
-        if nullable:
-            out.flags |= ARROW_FLAG_NULLABLE
+        self.fill(<ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema"), 0, extra)
         return capsule
 
     cdef int fill(self, ArrowSchema* out, int column, bytes extra=None) except -1:

@@ -36,15 +36,14 @@ cdef class Decoder:
         self.empty, self.items = options["max.empty.values"], options["max.items"]
         self.trailing = options["ignore.trailing.bytes"]
 
-    def decode(self, data, find, failed, str error_column, bint whole):
+    def decode(self, data, find, failed, str error_column):
         """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
 
         ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset), tried one after the
         other, or the error that all of them get. A first plan of None keeps the version out of the loop.
         ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
         tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
-        the first of them is raised. A row that is null, or cannot be read, is null in all columns; with ``whole``, the
-        struct is null there as well.
+        the first of them is raised. A row that is null, or cannot be read, is null in all columns.
 
         Also returns {(version, which of its plans, or -1 for none): rows}.
         """
@@ -53,7 +52,7 @@ cdef class Decoder:
         batch.decode()
         for i in range(ROUTES):
             batch.count(&batch.routes[i])
-        return batch.exported(whole), batch.counts
+        return batch.exported(), batch.counts
 
 
 @cython.final
@@ -204,18 +203,18 @@ cdef class Batch:
 
     # Given away
 
-    cdef tuple exported(self, bint whole):
+    cdef tuple exported(self):
         """The capsules of schema and array."""
         cdef object capsule = sns_new_array()
         cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef bint extra = self.error_name is not None
-        if not whole:                   # all columns are null where a row is, so nothing is lost
-            free(self.columns.valid)
-            self.columns.valid, self.columns.nulls = NULL, 0
+        # All columns are null where a row is; a batch has no bitmap of its own.
+        free(self.columns.valid)
+        self.columns.valid, self.columns.nulls = NULL, 0
         give_away(self.columns, out, extra)
         if extra:
             self.export_errors(out.children[out.n_children - 1])
-        return self.decoder.layout.export(self.error_name, whole), capsule
+        return self.decoder.layout.export(self.error_name), capsule
 
     cdef int export_errors(self, ArrowArray* out) except -1:
         cdef Column* c = <Column*>calloc(1, sizeof(Column))
