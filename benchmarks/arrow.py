@@ -63,7 +63,8 @@ class Cell:
 def cells_of(shape: Shape) -> Iterator[tuple[str, str, Cell]]:
     """(operation, library, cell) of all that can do this shape, and do it right."""
     codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
-    bodies = [codec.encode(record) for record in shape.records] * (ROWS // len(shape.records))
+    # Each message has bytes of its own, as messages have: the same ones over and over would stay in the caches.
+    bodies = [codec.encode(record) for _ in range(ROWS // len(shape.records)) for record in shape.records]
     data = pa.array(bodies)
     batch = columns.decode(data)
     assert columns.encode(batch) == data

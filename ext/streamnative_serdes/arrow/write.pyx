@@ -4,7 +4,8 @@
 cdef enum:
     AHEAD = 16                  # slots
     AHEAD_BYTES = 256
-    LEAST_ROOM = 48             # bytes: number of a branch, and any value of a size of its own
+    LEAST_ROOM = 48             # bytes: number of a branch, and any value that is no longer than
+    SHORT = 32                  # bytes, with their number
 
 cdef struct WriteStep:          # an open container
     WriteOp* op
@@ -210,12 +211,13 @@ cdef inline uint8_t* write_float(WriteOp* op, const Source* s, int64_t slot, uin
 
 cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size, bint counted, uint8_t* p,
                                  Writer* w) noexcept nogil:
-    """Bytes, after their number if ``counted``."""
-    if unlikely(size < 0):
-        return halt(w, op, BAD_INDEX)
-    p = room(w, p, size + LEAST_ROOM)
-    if unlikely(p is NULL):
-        return NULL
+    """Bytes, after their number if ``counted``. There is room for what is short."""
+    if unlikely(<uint64_t>size > SHORT):
+        if size < 0:
+            return halt(w, op, BAD_INDEX)
+        p = room(w, p, size + LEAST_ROOM)
+        if unlikely(p is NULL):
+            return NULL
     if counted:
         p = put_whole(p, size)
     sns_copy(p, data, size)

@@ -154,9 +154,11 @@ cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
 
 
 cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Writer* w) noexcept nogil:
-    p = write_sized(root, w.header, w.header_size, False, p, w)
+    p = room(w, p, w.header_size + LEAST_ROOM)
     if unlikely(p is NULL):
         return NULL
+    sns_copy(p, w.header, w.header_size)
+    p += w.header_size
     if likely(root.kind == WRITE_RECORD and root.source == 0):
         return write_record(root, row, p, w)
     return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
