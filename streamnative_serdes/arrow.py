@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise ImportError("Arrow columns need pyarrow, from 18 on: pip install pyarrow") from error
 
 from . import config
 from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch

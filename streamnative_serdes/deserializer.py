@@ -156,7 +156,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         dialect: Dialect = "arrow",
         large_types: bool = False,
     ) -> pa.RecordBatch:
-        """The columns of a batch of messages, at some 50 times the speed of a loop over them; docs/arrow.md.
+        """The columns of a batch of messages, far faster than a loop over them makes any; docs/arrow.md.
 
         Columns are those of the schema that the deserializer was given, or else of the topic's latest one; each message
         is read as that. ``from_dict`` and ``value.type`` are left aside.
