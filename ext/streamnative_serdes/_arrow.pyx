@@ -9,6 +9,7 @@ several files:
     arrow/columns.pyx   columns in the making: room, nulls, and taking back
     arrow/plan.pyx      how what one schema wrote gets into the columns of another: a table of ops
     arrow/read.pyx      bytes -> slots of columns
+    arrow/leaves.pyx    its numbers, text, decimals and UUIDs
     arrow/skip.pyx      bytes -> where a value ends that has no column
     arrow/faults.pyx    what went wrong, as errors
     arrow/arrays.pyx    where the bytes of the rows of an array are
@@ -99,6 +100,7 @@ include "arrow/layout.pyx"
 include "arrow/columns.pyx"
 include "arrow/plan.pyx"
 include "arrow/read.pyx"
+include "arrow/leaves.pyx"
 include "arrow/skip.pyx"
 include "arrow/faults.pyx"
 include "arrow/arrays.pyx"
