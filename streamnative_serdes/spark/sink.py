@@ -8,7 +8,7 @@ copies: see ``dedup_headers``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -180,7 +180,7 @@ class SinkTask:
     """What goes to the workers: sends the rows of one partition."""
 
     topic: str
-    kafka: Mapping[str, Any]
+    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     serializer: Carried[KafkaAvroSerializer]
     key: str | Callable[[Any], Any] | None
     value: str | Callable[[Any], Any] | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -129,11 +130,12 @@ class KafkaAvroSource:
         return {"_sent": self._task()}
 
 
-class SourceTask(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SourceTask:
     """What goes to the workers: consumes ranges there."""
 
     topic: str
-    kafka: Mapping[str, Any]
+    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     deserializer: Carried[KafkaAvroDeserializer]
     on_error: Carried[OnError]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -52,7 +52,7 @@ def open_stream(spark: SparkSession, kafka: Mapping[str, Any], topic: str, start
 class Origin:
     """What is read, and where a query that has no checkpoint yet begins."""
 
-    kafka: Mapping[str, Any]
+    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     topic: str
     starts: Ends
 

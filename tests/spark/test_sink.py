@@ -18,9 +18,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import ConfigError, IncompatibleSchemaError, KafkaAvroDeserializer
-from streamnative_serdes.spark import DeliveryError, KafkaAvroSink, OffsetRange, to_avro_schema
+from streamnative_serdes.spark import DeliveryError, KafkaAvroSink, KafkaAvroSource, OffsetRange, to_avro_schema
 from streamnative_serdes.spark.outbox import outbox
 from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.spark.stream import Origin
 from streamnative_serdes.spark.topic import TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -250,6 +251,14 @@ def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert sorted(message.value() for message in messages_of(kafka)) == [b"child", b"parent"]
+
+
+def test_what_goes_to_the_workers_shows_no_secret(conf: dict[str, str]) -> None:
+    kafka = {"bootstrap.servers": "localhost:9", "sasl.password": "c4n4ry"}
+    ends = [KafkaAvroSink(TOPIC, kafka, conf, SCHEMA), KafkaAvroSource(TOPIC, kafka, conf)]
+    tasks = [*(end.__getstate__()["_sent"] for end in ends), Origin(kafka, TOPIC, "earliest")]
+    assert [task.kafka["sasl.password"] for task in tasks] == ["c4n4ry"] * 3
+    assert "c4n4ry" not in repr([*ends, *tasks])
 
 
 def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, str], conf: dict[str, str]) -> None:
