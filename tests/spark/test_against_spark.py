@@ -35,7 +35,7 @@ SPARKS_OWN = "org.apache.spark.sql.avro.AvroFileFormat"
 # from the number.
 LOGICAL = ALL_LOGICAL - {"timestamp-nanos", "local-timestamp-nanos", "big-decimal"}
 EXAMPLES = settings(
-    max_examples=int(os.environ.get("SERDES_SPARK_EXAMPLES", "10")),  # each takes three jobs
+    max_examples=int(os.environ.get("SERDES_SPARK_EXAMPLES", "5")),  # each takes three jobs
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink one takes minutes, a job each
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
