@@ -60,19 +60,13 @@ class _Answer(http.client.HTTPResponse):
 class _HttpConnection(HTTPConnection):
     response_class = _Answer
 
-    def getresponse(
-        self, **_: Any
-    ) -> Any:  # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError
+    # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError.
+    def getresponse(self, **_: Any) -> Any:
         return super().getresponse()
 
 
-class _HttpsConnection(HTTPSConnection):
-    response_class = _Answer
-
-    def getresponse(
-        self, **_: Any
-    ) -> Any:  # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError
-        return super().getresponse()
+class _HttpsConnection(_HttpConnection, HTTPSConnection):
+    pass
 
 
 class _HttpPool(HTTPConnectionPool):
