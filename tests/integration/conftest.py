@@ -8,7 +8,24 @@ import pytest
 from java_pulsar import JavaPulsar
 from pulsar import Client, ConsoleLogger, LoggerLevel
 from pulsar_topic import PulsarTopic
-from servers import Pulsar
+from servers import Pulsar, Tokens
+
+from streamnative_serdes.binding import Binding
+
+
+@pytest.fixture
+def nothing_is_known() -> Iterator[None]:
+    """Of any topic, before the test and after it: what it asks the registry is its own."""
+    Binding.forget()
+    yield
+    Binding.forget()
+
+
+@pytest.fixture(scope="session")
+def tokens(pulsar_with_tokens: Pulsar) -> Tokens:
+    """Of the roles of the Pulsar that asks for them."""
+    assert pulsar_with_tokens.tokens is not None
+    return pulsar_with_tokens.tokens
 
 
 @pytest.fixture(scope="session")

@@ -34,23 +34,12 @@ from streamnative_serdes.binding import Binding
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BOB = {"name": "bob"}
 
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    Binding.forget()
-    yield
-    Binding.forget()
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
 
 
 @pytest.fixture
 def topic() -> str:
     return f"auth-{uuid.uuid4().hex[:12]}"
-
-
-@pytest.fixture(scope="module")
-def tokens(pulsar_with_tokens: Pulsar) -> Tokens:
-    assert pulsar_with_tokens.tokens is not None
-    return pulsar_with_tokens.tokens
 
 
 @pytest.fixture(scope="module")

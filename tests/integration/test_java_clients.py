@@ -12,8 +12,9 @@ from pulsar_topic import PulsarTopic
 from schemas import record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import DecodeError
+
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
 
 # What Schema.AVRO makes of classes of JavaClient.java: references may be null.
 TEXT = ["null", "string"]
@@ -27,11 +28,6 @@ ADA, BOB = {"age": 36, "name": "Ada"}, {"age": 7, "email": "b@c", "name": "Bob"}
 class Person:  # as in JavaClient.java
     age: int
     name: str
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_known_yet() -> None:
-    Binding.forget()
 
 
 def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(

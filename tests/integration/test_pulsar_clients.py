@@ -19,7 +19,10 @@ from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError, SchemaError
 
 # pulsar-client's AvroSchema logs by a method that Python calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("nothing_is_known"),
+    pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning"),
+]
 
 
 def avro(schema: dict[str, Any], value: Any) -> bytes:
@@ -47,11 +50,6 @@ NAMED = record("R", ("name", "string"), ("age", "int"))
 EARLIER = {"name": "Ada", "age": 36}
 WITH_EMAIL = record("R", ("email", NULLABLE, None), ("name", "string"), ("age", "int"))
 LATER = {"email": "b@c", "name": "Bob", "age": 7}
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_known_yet() -> None:
-    Binding.forget()
 
 
 # --- their messages, read by us ---------------------------------------------------------------------------------------

@@ -14,11 +14,13 @@ from pulsar.schema import Array, AvroSchema, CustomEnum, Integer, Map, Record, S
 from pulsar_topic import PulsarTopic
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import IncompatibleSchemaError
 
 # pulsar-client's AvroSchema logs by a method that Python calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("nothing_is_known"),
+    pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning"),
+]
 
 
 class Colour(enum.Enum):
@@ -54,11 +56,6 @@ ADA = User(
 class Person:  # as in JavaClient.java
     name: str
     age: int
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_known_yet() -> None:
-    Binding.forget()
 
 
 def test_a_record_finds_the_schema_that_pulsar_client_has_registered(pulsar_topic: PulsarTopic) -> None:
