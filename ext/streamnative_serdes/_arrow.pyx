@@ -7,7 +7,8 @@ several files:
 
     arrow/layout.pyx    which Arrow columns an Avro schema becomes
     arrow/columns.pyx   columns in the making: room, nulls, and taking back
-    arrow/plan.pyx      how what one schema wrote gets into the columns of another: a table of ops
+    arrow/plan.pyx      how what one schema wrote gets into the columns of another
+    arrow/ops.pyx       the table of steps that a plan is
     arrow/read.pyx      bytes -> slots of columns
     arrow/leaves.pyx    its numbers, text, decimals and UUIDs
     arrow/skip.pyx      bytes -> where a value ends that has no column
@@ -98,6 +99,7 @@ cdef extern from "arrow/c_data.h":
 
 include "arrow/layout.pyx"
 include "arrow/columns.pyx"
+include "arrow/ops.pyx"
 include "arrow/plan.pyx"
 include "arrow/read.pyx"
 include "arrow/leaves.pyx"

@@ -1,0 +1,116 @@
+# The steps by which what one schema wrote gets into columns, as a table that is compiled once: of which kinds they are,
+# which numbers fit them, and the least that each takes.
+
+cdef enum OpKind:
+    READ_NULL
+    READ_BOOLEAN
+    READ_INT
+    READ_LONG
+    READ_NUMBER                 # an int or a long in bounds, in other units, or as another type
+    READ_FLOAT
+    READ_DOUBLE
+    READ_WIDENED                # a float as a double
+    READ_STRING
+    READ_BYTES
+    READ_FIXED
+    READ_ENUM
+    READ_DECIMAL
+    READ_BIG_DECIMAL
+    READ_UUID
+    READ_RECORD
+    READ_ARRAY
+    READ_MAP
+    READ_UNION
+    READ_MEMBER                 # a branch of the reader's union: one child of a struct, the others null
+    READ_DEFAULT                # no bytes of the message, but a default of the reader's
+    READ_MISMATCH               # what cannot be read, should a message come to it
+    READ_BROKEN                 # a record that lacks a field, likewise
+    READ_SKIPPED
+
+cdef enum Out:                  # what READ_NUMBER makes
+    OUT_INT32
+    OUT_INT64
+    OUT_FLOAT
+    OUT_DOUBLE
+    OUT_ROUNDED                 # a float, in a column of doubles
+
+cdef struct Symbol:
+    const uint8_t* text
+    Py_ssize_t size             # -1: the reader has no such symbol
+
+cdef struct Op:
+    int kind
+    int column                  # where it goes; of no meaning in READ_SKIPPED and below
+    int null_index              # in a union of this and null: which branch is null; else -1
+    int count
+    Op** parts                  # of a record: one for each field of the writer's, then the defaults
+    Py_ssize_t min_size         # least number of bytes; never too large
+    Py_ssize_t empty_fields     # READ_RECORD: fields that may take no bytes
+    int64_t filled              # READ_RECORD: values that come from defaults
+    int64_t slots               # READ_ARRAY, READ_MAP: that one item takes in columns
+    int64_t low, high           # READ_NUMBER: the least, and the first that is too much, in the reader's unit
+    int64_t times, by           # READ_NUMBER: the reader's unit = the writer's * times / by
+    int64_t unit                # READ_NUMBER: the column's unit = the reader's * unit
+    bint narrow                 # READ_NUMBER: it is written as an int
+    bint bounded
+    int out
+    int member                  # READ_MEMBER: which
+    Py_ssize_t size             # READ_FIXED, READ_DECIMAL: bytes, or -1; READ_DEFAULT: of text
+    int precision
+    const uint8_t* text         # READ_DEFAULT
+    Symbol* symbols             # READ_ENUM
+
+DAY = 86_400_000_000                # microseconds
+FIRST_DAY = -719_162                # 0001-01-01, in days since 1970-01-01
+LAST_DAY = 2_932_896                # 9999-12-31
+
+
+cdef int64_t nanos_in_tick(str name) except -1:
+    """0 for what has no ticks."""
+    if "time" not in name:
+        return 0
+    return {"millis": 1_000_000, "micros": 1000, "nanos": 1}[name.rpartition("-")[2]]
+
+
+cdef int set_bounds(Op* op, str name) except -1:
+    """What Python's types, and so the codec for objects, can hold."""
+    cdef int64_t day = DAY // (1000 if name.endswith("millis") else 1)
+    op.bounded = True
+    if name == "date":
+        op.low, op.high = FIRST_DAY, LAST_DAY + 1
+    elif name.startswith("time-"):
+        op.low, op.high = 0, day
+    elif name.endswith(("timestamp-millis", "timestamp-micros")):
+        op.low, op.high = FIRST_DAY * day, (LAST_DAY + 1) * day
+    else:
+        op.bounded = False
+    return 0
+
+
+cdef bint settle_op(Op* op) noexcept:
+    """Whether its least size, or the number of its fields that may be empty, changed."""
+    cdef Py_ssize_t size = 0, empty = 0
+    cdef bint changed
+    cdef int i
+    if op.null_index >= 0:
+        size = 1
+    elif op.kind == READ_ARRAY or op.kind == READ_MAP:
+        size = 1
+    elif op.kind == READ_UNION:
+        for i in range(op.count):
+            size = op.parts[i].min_size if i == 0 else min(size, op.parts[i].min_size)
+        size += 1
+    elif op.kind == READ_MEMBER or op.kind == READ_SKIPPED:
+        size = op.parts[0].min_size
+    elif op.kind == READ_ENUM:
+        size = 1
+    elif op.kind != READ_RECORD:
+        return False
+    if op.kind == READ_RECORD:
+        for i in range(op.count):
+            size += op.parts[i].min_size if op.null_index < 0 else 0
+            empty += op.parts[i].min_size == 0 and op.parts[i].kind != READ_DEFAULT
+    size = min(size, <Py_ssize_t>1 << 40)
+    changed = size != op.min_size or empty != op.empty_fields
+    op.min_size, op.empty_fields = size, empty
+    return changed
