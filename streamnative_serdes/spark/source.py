@@ -110,14 +110,21 @@ class KafkaAvroSource:
         cut = spark.createDataFrame(slices, "partition int, start bigint, end bigint")
         return cut.mapInArrow(self._task().load, KAFKA_COLUMNS)
 
-    def stream(self, spark: SparkSession, starts: Ends = "earliest") -> DataFrame:
+    def stream(
+        self, spark: SparkSession, starts: Ends = "earliest", max_offsets_per_trigger: int | None = None
+    ) -> DataFrame:
         """The topic as a stream, in the same columns. Spark's checkpoint keeps how far it has been read.
 
         Args:
             spark: the session.
             starts: where a query without a checkpoint begins; see :meth:`ranges`.
+            max_offsets_per_trigger: how many offsets a batch takes at most, from each partition in proportion to what
+                it has left, but one at least; takes PySpark 4.2. Without it a batch takes all that there is.
+
+        Raises:
+            ConfigError: a limit that is no number from 1 on, or PySpark is too old for one.
         """
-        return open_stream(spark, self._kafka, self._topic, starts)
+        return open_stream(spark, self._kafka, self._topic, starts, max_offsets_per_trigger)
 
     def close(self) -> None:
         """Close idle connections of the driver to the registry."""

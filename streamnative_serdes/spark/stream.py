@@ -8,16 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from streamnative_serdes.errors import ConfigError
+
 from .topic import Ends, OffsetRange, TopicAdmin, cut, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+else:
+    try:
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+    except ImportError:  # before PySpark 4.2
+        SupportsTriggerAvailableNow = object
+
+HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 
 # The columns of Spark's own Kafka source, with the headers that it has on request.
 KAFKA_COLUMNS = (
@@ -26,9 +36,13 @@ KAFKA_COLUMNS = (
 )
 
 
-def open_stream(spark: SparkSession, kafka: Mapping[str, Any], topic: str, starts: Ends) -> DataFrame:
+def open_stream(
+    spark: SparkSession, kafka: Mapping[str, Any], topic: str, starts: Ends, most: int | None = None
+) -> DataFrame:
     """See :meth:`KafkaAvroSource.stream`."""
-    origin = Origin(dict(kafka), topic, starts)
+    if most is not None:
+        _check_limit(most, topic)
+    origin = Origin(dict(kafka), topic, starts, most)
 
     class Topic(DataSource):
         """By value: options would show what signs in to Kafka in plans and logs."""
@@ -48,6 +62,13 @@ def open_stream(spark: SparkSession, kafka: Mapping[str, Any], topic: str, start
     return spark.readStream.format(name).load()
 
 
+def _check_limit(most: Any, topic: str) -> None:
+    if not HAS_LIMITS:
+        raise ConfigError("max_offsets_per_trigger takes PySpark 4.2", topic=topic)
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise ConfigError(f"max_offsets_per_trigger takes a number from 1 on, got {most!r:.40}", topic=topic)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What is read, and where a query that has no checkpoint yet begins."""
@@ -55,6 +76,7 @@ class Origin:
     kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     topic: str
     starts: Ends
+    most: int | None  # offsets in a batch
 
 
 class Range(InputPartition):
@@ -64,27 +86,63 @@ class Range(InputPartition):
         self.value = range_
 
 
-class StreamReader(DataSourceStreamReader):
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {partition: offset of the next message}, with text for keys as JSON has it."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
+        self._last: dict[str, int] | None = None  # with Trigger.AvailableNow: where the query ends
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 (Spark's name)
         return {str(each.partition): each.start for each in self._ranges()}
 
-    def latestOffset(self, *_: Any) -> dict[str, int]:  # noqa: N802 (Spark's name)
-        return {str(each.partition): each.end for each in self._ranges("earliest")}
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
+        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+        return ReadAllAvailable() if self._origin.most is None else ReadMaxRows(self._origin.most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
+        self._last = self._ends()
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 (Spark's name)
+        # Both come from PySpark 4.2 on. The limit is none for a trigger that takes all at once.
+        ends = self._last or self._ends()
+        most = getattr(limit, "max_rows", None)
+        return ends if most is None else _up_to(most, self._begins(start, ends), ends)
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802 (Spark's name)
+        return self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Range]:
-        # A partition that the topic got since then is read from its beginning.
-        ranges = [OffsetRange(int(number), start.get(number, 0), to) for number, to in end.items()]
+        ranges = [OffsetRange(int(number), begin, end[number]) for number, begin in self._begins(start, end).items()]
         return [Range(each) for each in ranges if each.start < each.end]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         if partition.value is not None:  # Spark calls for a batch of no partitions too
             yield from record_batches(self._origin.kafka, self._origin.topic, partition.value)
 
+    def _begins(self, start: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
+        """Partitions that the topic got since ``start`` are read from their beginning."""
+        first = (
+            {}
+            if ends.keys() <= start.keys()
+            else {str(each.partition): each.start for each in self._ranges("earliest")}
+        )
+        return {number: start.get(number, first.get(number, 0)) for number in ends}
+
+    def _ends(self) -> dict[str, int]:
+        return {str(each.partition): each.end for each in self._ranges("earliest")}
+
     def _ranges(self, starts: Ends | None = None) -> list[OffsetRange]:
         with closing(TopicAdmin(self._origin.kafka, self._origin.topic)) as admin:
             return cut(admin, self._origin.topic, starts or self._origin.starts, "latest", empty=True)
+
+
+def _up_to(most: int, begins: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
+    """Ends ``most`` offsets behind ``begins``, from each partition in proportion to what it has left."""
+    left = {number: end - begins[number] for number, end in ends.items()}
+    total = sum(left.values())
+    if total <= most:
+        return dict(ends)
+    # One at least where there is any, or a small partition would wait for the large ones.
+    return {number: begins[number] + min(max(most * rest // total, 1), rest) for number, rest in left.items()}

@@ -6,15 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+from confluent_kafka import Producer
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df, to_avro_schema
+from streamnative_serdes.spark.stream import HAS_LIMITS
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -105,6 +109,49 @@ def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
     sink.write(spark.range(100, 130))
     assert copy() == list(range(130))
     assert copy() == list(range(130))
+
+
+@pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
+def test_a_batch_takes_no_more_than_it_is_allowed(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    by_partition = {0: 100, 1: 40, 2: 1}
+    producer, data = Producer(kafka), KafkaAvroSerializer(conf, "long").serialize(TOPIC, 1)
+    for partition, count in by_partition.items():
+        for _ in range(count):
+            producer.produce(TOPIC, data, partition=partition)
+    assert producer.flush(30) == 0
+    source, batches = KafkaAvroSource(TOPIC, kafka, conf), []
+
+    def note(df: DataFrame, _: int) -> None:
+        batches.append(Counter(row.partition for row in df.select("partition").collect()))
+
+    def run(**options: Any) -> None:
+        query = source.stream(spark, **options).writeStream.foreachBatch(note)
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        query.start().awaitTermination()
+
+    run(max_offsets_per_trigger=50)
+    assert batches[0] == {0: 35, 1: 14, 2: 1}
+    assert all(batch.total() <= 50 for batch in batches)
+    assert sum(batches, Counter()) == by_partition
+    producer.produce(TOPIC, data, partition=1)
+    assert producer.flush(30) == 0
+    batches.clear()
+    run(max_offsets_per_trigger=50)
+    assert batches == [{1: 1}]
+    for limit in (0, True, "50"):
+        with pytest.raises(ConfigError, match="max_offsets_per_trigger takes a number from 1 on"):
+            source.stream(spark, max_offsets_per_trigger=limit)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
+def test_a_limit_is_refused_where_spark_has_none(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id).write(spark.range(1))
+    with pytest.raises(ConfigError, match=r"max_offsets_per_trigger takes PySpark 4\.2"):
+        KafkaAvroSource(TOPIC, kafka, conf).stream(spark, max_offsets_per_trigger=50)
 
 
 def test_each_write_that_is_no_streams_has_an_id_of_its_own(
