@@ -12,11 +12,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder, columns_of
-from .options import ReadOptions
+from .options import FAILFAST, ReadOptions
 
 # What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
 _DEAD_LETTER: Final = T.StructType(
@@ -37,7 +37,13 @@ _ARROW: Final[Mapping[str, pa.DataType]] = {
     "partition": pa.int32(),
     "offset": pa.int64(),
 }
-_AROUND: Final = ("key", "topic", "partition", "offset")
+_AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
+    "key": (T.BinaryType, T.StringType),
+    "topic": (T.StringType,),
+    "partition": (T.IntegralType,),
+    "offset": (T.IntegralType,),
+}
+_PLACE: Final = ("partition", "offset")  # names a message in its topic
 
 
 def decode_df(
@@ -80,7 +86,7 @@ def decode_df(
     chosen = ReadOptions.parse(options)
     _require_bytes(df, value)
     decoder, reader = Decoder.plan(topic, conf, schema, chosen)
-    around = [name for name in _AROUND if name in df.columns] if chosen.error_column else []
+    around = _around(df, chosen)
     needed = list(dict.fromkeys([value, *around, *keep]))
     task = _Decode(decoder, value, tuple(around), tuple(keep), chosen.error_column)
     columns = [*(_kept(df, name) for name in keep), *_new_columns(reader)]
@@ -162,12 +168,24 @@ class _Decode:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            decoded = self.decoder.decode(batch.column(self.value))
+            decoded = self._read(batch)
             arrays = [*(batch.column(name) for name in self.keep), *decoded.columns]
             if self.error_column is not None:
                 arrays.append(self._dead_letters(batch, decoded))
             out = pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
             yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
+
+    def _read(self, batch: pa.RecordBatch) -> Decoded:
+        try:
+            return self.decoder.decode(batch.column(self.value))
+        except DecodeError as error:
+            if error.row is not None:
+                found = {name: batch.column(name)[error.row].as_py() for name in (*self.around, self.value)}
+                error.raw = RawMessage(
+                    found[self.value], self.decoder.topic, found.get("partition"), found.get("offset")
+                )
+                error.hint = error.hint or "an errorColumn keeps messages that cannot be read"
+            raise
 
     def _dead_letters(self, batch: pa.RecordBatch, decoded: Decoded) -> pa.Array:
         kind = pa.struct(list(_ARROW.items()))
@@ -197,6 +215,20 @@ class _Encode:
             messages = self.encoder.encode(batch.select(list(self.fields)))
             arrays = [*(batch.column(name) for name in self.keep), messages]
             yield pa.RecordBatch.from_arrays(arrays, [*self.keep, self.value])
+
+
+def _around(df: DataFrame, options: ReadOptions) -> list[str]:
+    """The columns that go to the workers besides the messages, to tell which of them cannot be read."""
+    kinds = {field.name: field.dataType for field in df.schema.fields if field.name in _AROUND}
+    others = [name for name, kind in kinds.items() if not isinstance(kind, _AROUND[name])]
+    if options.error_column is not None:
+        if others:
+            raise ConfigError(
+                f"expected {others[0]} to be that of a message, got {kinds[others[0]].simpleString()}",
+                hint="errorColumn keeps a message's key, topic, partition and offset; rename columns of other things",
+            )
+        return list(kinds)
+    return [name for name in _PLACE if name in kinds and name not in others] if options.mode == FAILFAST else []
 
 
 def _new_columns(reader: TopicReader) -> list[T.StructField]:

@@ -155,9 +155,16 @@ def test_failfast_names_what_cannot_be_read(
 ) -> None:
     for options in (None, {"mode": "failfast"}):
         decoded = decode_df(frame(spark, damaged, 1), conf, topic=TOPIC, options=options)
-        expected = "DecodeError: topic orders, row 2, schema version 0, field note"
+        expected = (
+            "DecodeError: topic orders, row 2, partition 0, message 2, schema version 0, field note, offset .*hint: "
+        )
         with pytest.raises(SparkError, match=expected), spark_errors():
             decoded.collect()
+    others = frame(spark, damaged, 1).selectExpr("value", "'somewhere' as offset")
+    with pytest.raises(SparkError, match="topic orders, row 2, schema version 0"), spark_errors():
+        decode_df(others, conf, topic=TOPIC).collect()
+    with pytest.raises(ConfigError, match="expected offset to be that of a message, got string"):
+        decode_df(others, conf, topic=TOPIC, options={"errorColumn": "error"})
 
 
 def test_permissive_gives_nulls(spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]) -> None:
