@@ -27,15 +27,16 @@ def visit(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": "Visit", "fields": list(fields)}
 
 
-def show(df: DataFrame, batch: int) -> None:
-    print(f"batch {batch}: {df.count()} rows of {', '.join(df.columns)}")
-
-
 def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], checkpoint: str) -> None:
     """One life of the query: planned with the schema that is the latest now."""
     messages = KafkaAvroSource(TOPIC, kafka, conf).stream(spark)
     visits = decode_df(messages, conf, topic=TOPIC, options={"schemaEvolution": "restart"})
-    query = visits.writeStream.foreachBatch(show).option("checkpointLocation", checkpoint).start()
+    counts = []
+
+    def count(df: DataFrame, _: int) -> None:
+        counts.append(df.count())
+
+    query = visits.writeStream.foreachBatch(count).option("checkpointLocation", checkpoint).start()
     try:
         query.processAllAvailable()
         # A producer moves on while the query runs.
@@ -45,6 +46,7 @@ def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], c
             query.processAllAvailable()
     finally:
         query.stop()
+        print(f"{sum(counts)} rows of {', '.join(visits.columns)}")
 
 
 def run(spark: SparkSession, brokers: str, registry: str) -> None:

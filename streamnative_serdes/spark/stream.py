@@ -76,7 +76,7 @@ class Origin:
     kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     topic: str
     starts: Ends
-    most: int | None  # offsets in a batch
+    most: int | None = None  # offsets in a batch
 
 
 class Range(InputPartition):

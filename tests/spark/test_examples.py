@@ -25,9 +25,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         (
             "spark_schema_evolution",
             [
-                "batch 0: 10 rows of page",
+                "10 rows of page",
                 "the topic has a newer schema: again, from the checkpoint",
-                "batch 1: 5 rows of page, agent",
+                "5 rows of page, agent",
             ],
         ),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,6 +26,8 @@ from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.spark.stream import Origin
 from streamnative_serdes.spark.topic import TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
 
 TOPIC = "flights"  # of the fixture's broker
 SCHEMA = {
