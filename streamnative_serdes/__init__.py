@@ -5,6 +5,7 @@ from .deserializer import KafkaAvroDeserializer
 from .errors import (
     AuthenticationError,
     AuthorizationError,
+    BatchTooLargeError,
     ConfigError,
     DecodeError,
     EncodeError,
@@ -21,6 +22,7 @@ from .serializer import KafkaAvroSerializer
 __all__ = [
     "AuthenticationError",
     "AuthorizationError",
+    "BatchTooLargeError",
     "ConfigError",
     "DecodeError",
     "EncodeError",

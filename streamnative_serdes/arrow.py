@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack
 
 try:
     import pyarrow as pa
@@ -14,10 +14,10 @@ except ModuleNotFoundError as error:
 from . import config
 from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch
 from .codec import Codec
-from .errors import DecodeError, EncodeError, SerdesError
+from .errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
 from .schema import Field, Record, Schema, parse, resolve
 
-__all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of"]
+__all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 
 Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
 # How messages of one version are read: plans, and where in the message their datum begins, tried one after the other.
@@ -25,6 +25,8 @@ Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
 Routes: TypeAlias = tuple[tuple[Plan | None, int], ...]
 _MAX_READ = 1_000  # writers' schemas for which columns keep what is compiled
 _MAX_WRITTEN = 16  # Arrow schemas for which a writer does
+_Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
+_Done = TypeVar("_Done")
 
 
 def arrow_schema_of(
@@ -46,6 +48,33 @@ def arrow_schema_of(
             38 digits.
     """
     return pa.schema(Layout(parse(schema).root, logical_types, dialect, large_types))
+
+
+def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Rows, _Done]]:
+    """``rows`` and what ``work`` makes of them; in as many parts as it takes, one after the other.
+
+    All in one, unless they take more than a batch can hold::
+
+        for part, batch in in_parts(messages, lambda part: deserializer.deserialize_batch("topic", part)):
+
+    Args:
+        rows: messages to read, or columns to write.
+        work: reads or writes them.
+
+    Raises:
+        SerdesError: as ``work`` does, but for BatchTooLargeError. An error's ``row`` is one of its part.
+    """
+    while True:
+        try:
+            done = work(rows)
+        except BatchTooLargeError as error:
+            cut = error.row
+        else:
+            yield rows, done
+            return
+        assert cut  # one row alone is never too large a batch
+        yield from in_parts(rows.slice(0, cut), work)
+        rows = rows.slice(cut)
 
 
 @dataclass(frozen=True, slots=True)

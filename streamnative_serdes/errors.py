@@ -8,6 +8,7 @@ The tree::
     │   └── NestedTooDeeplyError       Python's recursion limit was met; from a shallower stack it may go well
     ├── EncodeError                    a datum does not fit its schema
     ├── DecodeError                    bytes do not fit their schema
+    ├── BatchTooLargeError             a batch takes more room than Arrow's columns have; a part of it does not
     └── SchemaRegistryError            the registry refused, or could not be reached
         ├── SchemaNotFoundError        404: no such version, or no schema on the topic
         ├── IncompatibleSchemaError    409: the topic's compatibility strategy refuses a new schema
@@ -143,6 +144,14 @@ class EncodeError(SerdesError):
 
 class DecodeError(SerdesError):
     """Bytes do not fit their schema; ``path`` names the field, ``offset`` the byte."""
+
+
+class BatchTooLargeError(SerdesError):
+    """All is well with each message, but together they take more than one batch of Arrow columns can or may hold.
+
+    ``row`` is the first that found no room: those before it fit, by themselves; it is never 0.
+    :func:`streamnative_serdes.arrow.in_parts` cuts a batch there.
+    """
 
 
 class SchemaRegistryError(SerdesError):

@@ -41,7 +41,7 @@ from copy import copy
 from json import dumps
 from uuid import UUID
 
-from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError
 
 cdef extern from "codec/wire.h":
     uint64_t sns_zigzag(int64_t) noexcept nogil

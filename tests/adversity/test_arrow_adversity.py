@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from child import SANITIZED, run_limited
 
-from streamnative_serdes.arrow import ColumnCodec
+from streamnative_serdes.arrow import ColumnCodec, in_parts
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 TEXT = 2 << 20  # characters
@@ -30,10 +30,13 @@ no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, of which sanit
 def test_text_beyond_what_32_bits_count_is_an_error_of_the_batch_and_says_what_to_do(error_column: str | None) -> None:
     codec = ColumnCodec(EMPTY, FILLED)
 
-    with pytest.raises(DecodeError, match=r"more text, bytes or items in one column .*large_types") as caught:
-        codec.decode(pa.array([b"\2"] * BEYOND), error_column=error_column)
+    data = pa.array([b"\2"] * BEYOND)
+    with pytest.raises(BatchTooLargeError, match=r"more text, bytes or items in one column .*in_parts") as caught:
+        codec.decode(data, error_column=error_column)
     assert caught.value.row == BEYOND - 2  # 2**31 bytes are one too many
     assert caught.value.path == "text"
+    parts = (batch for _, batch in in_parts(data, lambda part: codec.decode(part, error_column=error_column)))
+    assert [len(batch) for batch in parts] == [BEYOND - 2, 2]
 
 
 @no_sanitizers
@@ -50,10 +53,24 @@ def test_messages_beyond_what_32_bits_count_are_an_error_that_says_what_to_do() 
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * BEYOND), ["x" * TEXT])
     batch = pa.record_batch([texts], ["value"])
 
-    with pytest.raises(EncodeError, match=r"more than the 2 GB .*large_types") as caught:
+    with pytest.raises(BatchTooLargeError, match=r"more than the 2 GB .*in_parts") as caught:
         ColumnCodec("string").encode(batch)
     assert caught.value.row == BEYOND - 2
+    assert [len(messages) for _, messages in in_parts(batch, ColumnCodec("string").encode)] == [BEYOND - 2, 2]
     assert ColumnCodec("string", large_types=True).encode(batch).nbytes > 1 << 31
+
+
+@no_sanitizers
+def test_a_message_that_is_too_large_alone_is_an_error_of_its_own() -> None:
+    """Few items, of which each gets a long default."""
+    codec = ColumnCodec({"type": "array", "items": EMPTY}, {"type": "array", "items": FILLED})
+    huge = Codec({"type": "array", "items": "int"}).encode([1] * BEYOND)
+    parts = in_parts(pa.array([b"\0", huge, b"\0"]), lambda part: codec.decode(part, error_column="why"))
+    why = [said for _, batch in parts for said in batch.column("why").to_pylist()]
+    assert (why[0], why[2]) == (None, None)
+    assert why[1].startswith(
+        f"field [{BEYOND - 2}].text, offset {BEYOND + 1}: the message has more text, bytes or items"
+    )
 
 
 def test_threads_on_one_codec_get_their_own_columns_and_errors() -> None:

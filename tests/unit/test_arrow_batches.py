@@ -11,9 +11,9 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes.arrow import ColumnCodec, Columns  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - not without pyarrow
 from streamnative_serdes.codec import Codec  # noqa: E402
-from streamnative_serdes.errors import DecodeError, EncodeError  # noqa: E402
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError  # noqa: E402
 from streamnative_serdes.schema import parse  # noqa: E402
 
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}, {"name": "n", "type": "int"}]}
@@ -34,6 +34,7 @@ ORDERS = [
     {"id": 3, "items": [None], "tags": {"y": [], "z": [True] * 9}, "either": {"sku": "b", "n": 2}, "last": -1.0},
 ]
 WIDE = {"type": "record", "name": "Wide", "fields": [{"name": f"f{i}", "type": "long"} for i in range(1000)]}
+POINT: dict[str, Any] = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "int"}]}
 
 
 def array(items: Any) -> dict[str, Any]:
@@ -172,9 +173,38 @@ def test_items_without_bytes_are_bounded_over_a_batch() -> None:
     codec = ColumnCodec(array({"type": "fixed", "name": "F", "size": 0}), max_items=1 << 20)
     data = pa.array([Codec("long").encode(1 << 18) + b"\0"] * 100)
 
-    batch = codec.decode(data, error_column="why")
-    assert batch.column(0).null_count == 100 - 4
-    assert batch.nbytes < 16 << 20
+    with pytest.raises(
+        BatchTooLargeError, match=r"row 4: the items of the batch take far more room .*in_parts"
+    ) as caught:
+        codec.decode(data, error_column="why")
+    assert caught.value.row == 4
+    parts = [batch for _, batch in in_parts(data, lambda part: codec.decode(part, error_column="why"))]
+    assert [(len(batch), batch.column("why").null_count) for batch in parts] == [(4, 4)] * 25
+    assert max(batch.nbytes for batch in parts) < 16 << 20
+
+
+def test_no_message_is_refused_for_its_neighbours() -> None:
+    """Each fits by itself; together they take far more room in columns than in bytes."""
+    extra = [{"name": f"f{i}", "type": ["null", "int"], "default": None} for i in range(40)]
+    codec = ColumnCodec(array(POINT), array({**POINT, "fields": [*POINT["fields"], *extra]}), max_items=100_000)
+    good = Codec(array(POINT)).encode([{"x": i} for i in range(1000)])
+    data = pa.array([good, b"\1", None, *[good] * 7, b"\1", good])
+
+    batches = [batch for _, batch in in_parts(data, lambda part: codec.decode(part, error_column="why"))]
+    assert 2 < len(batches) < len(data)
+    assert [row["why"] is None for batch in batches for row in batch.to_pylist()] == [
+        m != b"\1" for m in data.to_pylist()
+    ]
+    values = [row["value"] for batch in batches for row in batch.to_pylist()]
+    assert [value and len(value) for value in values] == [1000 if m == good else None for m in data.to_pylist()]
+    with pytest.raises(DecodeError, match="row 1"):
+        list(in_parts(data, codec.decode))
+
+
+def test_a_batch_may_be_cut_at_each_of_its_rows() -> None:
+    codec = ColumnCodec(array({"type": "fixed", "name": "F", "size": 0}), max_items=1 << 10)
+    data = pa.array([Codec("long").encode(1 << 10) + b"\0"] * 2_000)
+    assert sum(len(batch) for _, batch in in_parts(data, codec.decode)) == 2_000
 
 
 def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:

@@ -56,11 +56,24 @@ FAULTS = {
     TOO_MANY_EMPTY: ("the message holds too many values without bytes", "max.empty.values is the limit"),
     TOO_MANY_ITEMS: ("the message holds too many items", "max.items is the limit"),
     TOO_MANY_SLOTS: ("the items of the message take far more room in columns than in bytes",
-                     "max.items is the limit of a batch; nulls of records with many fields are slots in all of them"),
+                     "max.items is the limit; nulls of records with many fields are slots in all of them"),
     TRAILING: ("expected the message to end, got {a} more bytes", "it was written with another schema"),
-    OVERFLOW: ("the batch has more text, bytes or items in one column than 32-bit offsets can count",
-               "hand in fewer messages at once, or ask for large_types"),
+    OVERFLOW: ("the message has more text, bytes or items in one column than 32-bit offsets can count",
+               "large_types, which Spark does not take, has offsets of 64 bits"),
 }
+
+# The fault -> what is said of the batch where it is no fault of the message.
+BATCH_FAULTS = {
+    OVERFLOW: "the batch has more text, bytes or items in one column than 32-bit offsets can count",
+    TOO_MANY_SLOTS: "the items of the batch take far more room in columns than in bytes",
+}
+
+
+cdef object batch_too_large(int fault, int64_t row, str path):
+    error = BatchTooLargeError(BATCH_FAULTS[fault], path=path,
+                               hint="streamnative_serdes.arrow.in_parts hands in fewer messages at once")
+    error.row = row
+    return error
 
 
 cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):

@@ -183,13 +183,16 @@ cdef class Batch:
         cdef int fault = self.r.fault
         if fault == NO_MEMORY:
             raise MemoryError()
+        if row > 0 and (fault == OVERFLOW or fault == TOO_MANY_SLOTS and self.fits_alone()):
+            raise batch_too_large(fault, row, path_of(plan, &self.r))
         error = decode_error(plan, &self.r, start)
-        if fault == OVERFLOW:           # no fault of the row
-            error.row = row
-            raise error
         truncate(self.columns, row)
         self.r.batch_slots_left = self.pool
         return error
+
+    cdef bint fits_alone(self) noexcept:
+        """Whether what the row wants to pay with is no more than a batch of it alone would have."""
+        return self.pool - self.r.batch_slots_left - self.r.slots_left <= self.items
 
     cdef int refuse(self, int64_t row, object error) except -1:
         self.note(self.version, -1, 1)

@@ -16,8 +16,8 @@ WRITE_FAULTS = {
     BAD_UNIT: ("{label}: {a} is too large for Avro's unit", None),
     BAD_BIG_DECIMAL: ("expected the bytes of a big-decimal", None),
     TOO_DEEP: ("the datum is nested deeper than {depth} levels", "max.depth is the limit"),
-    OVERFLOW: ("the messages take more than the 2 GB that 32-bit offsets can count",
-               "hand in fewer rows at once, or ask for large_types"),
+    OVERFLOW: ("the message takes more than the 2 GB that 32-bit offsets can count",
+               "large_types, which Spark does not take, has offsets of 64 bits"),
 }
 
 
@@ -98,7 +98,11 @@ cdef class Encoding:
     cdef int fail(self, int64_t row) except -1:
         if self.w.fault == NO_MEMORY:
             raise MemoryError()
-        error = write_error(self.plan, &self.w)
+        if self.w.fault == OVERFLOW and row > 0:
+            error = BatchTooLargeError("the messages take more than the 2 GB that 32-bit offsets can count",
+                                       hint="streamnative_serdes.arrow.in_parts hands in fewer rows at once")
+        else:
+            error = write_error(self.plan, &self.w)
         error.row = row
         raise error
 

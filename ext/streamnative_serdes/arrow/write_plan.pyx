@@ -169,8 +169,14 @@ cdef class WritePlan:
         columns = {(<SourceType>child).name: child for child in source.children}
         if len(columns) < len(source.children):
             raise EncodeError(f"two columns of record {schema.name} have one name")
+        fields = {field.name for field in schema.fields}
+        folded = {name.lower(): name for name in columns if name not in fields}
         for field in schema.fields:
             column = columns.pop(field.name, None)
+            if column is None and field.name.lower() in folded:
+                self.path.append(field.name)
+                raise EncodeError(f"there is no column of that name, but {folded[field.name.lower()]!r:.80}",
+                                  hint="rename it: upper and lower case differ in Avro")
             parts.append(self.missing(field, source) if column is None else self.within(field.name, field.type, column))
         if columns and self.closed:
             raise EncodeError(f"record {schema.name} has no field {next(iter(columns))!r:.80}",
