@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,14 +50,36 @@ def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
     """The fields of ``root`` that ``names``, columns, have.
 
     Raises:
-        ConfigError: it is no record, or a field without a default has no column.
+        ConfigError: it is no record; a field without a default has no column, or one with a default has one in other
+            letters; or no field has a column.
     """
     if not isinstance(root, Record):
         raise ConfigError(f"the schema is no record but {root.kind}", topic=topic, hint="use to_avro for one column")
+    refuse_other_case(root, names, topic)
     missing = [field.name for field in root.fields if field.name not in names and field.default is MISSING]
     if missing:
         raise ConfigError(f"there is no column for the fields {', '.join(missing)}"[:500], topic=topic)
-    return [field.name for field in root.fields if field.name in names]
+    found = [field.name for field in root.fields if field.name in names]
+    if not found:
+        raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be alike")
+    return found
+
+
+def refuse_other_case(root: Record, names: Sequence[str], topic: str) -> None:
+    """Refuse a column that would be left out, and its field be given its default, for a letter's case.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    fields = {field.name for field in root.fields}
+    others = {name.lower(): name for name in names if name not in fields}
+    for field in root.fields:
+        if field.name not in names and field.name.lower() in others:
+            raise ConfigError(
+                f"there is no column {field.name}, but {others[field.name.lower()]}",
+                topic=topic,
+                hint="rename it: upper and lower case differ in Avro",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
@@ -39,6 +39,7 @@ _ARROW: Final[Mapping[str, pa.DataType]] = {
 }
 _AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
     "key": (T.BinaryType, T.StringType),
+    "value": (T.BinaryType, T.StringType),
     "topic": (T.StringType,),
     "partition": (T.IntegralType,),
     "offset": (T.IntegralType,),
@@ -79,20 +80,31 @@ def decode_df(
         ``errorColumn``. All new columns are nullable.
 
     Raises:
-        ConfigError: a bad option, a column that is not there, or one name for two.
+        ConfigError: a bad option, a column that is not there, one name for two, or no column at all.
         SchemaError: Spark has no type for the schema.
         SchemaRegistryError: the registry refuses to answer, or the topic has no schema and none is given.
     """
     chosen = ReadOptions.parse(options)
     _require_bytes(df, value)
     decoder, reader = Decoder.plan(topic, conf, schema, chosen)
-    around = _around(df, chosen)
-    needed = list(dict.fromkeys([value, *around, *keep]))
-    task = _Decode(decoder, value, tuple(around), tuple(keep), chosen.error_column)
+    around = _around(df, value, chosen)
+    needed = list(dict.fromkeys([value, *around.values(), *keep]))
+    place = {name: number for number, name in enumerate(needed)}
+    task = _Decode(
+        decoder,
+        place[value],
+        {name: place[column] for name, column in around.items()},
+        tuple(place[name] for name in keep),
+        chosen.error_column is not None,
+    )
     columns = [*(_kept(df, name) for name in keep), *_new_columns(reader)]
     if chosen.error_column:
         columns.append(T.StructField(chosen.error_column, _DEAD_LETTER))
-    _refuse_doubles([column.name for column in columns])
+    if not columns:
+        raise ConfigError(
+            "the schema has no fields, so no column would be left", topic=topic, hint="keep one, or name an errorColumn"
+        )
+    _refuse_doubles(df, [column.name for column in columns])
     return _pick(df, needed).mapInArrow(task, T.StructType(columns))
 
 
@@ -110,7 +122,8 @@ def encode_df(
     Each field of the schema is written from the column of its name. ``keep`` may hold what makes the message's key.
 
     Args:
-        df: with a column for each field, but for those that have a default. Other columns are left out.
+        df: with a column for each field, but for those that have a default. Other columns are left out, and so are
+            fields of structs that the schema does not have.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         topic: the Kafka topic that the messages are for.
         schema: of the messages, registered on the topic now; ``to_avro_schema(df.schema)`` makes one. Without one, the
@@ -119,15 +132,16 @@ def encode_df(
         keep: columns that stay, before it.
 
     Raises:
-        ConfigError: a bad option, a field without a column, or one name for two.
+        ConfigError: a bad option, a field without a column or with one in other letters, or one name for two.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     encoder, root = Encoder.plan(topic, conf, schema)
     fields = columns_of(root, df.columns, topic)
-    _refuse_doubles([*keep, value])
-    task = _Encode(encoder, tuple(fields), tuple(keep), value)
     columns = [*(_kept(df, name) for name in keep), T.StructField(value, T.BinaryType())]
-    return _pick(df, list(dict.fromkeys([*fields, *keep]))).mapInArrow(task, T.StructType(columns))
+    _refuse_doubles(df, [column.name for column in columns])
+    needed = list(dict.fromkeys([*fields, *keep]))
+    task = _Encode(encoder, tuple(fields), tuple(needed.index(name) for name in keep))
+    return _pick(df, needed).mapInArrow(task, T.StructType(columns))
 
 
 def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame]:
@@ -152,38 +166,38 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
             f"{error_column!r:.80} is no column of decode_df's errors",
             hint='decode_df(..., options={"errorColumn": ...}) makes it',
         )
-    errors = _column(error_column)
-    return df.where(errors.isNull()).drop(error_column), df.where(errors.isNotNull()).select(f"`{error_column}`.*")
+    errors = df[_quoted(error_column)]
+    dead = [errors[name].alias(name) for name in _DEAD_LETTER.names]
+    return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
 
 @dataclass(frozen=True, slots=True)
 class _Decode:
-    """The task of :func:`decode_df`."""
+    """The task of :func:`decode_df`. Columns go by number: :func:`_pick` has them in order."""
 
     decoder: Decoder
-    value: str
-    around: tuple[str, ...]
-    keep: tuple[str, ...]
-    error_column: str | None
+    value: int
+    around: Mapping[str, int]  # by what they are of a dead letter
+    keep: tuple[int, ...]
+    with_errors: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            decoded = self._read(batch)
-            arrays = [*(batch.column(name) for name in self.keep), *decoded.columns]
-            if self.error_column is not None:
-                arrays.append(self._dead_letters(batch, decoded))
-            out = pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
-            yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
+            for part, decoded in in_parts(batch, self._read):
+                arrays = [*(part.column(number) for number in self.keep), *decoded.columns]
+                if self.with_errors:
+                    arrays.append(self._dead_letters(part, decoded))
+                out = _numbered(arrays)
+                yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
 
     def _read(self, batch: pa.RecordBatch) -> Decoded:
         try:
             return self.decoder.decode(batch.column(self.value))
         except DecodeError as error:
             if error.row is not None:
-                found = {name: batch.column(name)[error.row].as_py() for name in (*self.around, self.value)}
-                error.raw = RawMessage(
-                    found[self.value], self.decoder.topic, found.get("partition"), found.get("offset")
-                )
+                found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
+                data = batch.column(self.value)[error.row].as_py()
+                error.raw = RawMessage(data, self.decoder.topic, found.get("partition"), found.get("offset"))
                 error.hint = error.hint or "an errorColumn keeps messages that cannot be read"
             raise
 
@@ -192,7 +206,7 @@ class _Decode:
         if not decoded.failed:
             return pa.nulls(batch.num_rows, kind)
         well = good(decoded.errors)
-        found = {name: batch.column(name) for name in self.around} | {"value": batch.column(self.value)}
+        found = {name: batch.column(number) for name, number in self.around.items()}
         found.setdefault("topic", pa.array([self.decoder.topic] * batch.num_rows))
         # Nothing but what is dead goes back to Spark: nulls take no room.
         raw = {name: pc.if_else(well, None, array.cast(_ARROW[name])) for name, array in found.items()}
@@ -206,20 +220,29 @@ class _Encode:
     """The task of :func:`encode_df`."""
 
     encoder: Encoder
-    fields: tuple[str, ...]
-    keep: tuple[str, ...]
-    value: str
+    fields: tuple[str, ...]  # the first columns
+    keep: tuple[int, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            messages = self.encoder.encode(batch.select(list(self.fields)))
-            arrays = [*(batch.column(name) for name in self.keep), messages]
-            yield pa.RecordBatch.from_arrays(arrays, [*self.keep, self.value])
+            for part, messages in in_parts(batch, self._write):
+                yield _numbered([*(part.column(number) for number in self.keep), messages])
+
+    def _write(self, batch: pa.RecordBatch) -> pa.Array:
+        columns = batch.columns[: len(self.fields)]
+        return self.encoder.encode(pa.RecordBatch.from_arrays(columns, list(self.fields)))
 
 
-def _around(df: DataFrame, options: ReadOptions) -> list[str]:
-    """The columns that go to the workers besides the messages, to tell which of them cannot be read."""
+def _numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
+    """Spark takes columns by their place."""
+    return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
+
+
+def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
+    """The columns that tell which messages cannot be read, by what they are of a dead letter."""
     kinds = {field.name: field.dataType for field in df.schema.fields if field.name in _AROUND}
+    if value != "key":  # else the value is not what is read, and kept as it is
+        kinds.pop("value", None)
     others = [name for name, kind in kinds.items() if not isinstance(kind, _AROUND[name])]
     if options.error_column is not None:
         if others:
@@ -227,8 +250,8 @@ def _around(df: DataFrame, options: ReadOptions) -> list[str]:
                 f"expected {others[0]} to be that of a message, got {kinds[others[0]].simpleString()}",
                 hint="errorColumn keeps a message's key, topic, partition and offset; rename columns of other things",
             )
-        return list(kinds)
-    return [name for name in _PLACE if name in kinds and name not in others] if options.mode == FAILFAST else []
+        return {name: name for name in kinds} | ({} if value == "key" else {"value": value})
+    return {name: name for name in _PLACE if name in kinds and name not in others} if options.mode == FAILFAST else {}
 
 
 def _new_columns(reader: TopicReader) -> list[T.StructField]:
@@ -247,13 +270,14 @@ def _kept(df: DataFrame, name: str) -> T.StructField:
 
 
 def _pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
     for name in names:
         _require(df, name)
-    return df.select([_column(name) for name in names])
+    return df.select([df[_quoted(name)].alias(str(number)) for number, name in enumerate(names)])
 
 
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")  # dots are part of the name
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"  # dots are part of the name
 
 
 def _require(df: DataFrame, name: str) -> None:
@@ -267,10 +291,14 @@ def _require_bytes(df: DataFrame, name: str) -> None:
         raise ConfigError(f"expected {name} to be a column of messages, BINARY, got {kind.simpleString()}")
 
 
-def _refuse_doubles(names: Sequence[str]) -> None:
-    doubles = sorted({name for name in names if names.count(name) > 1})
+def _refuse_doubles(df: DataFrame, names: Sequence[str]) -> None:
+    if df.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        same = list(names)
+    else:
+        same = [name.lower() for name in names]
+    doubles = [name for name, alike in zip(names, same, strict=True) if same.count(alike) > 1]
     if doubles:
         raise ConfigError(
             f"two columns would be called {', '.join(doubles)}"[:500],
-            hint="rename one of them before, or do not keep it",
+            hint="rename one of them before, or do not keep it; spark.sql.caseSensitive tells Id from ID",
         )

@@ -16,6 +16,7 @@ import pyspark.sql.functions as F
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
+from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError
 
 from .decoding import Decoded, Decoder
@@ -87,9 +88,9 @@ class _FromAvro:
     with_errors: bool
 
     def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        for messages in batches:
-            decoded = self.decoder.decode(messages)
-            yield decoded.columns[0] if self.names is None else self._struct(self.names, messages, decoded)
+        for batch in batches:
+            for messages, decoded in in_parts(batch, self.decoder.decode):
+                yield decoded.columns[0] if self.names is None else self._struct(self.names, messages, decoded)
 
     def _struct(self, names: tuple[str, ...], messages: pa.Array, decoded: Decoded) -> pa.StructArray:
         arrays, missing = decoded.columns, pc.is_null(messages)
@@ -113,8 +114,9 @@ class _ToAvro:
     encoder: Encoder
 
     def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        for rows in batches:
-            yield self.encoder.encode_column(rows)
+        for batch in batches:
+            for _, messages in in_parts(batch, self.encoder.encode_column):
+                yield messages
 
     def one(self, row: Any) -> bytes | None:
         """For one row alone."""

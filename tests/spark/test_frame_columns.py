@@ -1,0 +1,120 @@
+"""decode_df and encode_df: any names of columns, none of them mistaken for another, and batches of any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes.spark import decode_df, encode_df, from_avro, split_errors
+from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.testing import LocalRegistry
+
+TOPIC = "orders"
+NUMBER, NOTE = {"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}
+
+
+def record(*fields: Any, name: str = "Order") -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields)}
+
+
+ORDER = record(NUMBER, NOTE)
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+@pytest.mark.parametrize("name", ["a`b", "a.b", "`", "0", "a b"])
+def test_a_column_may_have_any_name(spark: SparkSession, conf: dict[str, str], name: str) -> None:
+    df = spark.range(3).select("id", F.col("id").alias(name))
+    encoded = encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=[name], value=f"v{name}")
+    assert encoded.columns == [name, f"v{name}"]
+    decoded = decode_df(encoded, conf, topic=TOPIC, value=f"v{name}", keep=[name], options={"errorColumn": f"e{name}"})
+    assert decoded.columns == [name, "id", "note", f"e{name}"]
+    good, dead = split_errors(decoded, f"e{name}")
+    assert good.columns == [name, "id", "note"]
+    assert [tuple(row) for row in good.collect()] == [(number, number, None) for number in range(3)]
+    assert dead.count() == 0
+
+
+def test_a_name_in_other_letters_is_no_missing_column(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = spark.sql("select 1L id, 'a' Note")
+    with pytest.raises(ConfigError, match=r"there is no column note, but Note.*hint: rename it"):
+        encode_df(df, conf, topic=TOPIC, schema=ORDER)
+    inner = record({"name": "of", "type": ORDER}, name="Outer")
+    with (
+        pytest.raises(SparkError, match=r"field of\.note: there is no column of that name, but 'Note'"),
+        spark_errors(),
+    ):
+        encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner).collect()
+    for columns in ("id, 'a' note, 'b' Note", "id, 'a' other"):
+        frame = spark.sql(f"select {columns} from range(1)")
+        if "Note" in columns:  # which of the two is meant is clear to Avro, but not to Spark
+            spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            (row,) = decode_df(encode_df(frame, conf, topic=TOPIC, schema=ORDER), conf, topic=TOPIC).collect()
+        finally:
+            spark.conf.unset("spark.sql.caseSensitive")
+        assert tuple(row) == (0, "a" if "Note" in columns else None)
+
+
+def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = encode_df(spark.range(1), conf, topic=TOPIC, schema=ORDER).select("value", F.lit(7).alias("ID"))
+    with pytest.raises(ConfigError, match=r"two columns would be called ID, id .*spark\.sql\.caseSensitive"):
+        decode_df(df, conf, topic=TOPIC, keep=["ID"])
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert decode_df(df, conf, topic=TOPIC, keep=["ID"]).select("ID", "id").collect() == [(7, 0)]
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_rows_do_not_vanish_with_the_last_column(spark: SparkSession, conf: dict[str, str]) -> None:
+    serializer = KafkaAvroSerializer(conf, record(name="Ping"))
+    df = spark.createDataFrame([(bytes(serializer.serialize("pings", {}) or b""), 5)], "value binary, n int")
+    with pytest.raises(ConfigError, match=r"no fields, so no column would be left.*keep one, or name an errorColumn"):
+        decode_df(df, conf, topic="pings")
+    assert decode_df(df, conf, topic="pings", keep=["n"]).collect() == [(5,)]
+    assert decode_df(df, conf, topic="pings", options={"errorColumn": "e"}).collect() == [(None,)]
+    with pytest.raises(ConfigError, match="there is no column for any field"):
+        encode_df(spark.range(2), conf, topic="notes", schema=record(NOTE))
+
+
+def test_a_dead_letter_of_a_key_has_the_value_too(spark: SparkSession, conf: dict[str, str]) -> None:
+    KafkaAvroSerializer(conf, ORDER).serialize(TOPIC, {"id": 1})
+    df = spark.createDataFrame([(b"bad", b"the value", 3)], "key binary, value binary, offset bigint")
+    decoded = decode_df(df, conf, topic=TOPIC, value="key", options={"errorColumn": "e"})
+    (row,) = split_errors(decoded, "e")[1].collect()
+    assert (bytes(row.key), bytes(row.value), row.topic, row.offset) == (b"bad", b"the value", TOPIC, 3)
+    (row,) = split_errors(decode_df(df, conf, topic=TOPIC, options={"errorColumn": "e"}), "e")[1].collect()
+    assert (bytes(row.key), bytes(row.value)) == (b"bad", b"the value")
+
+
+def test_a_batch_that_takes_too_much_room_is_read_in_parts(spark: SparkSession, conf: dict[str, str]) -> None:
+    """Messages of many small items, and a reader with many more fields."""
+    extra = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(40)]
+    point = record({"name": "x", "type": "int"}, name="Point")
+    reader = {"type": "array", "items": {**point, "fields": [*point["fields"], *extra]}}
+    serializer = KafkaAvroSerializer(conf, {"type": "array", "items": point})
+    good = bytes(serializer.serialize(TOPIC, [{"x": number} for number in range(1_000)]) or b"")
+    rows = [(good[:-1] if number == 30 else good, number) for number in range(60)]
+    df = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "value binary, offset bigint")
+    tight = {**conf, "max.items": 100_000}
+
+    decoded = decode_df(df, tight, topic=TOPIC, schema=reader, keep=["offset"], options={"errorColumn": "e"})
+    good_rows, dead = split_errors(decoded, "e")
+    read = good_rows.select("offset", F.size("value"), F.expr("value[999].x")).collect()
+    assert read == [(number, 1_000, 999) for number in range(60) if number != 30]
+    assert [row.offset for row in dead.collect()] == [30]
+    as_column = df.where("offset <> 30").select(from_avro("value", tight, topic=TOPIC, schema=reader).alias("v"))
+    assert as_column.select(F.size("v")).collect() == [(1_000,)] * 59
+    assert isinstance(as_column.schema["v"].dataType, T.ArrayType)
