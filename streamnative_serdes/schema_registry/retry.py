@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import SystemRandom
 from typing import Any, TypeVar
 
 from streamnative_serdes.errors import RegistryUnavailableError
@@ -16,6 +16,9 @@ from .reply import Reply, quoted
 _T = TypeVar("_T")
 
 _log = logging.getLogger("streamnative_serdes")
+# The module's own functions share a state that belongs to the program, and a generator of ours would be the same in all
+# processes that fork.
+_chance = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class Retrier:
     def _wait(self, attempts: int, retry_after: float, left: float) -> float | None:
         """Seconds until the next attempt, or None when that would be too late."""
         wait = min(self._first * 2.0 ** min(attempts - 1, 30), self._longest)
-        wait *= random.uniform(0.5, 1.0)  # noqa: S311 - only so that many clients do not come back at once
+        wait *= _chance.uniform(0.5, 1.0)  # so that many clients do not come back at once
         if retry_after > wait:
             return retry_after if retry_after < left else None
         # The last attempt begins one first wait before the end, not at it; one closer than that is not worth making.

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from .outbox import DeliveryError
     from .sink import KafkaAvroSink
     from .source import KafkaAvroSource, Received
-    from .topic import OffsetRange
+    from .topic import OffsetOutOfRangeError, OffsetRange
     from .types import to_avro_schema, to_spark_type
 
 __all__ = [
     "DeliveryError",
     "KafkaAvroSink",
     "KafkaAvroSource",
+    "OffsetOutOfRangeError",
     "OffsetRange",
     "Received",
     "SchemaEvolvedError",
@@ -35,6 +36,7 @@ _HOMES = {
     "DeliveryError": "outbox",
     "KafkaAvroSink": "sink",
     "KafkaAvroSource": "source",
+    "OffsetOutOfRangeError": "topic",
     "OffsetRange": "topic",
     "Received": "source",
     "SchemaEvolvedError": "decoding",

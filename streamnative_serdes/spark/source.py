@@ -1,7 +1,10 @@
 """KafkaAvroSource: ranges of offsets of a Kafka topic, consumed in Spark's tasks as objects or as a DataFrame of bytes.
 
 The ranges are chosen on the driver and are all that is read: a task that is run again reads the same messages, and
-whoever keeps the ends of one job as the starts of the next reads each message once.
+whoever begins where the job before has ended reads each message once::
+
+    ranges = source.ranges(starts)
+    starts |= {each.partition: each.end for each in ranges}  # partitions without news have no range
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ class KafkaAvroSource:
             per_partition: into how many ranges of about the same length each partition is cut.
 
         Raises:
-            ConfigError: the topic does not exist.
+            ConfigError: the topic does not exist, or has no such partitions or ends; or a number is none.
+            OffsetOutOfRangeError: a start is not among the offsets that the partition has.
             KafkaException: no broker answers, or it refuses.
             TimeoutError: no broker answers.
         """
@@ -93,7 +97,8 @@ class KafkaAvroSource:
 
         Raises:
             SerdesError: a message cannot be read, and ``on_error`` says ``"raise"``.
-            KafkaException: the broker reports an error, or no longer has a range's first offsets.
+            OffsetOutOfRangeError: the broker no longer has a range's first offsets.
+            KafkaException: the broker reports an error.
             TimeoutError: nothing came for a minute.
         """
         return self._task().read(ranges)
@@ -114,6 +119,10 @@ class KafkaAvroSource:
         self, spark: SparkSession, starts: Ends = "earliest", max_offsets_per_trigger: int | None = None
     ) -> DataFrame:
         """The topic as a stream, in the same columns. Spark's checkpoint keeps how far it has been read.
+
+        Partitions that the topic gets later are read from what they have. A query fails with OffsetOutOfRangeError
+        where the checkpoint says more than the topic has, or the topic has dropped what is to be read: then data may be
+        lost. (A topic that was made anew and has grown beyond the checkpoint is like any other.)
 
         Args:
             spark: the session.

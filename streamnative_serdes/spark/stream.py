@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streamnative_serdes.errors import ConfigError
 
-from .topic import Ends, OffsetRange, TopicAdmin, cut, record_batches
+from .topic import Ends, OffsetOutOfRangeError, OffsetRange, TopicAdmin, check_count, cut, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,8 +65,7 @@ def open_stream(
 def _check_limit(most: Any, topic: str) -> None:
     if not HAS_LIMITS:
         raise ConfigError("max_offsets_per_trigger takes PySpark 4.2", topic=topic)
-    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        raise ConfigError(f"max_offsets_per_trigger takes a number from 1 on, got {most!r:.40}", topic=topic)
+    check_count("max_offsets_per_trigger", most, topic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 (Spark's name)
         # Both come from PySpark 4.2 on. The limit is none for a trigger that takes all at once.
         ends = self._last or self._ends()
-        most = getattr(limit, "max_rows", None)
-        return ends if most is None else _up_to(most, self._begins(start, ends), ends)
+        if start is None:
+            return ends
+        begins, most = self._begins(start, ends), getattr(limit, "max_rows", None)
+        return ends if most is None else _up_to(most, begins, ends)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802 (Spark's name)
         return self._ends()
@@ -122,13 +123,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from record_batches(self._origin.kafka, self._origin.topic, partition.value)
 
     def _begins(self, start: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
-        """Partitions that the topic got since ``start`` are read from their beginning."""
-        first = (
-            {}
-            if ends.keys() <= start.keys()
-            else {str(each.partition): each.start for each in self._ranges("earliest")}
-        )
-        return {number: start.get(number, first.get(number, 0)) for number in ends}
+        """Partitions that the topic got since ``start`` are read from their beginning.
+
+        Raises:
+            OffsetOutOfRangeError: ``start`` is not before ``ends``.
+        """
+        begins = dict(start)
+        if not ends.keys() <= start.keys():
+            first = {str(each.partition): each.start for each in self._ranges("earliest")}
+            begins |= {number: first.get(number, 0) for number in ends.keys() - start.keys()}
+        for number, begin in begins.items():
+            if begin > ends.get(number, -1):
+                found = f"it ends at {ends[number]}" if number in ends else "it is gone"
+                raise OffsetOutOfRangeError.of(self._origin.topic, int(number), begin, found)
+        return begins
 
     def _ends(self) -> dict[str, int]:
         return {str(each.partition): each.end for each in self._ranges("earliest")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +38,21 @@ class OffsetRange:
 
 
 Ends: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
+
+
+class OffsetOutOfRangeError(SerdesError):
+    """Offsets that are to be read are not those of the partition, so data may be lost: Spark's ``failOnDataLoss``.
+
+    The topic was made anew, or has dropped its oldest messages, or a partition is gone.
+    """
+
+    @classmethod
+    def of(cls, topic: str, partition: int, offset: int, found: str) -> OffsetOutOfRangeError:
+        return cls(
+            f"partition {partition} was to be read from offset {offset} on, but {found}: messages may be lost",
+            topic=topic,
+            hint="begin anew: with other offsets, for a stream with a new checkpoint",
+        )
 
 
 class TopicAdmin:
@@ -125,28 +140,54 @@ class TopicAdmin:
 def cut(
     admin: TopicAdmin, topic: str, starts: Ends, ends: Ends, per_partition: int = 1, *, empty: bool = False
 ) -> list[OffsetRange]:
-    """As :meth:`KafkaAvroSource.ranges`; with ``empty``, ranges of nothing too.
-
-    Raises:
-        ConfigError: the topic does not exist.
-    """
+    """As :meth:`KafkaAvroSource.ranges`; with ``empty``, ranges of nothing too."""
+    check_count("per_partition", per_partition, topic)
     partitions = admin.partitions()
     if not partitions:
         raise ConfigError("there is no such topic", topic=topic)
+    for which in (starts, ends):
+        _check_ends(which, partitions, topic)
     found: list[OffsetRange] = []
     for partition in range(partitions):
         low, high = admin.bounds(partition)
         start, end = _place(starts, partition, low, high, low), _place(ends, partition, low, high, high)
+        if isinstance(starts, Mapping) and not low <= start <= high:
+            raise OffsetOutOfRangeError.of(topic, partition, start, f"it has offsets from {low} to {high}")
+        if isinstance(ends, Mapping) and partition in ends and not start <= end <= high:
+            raise ConfigError(
+                f"partition {partition} cannot be read from offset {start} to {end}",
+                topic=topic,
+                hint=f"the offset of its next message is {high}",
+            )
         steps = [start + (end - start) * step // per_partition for step in range(per_partition + 1)]
         found += [OffsetRange(partition, *step) for step in pairwise(steps) if empty or step[0] < step[1]]
     return found
 
 
+def check_count(name: str, given: Any, topic: str) -> None:
+    """Raises: ConfigError: it is no whole number from 1 on."""
+    if not _is_whole(given, 1):
+        raise ConfigError(f"{name} takes a number from 1 on, got {given!r:.40}", topic=topic)
+
+
+def _is_whole(given: Any, least: int) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and given >= least
+
+
+def _check_ends(which: Ends, partitions: int, topic: str) -> None:
+    if isinstance(which, Mapping):
+        for partition, offset in which.items():
+            if not (_is_whole(partition, 0) and _is_whole(offset, 0)):
+                raise ConfigError(f"expected offsets by partition, got {partition!r:.40}: {offset!r:.40}", topic=topic)
+            if partition >= partitions:
+                raise ConfigError(f"there is no partition {partition}, but {partitions}", topic=topic)
+    elif which not in ("earliest", "latest"):
+        raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}", topic=topic)
+
+
 def _place(which: Ends, partition: int, low: int, high: int, rest: int) -> int:
     if isinstance(which, Mapping):
         return which.get(partition, rest)
-    if which not in ("earliest", "latest"):
-        raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}")
     return low if which == "earliest" else high
 
 
@@ -156,7 +197,8 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
     The position decides when it ends, not the count: transaction markers take offsets, too.
 
     Raises:
-        KafkaException: the broker reports an error, or no longer has the range's first offsets.
+        OffsetOutOfRangeError: the broker no longer has the range's first offsets.
+        KafkaException: the broker reports an error.
         TimeoutError: nothing came for a minute.
     """
     from confluent_kafka import Consumer, TopicPartition
@@ -169,7 +211,7 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
         position = span.start
         while position < span.end:
             messages = _consume(consumer, min(_CHUNK, span.end - position), f"{topic}, partition {span.partition}")
-            position = _position(messages)
+            position = _position(messages, topic, position)
             yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
         consumer.close()
@@ -185,17 +227,20 @@ def _consume(consumer: Consumer, most: int, where: str) -> list[Message]:
     raise TimeoutError(f"topic {where}: nothing came for {PATIENCE:.0f} s")
 
 
-def _position(messages: Sequence[Message]) -> int:
-    """The offset after ``messages``; at the partition's end this includes what is no message."""
+def _position(messages: Sequence[Message], topic: str, position: int) -> int:
+    """The offset after ``messages``, from ``position`` on; at the partition's end, after what is no message, too."""
     from confluent_kafka import KafkaError, KafkaException
 
-    position = 0
     for message in messages:
         error = message.error()
         if error is None:
             position = _offset(message) + 1
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
             position = _offset(message)
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (likewise)
+            partition = message.partition()
+            assert partition is not None
+            raise OffsetOutOfRangeError.of(topic, partition, position, error.str()) from KafkaException(error)
         else:
             raise KafkaException(error)
     return position

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
-from streamnative_serdes.spark import KafkaAvroSource, OffsetRange
+from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import LocalRegistry
 
@@ -119,8 +119,46 @@ def test_bytes_come_in_the_columns_of_sparks_own_source(
 def test_a_topic_that_is_not_there_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="topic nowhere: there is no such topic"):
         KafkaAvroSource("nowhere", kafka, conf).ranges()
-    with pytest.raises(ConfigError, match="expected 'earliest', 'latest' or offsets by partition, got 'begin'"):
-        KafkaAvroSource(TOPIC, kafka, conf).ranges("begin")  # type: ignore[arg-type]
+
+
+def test_ranges_that_are_none_are_refused(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    fill(kafka, conf, 10)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    arguments: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("expected 'earliest', 'latest' or offsets by partition, got 'begin'", {"starts": "begin"}),
+        ("expected 'earliest', 'latest' or offsets by partition, got None", {"ends": None}),
+        ("expected offsets by partition, got '0': 3", {"starts": {"0": 3}}),
+        ("expected offsets by partition, got 1: '3'", {"ends": {1: "3"}}),
+        ("expected offsets by partition, got 1: -1", {"starts": {1: -1}}),
+        ("there is no partition 9, but 4", {"starts": {9: 1}}),
+        ("there is no partition 4, but 4", {"ends": {4: 1}}),
+        (
+            r"partition 0 cannot be read from offset 0 to 4 \(hint: the offset of its next message is 3",
+            {"ends": {0: 4}},
+        ),
+        ("partition 0 cannot be read from offset 2 to 1", {"starts": {0: 2}, "ends": {0: 1}}),
+        ("per_partition takes a number from 1 on, got 0", {"per_partition": 0}),
+        ("per_partition takes a number from 1 on, got '2'", {"per_partition": "2"}),
+    )
+    for expected, given in arguments:
+        with pytest.raises(ConfigError, match=f"topic {TOPIC}: {expected}"):
+            source.ranges(**given)
+
+
+def test_offsets_that_the_topic_does_not_have_are_an_error(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    """As after it was made anew."""
+    fill(kafka, conf, 10)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    expected = f"topic {TOPIC}: partition 1 was to be read from offset 4 on, but it has offsets from 0 to 3: .*lost"
+    with pytest.raises(OffsetOutOfRangeError, match=expected):
+        source.ranges({1: 4})
+    assert source.ranges({1: 3}, {0: 0, 2: 0, 3: 0}) == []
+    with pytest.raises(OffsetOutOfRangeError, match=r"partition 1 was to be read from offset 7 on, but .*out of range"):
+        list(source.read([OffsetRange(1, 7, 9)]))
+    with pytest.raises(SparkError, match="OffsetOutOfRangeError: topic flights: partition 1"), spark_errors():
+        source.load(spark, [OffsetRange(1, 7, 9)]).collect()
 
 
 def test_timestamps_are_utc(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df, to_avro_schema
 from streamnative_serdes.spark.stream import HAS_LIMITS
-from streamnative_serdes.testing import LocalRegistry
+from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 TOPIC = "flights"
 COLUMNS = "id bigint, note string"
@@ -111,16 +111,53 @@ def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
     assert copy() == list(range(130))
 
 
+def numbered(kafka: dict[str, str], conf: dict[str, str], counts: dict[int, int]) -> dict[str, str]:
+    """So many messages in each of the topic's partitions."""
+    producer, data = Producer(kafka), KafkaAvroSerializer(conf, "long").serialize(TOPIC, 1)
+    for partition, count in counts.items():
+        for _ in range(count):
+            producer.produce(TOPIC, data, partition=partition)
+    assert producer.flush(30) == 0
+    return kafka
+
+
+def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    """Another broker stands for it: a checkpoint knows partitions and offsets, not where they are."""
+
+    def run(kafka: dict[str, str]) -> Counter[int]:
+        read: Counter[int] = Counter()
+
+        def note(df: DataFrame, _: int) -> None:
+            read.update(row.partition for row in df.select("partition").collect())
+
+        query = KafkaAvroSource(TOPIC, kafka, conf).stream(spark).writeStream.foreachBatch(note)
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        query.start().awaitTermination()
+        return read
+
+    assert run(numbered(kafka, conf, {0: 5, 1: 7, 3: 1})) == {0: 5, 1: 7, 3: 1}
+    with MockBroker({TOPIC: 6}) as grown:  # has all that was read, and more; and partitions that came later
+        client = {**kafka, "bootstrap.servers": grown.bootstrap_servers}
+        assert run(numbered(client, conf, {0: 6, 1: 7, 3: 1, 5: 4})) == {0: 1, 5: 4}
+    for partitions, counts, expected in (
+        (6, {0: 6, 1: 6, 3: 1, 5: 4}, "partition 1 was to be read from offset 7 on, but it ends at 6: messages may be"),
+        (4, {0: 9, 1: 9, 3: 9}, "partition 4 was to be read from offset 0 on, but it is gone"),
+    ):
+        with MockBroker({TOPIC: partitions}) as anew:
+            client = numbered({**kafka, "bootstrap.servers": anew.bootstrap_servers}, conf, counts)
+            for _ in range(2):
+                with pytest.raises(StreamingQueryException, match=f"OffsetOutOfRangeError: topic {TOPIC}: {expected}"):
+                    run(client)
+
+
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
 def test_a_batch_takes_no_more_than_it_is_allowed(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     by_partition = {0: 100, 1: 40, 2: 1}
-    producer, data = Producer(kafka), KafkaAvroSerializer(conf, "long").serialize(TOPIC, 1)
-    for partition, count in by_partition.items():
-        for _ in range(count):
-            producer.produce(TOPIC, data, partition=partition)
-    assert producer.flush(30) == 0
+    numbered(kafka, conf, by_partition)
     source, batches = KafkaAvroSource(TOPIC, kafka, conf), []
 
     def note(df: DataFrame, _: int) -> None:
@@ -135,8 +172,7 @@ def test_a_batch_takes_no_more_than_it_is_allowed(
     assert batches[0] == {0: 35, 1: 14, 2: 1}
     assert all(batch.total() <= 50 for batch in batches)
     assert sum(batches, Counter()) == by_partition
-    producer.produce(TOPIC, data, partition=1)
-    assert producer.flush(30) == 0
+    numbered(kafka, conf, {1: 1})
     batches.clear()
     run(max_offsets_per_trigger=50)
     assert batches == [{1: 1}]
