@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.schema import MISSING, AvroType, Record
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from .names import refuse_other_case
 from .workers import Carried
 
 
@@ -63,23 +64,6 @@ def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
     if not found:
         raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be alike")
     return found
-
-
-def refuse_other_case(root: Record, names: Sequence[str], topic: str) -> None:
-    """Refuse a column that would be left out, and its field be given its default, for a letter's case.
-
-    Raises:
-        ConfigError: there is one.
-    """
-    fields = {field.name for field in root.fields}
-    others = {name.lower(): name for name in names if name not in fields}
-    for field in root.fields:
-        if field.name not in names and field.name.lower() in others:
-            raise ConfigError(
-                f"there is no column {field.name}, but {others[field.name.lower()]}",
-                topic=topic,
-                hint="rename it: upper and lower case differ in Avro",
-            )
 
 
 @dataclass(frozen=True, slots=True)

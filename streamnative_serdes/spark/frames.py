@@ -16,6 +16,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder, columns_of
+from .names import pick, quoted, refuse_doubles, require
 from .options import FAILFAST, ReadOptions
 
 # What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
@@ -97,15 +98,15 @@ def decode_df(
         tuple(place[name] for name in keep),
         chosen.error_column is not None,
     )
-    columns = [*(_kept(df, name) for name in keep), *_new_columns(reader)]
+    columns = [*(require(df, name) for name in keep), *_new_columns(reader)]
     if chosen.error_column:
         columns.append(T.StructField(chosen.error_column, _DEAD_LETTER))
     if not columns:
         raise ConfigError(
             "the schema has no fields, so no column would be left", topic=topic, hint="keep one, or name an errorColumn"
         )
-    _refuse_doubles(df, [column.name for column in columns])
-    return _pick(df, needed).mapInArrow(task, T.StructType(columns))
+    refuse_doubles(df, [column.name for column in columns])
+    return pick(df, needed).mapInArrow(task, T.StructType(columns))
 
 
 def encode_df(
@@ -137,11 +138,11 @@ def encode_df(
     """
     encoder, root = Encoder.plan(topic, conf, schema)
     fields = columns_of(root, df.columns, topic)
-    columns = [*(_kept(df, name) for name in keep), T.StructField(value, T.BinaryType())]
-    _refuse_doubles(df, [column.name for column in columns])
+    columns = [*(require(df, name) for name in keep), T.StructField(value, T.BinaryType())]
+    refuse_doubles(df, [column.name for column in columns])
     needed = list(dict.fromkeys([*fields, *keep]))
     task = _Encode(encoder, tuple(fields), tuple(needed.index(name) for name in keep))
-    return _pick(df, needed).mapInArrow(task, T.StructType(columns))
+    return pick(df, needed).mapInArrow(task, T.StructType(columns))
 
 
 def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame]:
@@ -166,14 +167,14 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
             f"{error_column!r:.80} is no column of decode_df's errors",
             hint='decode_df(..., options={"errorColumn": ...}) makes it',
         )
-    errors = df[_quoted(error_column)]
+    errors = df[quoted(error_column)]
     dead = [errors[name].alias(name) for name in _DEAD_LETTER.names]
     return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
 
 @dataclass(frozen=True, slots=True)
 class _Decode:
-    """The task of :func:`decode_df`. Columns go by number: :func:`_pick` has them in order."""
+    """The task of :func:`decode_df`. Columns go by number: :func:`pick` has them in order."""
 
     decoder: Decoder
     value: int
@@ -263,42 +264,7 @@ def _new_columns(reader: TopicReader) -> list[T.StructField]:
     return [T.StructField(field.name, field.dataType) for field in kind.fields]
 
 
-def _kept(df: DataFrame, name: str) -> T.StructField:
-    _require(df, name)
-    field: T.StructField = df.schema[name]
-    return field
-
-
-def _pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
-    """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
-    for name in names:
-        _require(df, name)
-    return df.select([df[_quoted(name)].alias(str(number)) for number, name in enumerate(names)])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"  # dots are part of the name
-
-
-def _require(df: DataFrame, name: str) -> None:
-    if name not in df.columns:
-        raise ConfigError(f"there is no column {name!r:.80}", hint=f"the columns are {', '.join(df.columns)}"[:500])
-
-
 def _require_bytes(df: DataFrame, name: str) -> None:
-    kind = _kept(df, name).dataType
+    kind = require(df, name).dataType
     if kind != T.BinaryType():
         raise ConfigError(f"expected {name} to be a column of messages, BINARY, got {kind.simpleString()}")
-
-
-def _refuse_doubles(df: DataFrame, names: Sequence[str]) -> None:
-    if df.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
-        same = list(names)
-    else:
-        same = [name.lower() for name in names]
-    doubles = [name for name, alike in zip(names, same, strict=True) if same.count(alike) > 1]
-    if doubles:
-        raise ConfigError(
-            f"two columns would be called {', '.join(doubles)}"[:500],
-            hint="rename one of them before, or do not keep it; spark.sql.caseSensitive tells Id from ID",
-        )

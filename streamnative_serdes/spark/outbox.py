@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.errors import ConfigError, SerdesError
 
+from .kafka import made
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,18 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,  # a retry inside the client does not become a second message
 }
 _ALWAYS: Final[Mapping[str, Any]] = {"delivery.report.only.error": True}
+# Option -> why it cannot be had.
+_REFUSED: Final[Mapping[str, str]] = {
+    "on_delivery": "tasks look at deliveries themselves",
+    "dr_cb": "tasks look at deliveries themselves",
+    "transactional.id": "a task that fails is run again, so delivery is at least once; dedup_headers tells copies",
+}
+
+
+def refuse_options(kafka: Mapping[str, Any], topic: str) -> None:
+    """Raises: ConfigError: an option of the producer cannot be had."""
+    for name in kafka.keys() & _REFUSED.keys():
+        raise ConfigError(f"a sink has no {name}: {_REFUSED[name]}", topic=topic)
 
 
 class DeliveryError(SerdesError):
@@ -57,15 +70,16 @@ class Outbox:
 
     Args:
         kafka: the client's configuration.
+        topic: where it is sent to at first.
     """
 
-    def __init__(self, kafka: Mapping[str, Any]) -> None:
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
         conf = {**_DEFAULTS, **kafka, **_ALWAYS}
         self._failed: list[KafkaError] = []
         failed = self._failed  # the callback must not hold this object, which holds the producer
-        self._producer = Producer({**conf, "on_delivery": lambda error, _: failed.append(error)})
+        self._producer = made(Producer, {**conf, "on_delivery": lambda error, _: failed.append(error)}, topic)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -134,10 +148,11 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5) -> Itera
     A producer of a task that failed is not used again.
 
     Raises:
+        ConfigError: the client refuses its configuration.
         DeliveryError: something is not delivered; it has ``most_reasons`` reasons at most.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka)), list)
-    box = idle.pop() if idle else Outbox(kafka)
+    box = idle.pop() if idle else Outbox(kafka, topic)
     box.begin(topic, most_reasons)
     try:
         yield box

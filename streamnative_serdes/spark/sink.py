@@ -7,10 +7,9 @@ copies: see ``dedup_headers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
@@ -19,10 +18,12 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from streamnative_serdes.errors import ConfigError, EncodeError
+from streamnative_serdes.schema import Record
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
-from .outbox import Outbox, outbox
+from .names import quoted, refuse_other_case
+from .outbox import Outbox, outbox, refuse_options
 from .workers import Carried
 
 Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column, an expression, a function
@@ -41,12 +42,13 @@ class KafkaAvroSink:
 
     Args:
         topic: the Kafka topic.
-        kafka: the producer's configuration, with ``bootstrap.servers``. Idempotence is on unless set otherwise.
+        kafka: the producer's configuration, with ``bootstrap.servers``. Idempotence is on unless set otherwise;
+            transactions and delivery callbacks are refused.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         schema: of the values, registered on the topic; ``to_avro_schema(df.schema)`` makes one of a DataFrame. Without
             one, rows are written by the topic's latest.
-        key: what becomes the message's key: the name of a column of strings or binaries, a Column to compute one, or a
-            function of the row that gives text, bytes or None. Without one, messages have no key.
+        key: what becomes the message's key: the name of a column of strings or binaries (dots are part of it), a Column
+            to compute one, or a function of the row that gives text, bytes or None. Without one, messages have no key.
         value: likewise, what the value is made of; its null is a tombstone. Without one it is the whole row.
             Columns that the schema does not have are left out.
         to_dict: as of KafkaAvroSerializer.
@@ -78,9 +80,10 @@ class KafkaAvroSink:
         most_reasons: int = 5,
     ) -> None:
         _refuse_mixed(key, value)
+        refuse_options(kafka, topic)
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
-        self._serializer = KafkaAvroSerializer(conf, schema, to_dict)
+        self._serializer = _RowSerializer(conf, schema, to_dict)
         self._serializer.warm_up(topic)
 
     def foreach_partition(self, rows: Iterable[Any]) -> None:
@@ -181,7 +184,7 @@ class SinkTask:
 
     topic: str
     kafka: Mapping[str, Any] = field(repr=False)  # may sign in
-    serializer: Carried[KafkaAvroSerializer]
+    serializer: Carried[_RowSerializer]
     key: str | Callable[[Any], Any] | None
     value: str | Callable[[Any], Any] | None
     origin: Origin | None
@@ -191,8 +194,13 @@ class SinkTask:
         """As :meth:`KafkaAvroSink.foreach_partition`."""
         remaining = iter(rows)
         for first in remaining:
+            key_of, value_of = _getter(self.key), _getter(self.value)
+            if value_of is None:
+                self.serializer.get().check_names(self.topic, first)
+            elif isinstance(value_of, _Column):
+                self.serializer.get().check_names(self.topic, value_of(first))
             with outbox(self.kafka, self.topic, self.most_reasons) as out:
-                self._send(chain((first,), remaining), out, _getter(self.key, first), _getter(self.value, first))
+                self._send(chain((first,), remaining), out, key_of, value_of)
 
     def _send(self, rows: Iterable[Any], out: Outbox, key_of: _Getter | None, value_of: _Getter | None) -> None:
         serialize, topic, send = self.serializer.get().serialize, self.topic, out.send
@@ -209,20 +217,52 @@ class SinkTask:
             raise
 
 
+class _RowSerializer(KafkaAvroSerializer):
+    """Looks at the names of columns, too."""
+
+    def check_names(self, topic: str, row: Any) -> None:
+        """Raises: ConfigError: a column of ``row`` has a field's name in other letters."""
+        _, to_dict = self._arguments
+        codec = None if to_dict else self._bind(topic, None, None).codec
+        if isinstance(row, Row) and codec is not None and isinstance(codec.schema.root, Record):
+            refuse_other_case(codec.schema.root, _names(row), topic)
+
+
 _Getter: TypeAlias = Callable[[Any], Any]
 
 
-def _getter(part: str | _Getter | None, row: Any) -> _Getter | None:
-    """What gets ``part`` of rows like ``row``; None for all of it."""
-    if part is None or callable(part):
-        return part
-    if not isinstance(row, Row):
-        return itemgetter(part)
-    try:
-        return itemgetter(row.__fields__.index(part))  # Row looks a name up each time, from the first on
-    except (AttributeError, ValueError):
-        names = ", ".join(getattr(row, "__fields__", ()))
-        raise ConfigError(f"there is no column {part!r}", hint=f"the columns are {names}"[:500]) from None
+def _getter(part: str | _Getter | None) -> _Getter | None:
+    """What gets ``part`` of rows; None for all of it."""
+    return _Column(part) if isinstance(part, str) else part
+
+
+class _Column:
+    """Gets a column of rows. Row itself looks a name up each time, from the first on; most have the same names."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._index = name, 0
+        self._names: Sequence[str] | None = None
+
+    def __call__(self, row: Any) -> Any:
+        if not isinstance(row, Row):
+            return row[self._name]
+        names = _names(row)
+        if names is not self._names:
+            self._names, self._index = names, self._place(names)
+        return row[self._index]
+
+    def _place(self, names: Sequence[str]) -> int:
+        try:
+            return names.index(self._name)
+        except ValueError:
+            raise ConfigError(
+                f"there is no column {self._name!r}", hint=f"the columns are {', '.join(names)}"[:500]
+            ) from None
+
+
+def _names(row: Row) -> Sequence[str]:
+    """The columns of a row, of which one that was made without names has none."""
+    return getattr(row, "__fields__", ())
 
 
 def _as_key(key: Any) -> str | bytes | None:
@@ -235,7 +275,7 @@ def _as_key(key: Any) -> str | bytes | None:
 
 def _column(part: Part) -> Column:
     assert isinstance(part, str | Column)
-    return F.col(part) if isinstance(part, str) else part
+    return F.col(quoted(part)) if isinstance(part, str) else part
 
 
 def _refuse_mixed(key: Part, value: Part) -> None:

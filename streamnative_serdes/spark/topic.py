@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
+from .kafka import made
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Consumer, Message
@@ -61,6 +63,9 @@ class TopicAdmin:
     Args:
         kafka: the client's configuration.
         topic: the topic.
+
+    Raises:
+        ConfigError: the client refuses its configuration.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
@@ -68,7 +73,7 @@ class TopicAdmin:
 
         self._topic = topic
         self._kafka = kafka
-        self._consumer = Consumer({**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER})
+        self._consumer = made(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
 
     def close(self) -> None:
         """Close the connection."""
@@ -205,7 +210,7 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     if span.start >= span.end:
         return
-    consumer = Consumer({**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER})
+    consumer = made(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
     try:
         consumer.assign([TopicPartition(topic, span.partition, span.start)])
         position = span.start

@@ -175,8 +175,12 @@ def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[
 
 
 def _fields(struct: T.StructType, namespace: str, path: str) -> Iterator[dict[str, Any]]:
+    seen: set[str] = set()
     for field in struct.fields:
         here = f"{path}.{field.name}" if path else field.name
+        if field.name in seen:
+            raise SchemaError("two columns have this name", path=here, hint="rename one of them")
+        seen.add(field.name)
         if not _AVRO_NAME.fullmatch(field.name):
             raise SchemaError(f"{field.name!r:.80} is no Avro name", path=here, hint="rename the column")
         kind = _type(field.dataType, field.name, namespace, here)

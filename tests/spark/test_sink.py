@@ -277,6 +277,61 @@ def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], con
         sink.write(orders)
 
 
+@pytest.mark.parametrize("key", ["state", F.col], ids=["column", "expression"])
+def test_a_column_in_other_letters_is_not_left_out(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], key: Any
+) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=key if isinstance(key, str) else key("state"))
+    expected = "ConfigError: topic flights: there is no column note, but Note"
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        sink.write(orders.withColumnRenamed("note", "Note"))
+
+
+def test_a_name_is_a_column_with_and_without_an_expression(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    dotted = orders.limit(1).select(F.struct("*").alias("of"), F.lit("dotted").alias("of.note"))
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="of.note", value="of").write(dotted)
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="of.note", value=F.col("of")).write(dotted)
+    assert [message.key() for message in messages_of(kafka)] == [b"dotted"] * 2
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ({"on_delivery": print}, "topic flights: a sink has no on_delivery: tasks look at deliveries themselves"),
+        ({"transactional.id": "t"}, r"topic flights: a sink has no transactional\.id: .* at least once"),
+    ],
+    ids=["callback", "transactions"],
+)
+def test_what_a_sink_cannot_have_is_refused(
+    kafka: dict[str, str], conf: dict[str, str], option: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        KafkaAvroSink(TOPIC, {**kafka, **option}, conf, SCHEMA)
+
+
+def test_what_the_client_refuses_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, {**kafka, "linger.sm": 5}, conf, SCHEMA)
+    expected = r'ConfigError: topic flights: the Kafka client refuses its configuration: .*"linger\.sm"'
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        sink.write(orders)
+    with pytest.raises(ConfigError, match=r'the Kafka client refuses its configuration: .*"linger\.sm"'):
+        KafkaAvroSource(TOPIC, {**kafka, "linger.sm": 5}, conf).ranges()
+
+
+def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    """Rows that are no DataFrame's need not be alike."""
+    rows = [Row(id=1, state="OPEN", note="a"), Row(note="b", id=2, state="PAID"), Row(state="OPEN", note="c", id=3)]
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note")
+    spark.sparkContext.parallelize(rows, 1).foreachPartition(sink.foreach_partition)
+    sink.foreach_partition([{"id": 4, "state": "PAID", "note": "d"}, Row(id=5, note="e", state="OPEN")])
+    messages = messages_of(kafka)
+    found = {message.key().decode(): datum for message, datum in zip(messages, read(conf, messages), strict=True)}
+    assert {key: datum["id"] for key, datum in found.items()} == {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
+    assert all(datum["note"] == key for key, datum in found.items())
+
+
 def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id")
     with pytest.raises(SparkError, match=r"EncodeError: expected a key of text or bytes, got int"), spark_errors():

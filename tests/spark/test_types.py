@@ -235,6 +235,7 @@ def test_a_column_added_later_does_not_break_readers() -> None:
         (T.MapType(T.IntegerType(), T.StringType()), "c0: Avro has no type for map<int,string>"),
         (T.ArrayType(struct(T.VariantType())), r"c0\[\]\.c0: Avro has no type for variant"),
         (T.StructType([T.StructField("a b", T.StringType())]), r"c0\.a b: 'a b' is no Avro name"),
+        (T.StructType([T.StructField("a", T.StringType())] * 2), r"c0\.a: two columns have this name"),
     ],
     ids=str,
 )

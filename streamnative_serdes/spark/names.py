@@ -1,0 +1,62 @@
+"""Names of columns: as Spark reads them, and as the fields of a schema are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.schema import Record
+
+
+def quoted(name: str) -> str:
+    """For Spark, to which dots and backticks of a bare name would mean something."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def require(df: DataFrame, name: str) -> T.StructField:
+    """The column of this name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in df.columns:
+        raise ConfigError(f"there is no column {name!r:.80}", hint=f"the columns are {', '.join(df.columns)}"[:500])
+    field: T.StructField = df.schema[name]
+    return field
+
+
+def pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
+    for name in names:
+        require(df, name)
+    return df.select([df[quoted(name)].alias(str(number)) for number, name in enumerate(names)])
+
+
+def refuse_doubles(df: DataFrame, names: Sequence[str]) -> None:
+    """Raises: ConfigError: Spark would take two of ``names`` for one."""
+    if df.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        same = list(names)
+    else:
+        same = [name.lower() for name in names]
+    doubles = [name for name, alike in zip(names, same, strict=True) if same.count(alike) > 1]
+    if doubles:
+        raise ConfigError(
+            f"two columns would be called {', '.join(doubles)}"[:500],
+            hint="rename one of them before, or do not keep it; spark.sql.caseSensitive tells Id from ID",
+        )
+
+
+def refuse_other_case(record: Record, names: Sequence[str], topic: str) -> None:
+    """Raises: ConfigError: a field would be given its default, for its column's name differs in case."""
+    fields = {field.name for field in record.fields}
+    others = {name.lower(): name for name in names if name not in fields}
+    for field in record.fields:
+        if field.name not in names and field.name.lower() in others:
+            raise ConfigError(
+                f"there is no column {field.name}, but {others[field.name.lower()]}",
+                topic=topic,
+                hint="rename it: upper and lower case differ in Avro",
+            )
