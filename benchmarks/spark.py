@@ -34,12 +34,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import KafkaAvroSerializer
-from streamnative_serdes.spark import KafkaAvroSink, decode_df, encode_df
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, encode_df
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 TOPIC = "bench"
 HEADER = 10  # bytes before each datum
+CHECKED = 10_000  # rows of the sink that are read back
 SCHEMA: dict[str, Any] = {
     "type": "record",
     "name": "Trade",
@@ -229,8 +230,13 @@ def jobs(spark: SparkSession, folder: Path, conf: dict[str, str], brokers: str, 
     framed = spark.read.parquet(str(write(folder / "messages", messages)))
     batch = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 0)
     decoded = decode_df(framed, conf, topic=TOPIC)
-    check(decoded, trades, framed)
+    encoded = encode_df(trades, conf, topic=TOPIC)
     sink = KafkaAvroSink(TOPIC, {"bootstrap.servers": brokers}, conf, SCHEMA)
+    same(decoded, trades)
+    same(framed.mapInArrow(fastavro_decoded, decoded.schema), trades)
+    same(encoded, framed)
+    same(trades.mapInArrow(fastavro_encoded, "value binary"), framed)
+    check_sink(spark, sink, conf, brokers, trades.limit(CHECKED))
     bare = LoopAndProduce(brokers, messages.column(0)[0].as_py())
     ready_columns, ready_messages = Ready(packed(table.slice(0, batch))), Ready(packed(messages.slice(0, batch)))
     return [
@@ -238,7 +244,7 @@ def jobs(spark: SparkSession, folder: Path, conf: dict[str, str], brokers: str, 
         Job("decode", "decode_df", noop(decoded)),
         Job("decode", FASTAVRO, noop(framed.mapInArrow(fastavro_decoded, decoded.schema))),
         Job("encode", CEILING, noop(trades.mapInArrow(ready_messages, "value binary"))),
-        Job("encode", "encode_df", noop(encode_df(trades, conf, topic=TOPIC))),
+        Job("encode", "encode_df", noop(encoded)),
         Job("encode", FASTAVRO, noop(trades.mapInArrow(fastavro_encoded, "value binary"))),
         Job("sink", "loop only", lambda: trades.foreachPartition(loop_only)),
         Job("sink", CEILING, lambda: trades.foreachPartition(bare)),
@@ -246,11 +252,20 @@ def jobs(spark: SparkSession, folder: Path, conf: dict[str, str], brokers: str, 
     ]
 
 
-def check(decoded: DataFrame, trades: DataFrame, framed: DataFrame) -> None:
-    """Nothing is timed before it is right."""
-    assert decoded.exceptAll(trades).limit(1).count() == 0
-    expected = framed.mapInArrow(fastavro_decoded, decoded.schema)
-    assert decoded.exceptAll(expected).limit(1).count() == 0
+def same(found: DataFrame, expected: DataFrame) -> None:
+    """Nothing is timed before it is right: the same rows, and as many of each."""
+    assert found.exceptAll(expected).isEmpty()
+    assert expected.exceptAll(found).isEmpty()
+
+
+def check_sink(spark: SparkSession, sink: KafkaAvroSink, conf: dict[str, str], brokers: str, rows: DataFrame) -> None:
+    """Of fewer rows: the broker inside this process keeps 5 MB of a partition."""
+    source = KafkaAvroSource(TOPIC, {"bootstrap.servers": brokers}, conf)
+    before = {each.partition: each.end for each in source.ranges()}
+    sink.write(rows.persist())
+    messages = source.load(spark, source.ranges(before))
+    same(decode_df(messages, conf, topic=TOPIC), rows)
+    rows.unpersist()
 
 
 def measure(found: Sequence[Job], rounds: int) -> None:

@@ -16,6 +16,6 @@ def test_the_code_in_the_page_on_arrow_prints_what_it_says(capsys: pytest.Captur
         exec(block, names)
 
     printed = capsys.readouterr().out.splitlines()
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert len(printed) == len(expected) == 1
     assert printed[0].startswith(expected[0].removesuffix(" ..."))
