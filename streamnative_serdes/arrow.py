@@ -265,6 +265,7 @@ class ColumnCodec:
 
         Raises:
             DecodeError: with the number of the row, path and offset.
+            BatchTooLargeError: all is too much for one batch; :func:`in_parts` cuts it.
             TypeError: ``data`` is something else.
         """
         batch, _ = self._columns.decode(
@@ -281,6 +282,7 @@ class ColumnCodec:
 
         Raises:
             EncodeError: the columns are not those of the schema, or a value does not fit: with row and path.
+            BatchTooLargeError: more than 2 GB of data.
             TypeError: ``batch`` is no Arrow data of one piece.
         """
         return self._writer.encode(batch, b"", large_types=self._large_types)

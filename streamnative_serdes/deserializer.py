@@ -12,7 +12,7 @@ from .batches import OnError, read_many
 from .binding import Binding
 from .codec import Codec
 from .columns import BatchReader, counted, with_hint
-from .errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from .errors import BatchTooLargeError, ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import Reading, Target, reading_of
@@ -173,6 +173,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             DecodeError: with the number of the row, path and offset.
+            BatchTooLargeError: the messages take more room than a batch has, though each of them fits;
+                :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
             SchemaError: Arrow has no types for the schema.
             SchemaRegistryError: as a message would.
             TypeError: ``data`` is no such array.
@@ -185,6 +187,8 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         except DecodeError:
             self._count_batch(0, 0, 0, 1)
             raise
+        except BatchTooLargeError as error:
+            raise error.at(topic=topic) from None
 
         def note(version: int, offset: int) -> None:
             self._warn_of_fallback(topic, version, _UNKNOWN, reader.fell_back[version].version, offset)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _serdes, config, header
 from .binding import Binding
 from .codec import Codec
-from .errors import EncodeError, SchemaNotFoundError
+from .errors import BatchTooLargeError, EncodeError, SchemaNotFoundError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import is_model, schema_of, shapes_to_write
@@ -125,6 +125,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         Raises:
             EncodeError: the columns are not those of the schema, or a value does not fit: with the number of the row
                 and the path.
+            BatchTooLargeError: more than 2 GB of messages; :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
             SchemaRegistryError: as for an object.
             TypeError: ``batch`` is no Arrow data of one piece.
         """
@@ -145,6 +146,8 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             messages = writer.encode(batch, bound.header, large_types=large_types)
         except EncodeError as error:
             self._count_batch(0, 1)
+            raise error.at(topic=topic, version=bound.version) from None
+        except BatchTooLargeError as error:
             raise error.at(topic=topic, version=bound.version) from None
         self._count_batch(len(messages), 0)
         return messages

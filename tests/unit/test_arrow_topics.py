@@ -12,6 +12,7 @@ import requests
 pa = pytest.importorskip("pyarrow")
 
 from streamnative_serdes import (  # noqa: E402 - not without pyarrow
+    BatchTooLargeError,
     DecodeError,
     EncodeError,
     KafkaAvroDeserializer,
@@ -21,6 +22,7 @@ from streamnative_serdes import (  # noqa: E402 - not without pyarrow
     SchemaRegistryError,
 )
 from streamnative_serdes import binding as binding_module  # noqa: E402
+from streamnative_serdes.arrow import in_parts  # noqa: E402
 from streamnative_serdes.binding import Binding  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
@@ -189,6 +191,20 @@ def test_a_pickle_knows_the_schemas_of_its_batches(registry: LocalRegistry) -> N
     assert reader.deserialize_batch("t", pa.array(messages)) == batch
     assert writer.serialize_batch("t", batch) == again
     assert reader.registry_calls() == writer.registry_calls() == 0
+
+
+def test_messages_that_are_too_many_for_one_batch_are_read_in_parts(registry: LocalRegistry) -> None:
+    schema = {"type": "array", "items": {"type": "fixed", "name": "Nothing", "size": 0}}
+    messages = pa.array([KafkaAvroSerializer(conf(registry), schema).serialize("t", [b""] * 900) for _ in range(5)])
+    deserializer = KafkaAvroDeserializer({**conf(registry), "max.items": 1000})
+    with pytest.raises(BatchTooLargeError, match=r"^topic t, row 1: the items of the batch take .*in_parts") as caught:
+        deserializer.deserialize_batch("t", messages)
+    assert caught.value.row == 1
+    assert deserializer.stats()["errors"] == 0
+
+    parts = list(in_parts(messages, lambda part: deserializer.deserialize_batch("t", part)))
+    assert [len(part) for part, _ in parts] == [len(batch) for _, batch in parts] == [1] * 5
+    assert deserializer.stats()["messages"] == 5
 
 
 def test_a_batch_is_written_with_the_version_that_the_topic_has(registry: LocalRegistry) -> None:
