@@ -2,7 +2,7 @@
 
 python benchmarks/spark.py                     tables and goals: 1,000,000 rows, 7 rounds
 python benchmarks/spark.py --quick             the same in a minute, roughly
-python benchmarks/spark.py --chart FILE        also a chart, as SVG
+python benchmarks/spark.py --write-docs        also the table in docs/spark.md, and its chart
 
 Each job runs on local[2], from a parquet file of two partitions. The ceilings are tasks that take what ours takes and
 give what ours gives without any work on it: batches that were made before, sliced. Jobs of one direction follow each
@@ -38,6 +38,7 @@ from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df,
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
+DOCS = Path(__file__).parents[1] / "docs"
 TOPIC = "bench"
 HEADER = 10  # bytes before each datum
 CHECKED = 10_000  # rows of the sink that are read back
@@ -342,6 +343,20 @@ def chart(found: Sequence[Job], rows: int) -> str:
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
+def summary(found: Sequence[Job]) -> list[str]:
+    """What the goals are about, for people."""
+    shares = [f"{goal.ours} {ratio(found, goal):.0%}" for goal in GOALS if goal.peer == CEILING]
+    times = [f"{goal.ours} {ratio(found, goal):.1f}" for goal in GOALS if goal.peer == FASTAVRO]
+    return [f"Of what Spark allows: {', '.join(shares)}. Times as fast as fastavro: {', '.join(times)}."]
+
+
+def write_docs(text: str) -> None:
+    page = DOCS / "spark.md"
+    before, begin, rest = page.read_text().partition("<!-- benchmark -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    page.write_text(f"{before}{begin}{text}{end}{after}")
+
+
 def heading(rows: int, rounds: int) -> str:
     packages = ("pyspark", "pyarrow", "pandas", "fastavro", "confluent-kafka")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
@@ -356,7 +371,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, help="default: 1,000,000, with --quick 100,000")
     parser.add_argument("--rounds", type=int, help="default: 7, with --quick 3")
     parser.add_argument("--quick", action="store_true", help="few rows, to see whether it works")
-    parser.add_argument("--chart", type=Path, metavar="FILE", help="write the chart, as SVG")
+    parser.add_argument("--write-docs", action="store_true", help="write the table in docs/spark.md, and its chart")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a goal is missed")
     chosen = parser.parse_args(arguments)
@@ -383,8 +398,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(line for _, line in judged))
     if chosen.json:
         chosen.json.write_text(json.dumps({f"{job.group}: {job.name}": job.seconds for job in found}, indent=1))
-    if chosen.chart:
-        chosen.chart.write_text(chart(found, chosen.rows))
+    if chosen.write_docs:
+        write_docs(
+            "\n".join([table(found, chosen.rows), "", *summary(found), "", heading(chosen.rows, chosen.rounds), ""])
+        )
+        (DOCS / "benchmark-spark.svg").write_text(chart(found, chosen.rows))
     return int(chosen.check and not all(met for met, _ in judged))
 
 

@@ -72,7 +72,8 @@ def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Row
         else:
             yield rows, done
             return
-        assert cut  # one row alone is never too large a batch
+        if not cut:
+            raise ValueError("work found no room for the first of its rows, which is no fault of their number")
         yield from in_parts(rows.slice(0, cut), work)
         rows = rows.slice(cut)
 

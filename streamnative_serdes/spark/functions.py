@@ -125,7 +125,7 @@ class _ToAvro:
 
 def _with_error(kind: T.StructType, name: str | None) -> T.StructType:
     """With a field for the error, which leaves all others null. Spark wants the types to be exactly what comes."""
-    if name in kind.names:
+    if name is not None and name.lower() in [each.lower() for each in kind.names]:
         raise ConfigError(f"the record has a field {name!r:.80} already", hint="give errorColumn another name")
     fields = [T.StructField(each.name, each.dataType) for each in kind.fields]
     return T.StructType(fields if name is None else [*fields, T.StructField(name, T.StringType())])

@@ -20,8 +20,10 @@ def require(df: DataFrame, name: str) -> T.StructField:
     """The column of this name.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or there are two.
     """
+    if df.columns.count(name) > 1:
+        raise ConfigError(f"two columns are called {name!r:.80}", hint="rename one of them before, or drop it")
     if name not in df.columns:
         raise ConfigError(f"there is no column {name!r:.80}", hint=f"the columns are {', '.join(df.columns)}"[:500])
     field: T.StructField = df.schema[name]
@@ -37,7 +39,7 @@ def pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 def refuse_doubles(df: DataFrame, names: Sequence[str]) -> None:
     """Raises: ConfigError: Spark would take two of ``names`` for one."""
-    if df.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+    if (df.sparkSession.conf.get("spark.sql.caseSensitive") or "").lower() == "true":
         same = list(names)
     else:
         same = [name.lower() for name in names]

@@ -41,7 +41,9 @@ class ReadOptions:
         Raises:
             ConfigError: an unknown option, or a bad value.
         """
-        given = dict(options or {})
+        if options is not None and not isinstance(options, Mapping):
+            raise ConfigError(f"expected the options as a dict, got {type(options).__name__}")
+        given: dict[str, Any] = dict(options or {})
         column = given.pop("errorColumn", None)
         mode = _choice("mode", given.pop("mode", PERMISSIVE if column else FAILFAST))
         evolution = _choice("schemaEvolution", given.pop("schemaEvolution", "none"))

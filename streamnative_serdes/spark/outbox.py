@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import made
+from .kafka import client, require_options
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ _REFUSED: Final[Mapping[str, str]] = {
 
 def refuse_options(kafka: Mapping[str, Any], topic: str) -> None:
     """Raises: ConfigError: an option of the producer cannot be had."""
+    require_options(kafka, topic)
     for name in kafka.keys() & _REFUSED.keys():
         raise ConfigError(f"a sink has no {name}: {_REFUSED[name]}", topic=topic)
+    for name in ("acks", "request.required.acks"):
+        if str(kafka.get(name)) == "0":
+            raise ConfigError(f"a sink has no {name}=0: nobody would know what is delivered", topic=topic)
 
 
 class DeliveryError(SerdesError):
@@ -79,7 +83,7 @@ class Outbox:
         conf = {**_DEFAULTS, **kafka, **_ALWAYS}
         self._failed: list[KafkaError] = []
         failed = self._failed  # the callback must not hold this object, which holds the producer
-        self._producer = made(Producer, {**conf, "on_delivery": lambda error, _: failed.append(error)}, topic)
+        self._producer = client(Producer, {**conf, "on_delivery": lambda error, _: failed.append(error)}, topic)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0

@@ -18,11 +18,10 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from streamnative_serdes.errors import ConfigError, EncodeError
-from streamnative_serdes.schema import Record
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
-from .names import quoted, refuse_other_case
+from .names import quoted, require
 from .outbox import Outbox, outbox, refuse_options
 from .workers import Carried
 
@@ -83,7 +82,7 @@ class KafkaAvroSink:
         refuse_options(kafka, topic)
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
-        self._serializer = _RowSerializer(conf, schema, to_dict)
+        self._serializer = KafkaAvroSerializer(conf, schema, to_dict)
         self._serializer.warm_up(topic)
 
     def foreach_partition(self, rows: Iterable[Any]) -> None:
@@ -102,6 +101,7 @@ class KafkaAvroSink:
         """Send one batch of a stream: ``df.writeStream.foreachBatch(sink.foreach_batch)``.
 
         Raises:
+            ConfigError: there is no such column, or two have one name.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -111,6 +111,7 @@ class KafkaAvroSink:
         """Send a DataFrame that is no stream.
 
         Raises:
+            ConfigError: there is no such column, or two have one name.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -121,6 +122,11 @@ class KafkaAvroSink:
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
+        for name in df.columns if self._value is None else ():
+            require(df, name)  # once, so that none is taken for another
+        for part in (self._key, self._value):
+            if isinstance(part, str):
+                require(df, part)
         self._serializer.warm_up(self._topic)  # it may have been made anew since
         if isinstance(self._key, Column) or isinstance(self._value, Column):
             value = F.struct("*") if self._value is None else _column(self._value)
@@ -184,7 +190,7 @@ class SinkTask:
 
     topic: str
     kafka: Mapping[str, Any] = field(repr=False)  # may sign in
-    serializer: Carried[_RowSerializer]
+    serializer: Carried[KafkaAvroSerializer]
     key: str | Callable[[Any], Any] | None
     value: str | Callable[[Any], Any] | None
     origin: Origin | None
@@ -194,13 +200,8 @@ class SinkTask:
         """As :meth:`KafkaAvroSink.foreach_partition`."""
         remaining = iter(rows)
         for first in remaining:
-            key_of, value_of = _getter(self.key), _getter(self.value)
-            if value_of is None:
-                self.serializer.get().check_names(self.topic, first)
-            elif isinstance(value_of, _Column):
-                self.serializer.get().check_names(self.topic, value_of(first))
             with outbox(self.kafka, self.topic, self.most_reasons) as out:
-                self._send(chain((first,), remaining), out, key_of, value_of)
+                self._send(chain((first,), remaining), out, _getter(self.key), _getter(self.value))
 
     def _send(self, rows: Iterable[Any], out: Outbox, key_of: _Getter | None, value_of: _Getter | None) -> None:
         serialize, topic, send = self.serializer.get().serialize, self.topic, out.send
@@ -215,17 +216,6 @@ class SinkTask:
             task = TaskContext.get()
             error.message += f" (row {number} of partition {task.partitionId() if task else 0})"
             raise
-
-
-class _RowSerializer(KafkaAvroSerializer):
-    """Looks at the names of columns, too."""
-
-    def check_names(self, topic: str, row: Any) -> None:
-        """Raises: ConfigError: a column of ``row`` has a field's name in other letters."""
-        _, to_dict = self._arguments
-        codec = None if to_dict else self._bind(topic, None, None).codec
-        if isinstance(row, Row) and codec is not None and isinstance(codec.schema.root, Record):
-            refuse_other_case(codec.schema.root, _names(row), topic)
 
 
 _Getter: TypeAlias = Callable[[Any], Any]

@@ -20,8 +20,9 @@ from streamnative_serdes.batches import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import SerializationContext
 
+from .kafka import require_options
 from .stream import KAFKA_COLUMNS, open_stream
-from .topic import Ends, OffsetRange, TopicAdmin, cut, headers_of, read_range, record_batches
+from .topic import OffsetRange, Offsets, TopicAdmin, cut, headers_of, read_range, record_batches
 from .workers import Carried
 
 if TYPE_CHECKING:
@@ -71,11 +72,14 @@ class KafkaAvroSource:
         from_dict: Callable[[Any, SerializationContext], Any] | None = None,
         on_error: OnError = "raise",
     ) -> None:
+        require_options(kafka, topic)
         self._topic, self._kafka, self._on_error = topic, dict(kafka), on_error
         self._deserializer = KafkaAvroDeserializer(conf, schema, from_dict)
         self._deserializer.warm_up(topic)
 
-    def ranges(self, starts: Ends = "earliest", ends: Ends = "latest", per_partition: int = 1) -> list[OffsetRange]:
+    def ranges(
+        self, starts: Offsets = "earliest", ends: Offsets = "latest", per_partition: int = 1
+    ) -> list[OffsetRange]:
         """The ranges between two places of the topic, as they are now; those that are empty are left out.
 
         Args:
@@ -116,7 +120,7 @@ class KafkaAvroSource:
         return cut.mapInArrow(self._task().load, KAFKA_COLUMNS)
 
     def stream(
-        self, spark: SparkSession, starts: Ends = "earliest", max_offsets_per_trigger: int | None = None
+        self, spark: SparkSession, starts: Offsets = "earliest", max_offsets_per_trigger: int | None = None
     ) -> DataFrame:
         """The topic as a stream, in the same columns. Spark's checkpoint keeps how far it has been read.
 

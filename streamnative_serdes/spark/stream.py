@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streamnative_serdes.errors import ConfigError
 
-from .topic import Ends, OffsetOutOfRangeError, OffsetRange, TopicAdmin, check_count, cut, record_batches
+from .topic import OffsetOutOfRangeError, OffsetRange, Offsets, TopicAdmin, check_count, cut, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ KAFKA_COLUMNS = (
 
 
 def open_stream(
-    spark: SparkSession, kafka: Mapping[str, Any], topic: str, starts: Ends, most: int | None = None
+    spark: SparkSession, kafka: Mapping[str, Any], topic: str, starts: Offsets, most: int | None = None
 ) -> DataFrame:
     """See :meth:`KafkaAvroSource.stream`."""
     if most is not None:
@@ -74,7 +74,7 @@ class Origin:
 
     kafka: Mapping[str, Any] = field(repr=False)  # may sign in
     topic: str
-    starts: Ends
+    starts: Offsets
     most: int | None = None  # offsets in a batch
 
 
@@ -141,13 +141,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _ends(self) -> dict[str, int]:
         return {str(each.partition): each.end for each in self._ranges("earliest")}
 
-    def _ranges(self, starts: Ends | None = None) -> list[OffsetRange]:
+    def _ranges(self, starts: Offsets | None = None) -> list[OffsetRange]:
         with closing(TopicAdmin(self._origin.kafka, self._origin.topic)) as admin:
             return cut(admin, self._origin.topic, starts or self._origin.starts, "latest", empty=True)
 
 
 def _up_to(most: int, begins: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
-    """Ends ``most`` offsets behind ``begins``, from each partition in proportion to what it has left."""
+    """Offsets ``most`` offsets behind ``begins``, from each partition in proportion to what it has left."""
     left = {number: end - begins[number] for number, end in ends.items()}
     total = sum(left.values())
     if total <= most:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import made
+from .kafka import client
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +32,24 @@ _CONSUMER: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets ``start`` to ``end``, the latter not included, of one partition."""
+    """Offsets ``start`` to ``end``, the latter not included, of one partition.
+
+    Raises:
+        ConfigError: not whole numbers from 0 on, or it ends before it starts.
+    """
 
     partition: int
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        if not (_is_whole(self.partition, 0) and _is_whole(self.start, 0) and _is_whole(self.end, 0)):
+            raise ConfigError(f"expected a partition and offsets from 0 on, got {self!r:.200}")
+        if self.start > self.end:
+            raise ConfigError(f"expected offsets in their order, got {self!r:.200}")
 
-Ends: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
+
+Offsets: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
 
 
 class OffsetOutOfRangeError(SerdesError):
@@ -73,7 +83,7 @@ class TopicAdmin:
 
         self._topic = topic
         self._kafka = kafka
-        self._consumer = made(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
+        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
 
     def close(self) -> None:
         """Close the connection."""
@@ -117,19 +127,13 @@ class TopicAdmin:
             KafkaException: the broker refuses.
             TimeoutError: no broker answers.
         """
-        from confluent_kafka import TopicPartition
-
-        # (low, high), or None if no broker answers in time.
-        offsets = self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=_ANSWER_SECONDS)
-        if offsets is None:
-            raise TimeoutError(f"topic {self._topic}, partition {partition}: no answer after {_ANSWER_SECONDS:.0f} s")
-        return int(offsets[0]), int(offsets[1])
+        return _bounds(self._consumer, self._topic, partition)
 
     def _create(self, partitions: int) -> None:
         from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-        client = AdminClient(dict(self._kafka))
-        client.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
+        admin = AdminClient(dict(self._kafka))
+        admin.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
 
     def partitions(self) -> int:
         """How many partitions the topic has; 0 if there is no such topic.
@@ -142,8 +146,18 @@ class TopicAdmin:
         return len(found.partitions) if found is not None and found.error is None else 0
 
 
+def _bounds(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
+    from confluent_kafka import TopicPartition
+
+    # (low, high), or None if no broker answers in time.
+    offsets = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_ANSWER_SECONDS)
+    if offsets is None:
+        raise TimeoutError(f"topic {topic}, partition {partition}: no answer after {_ANSWER_SECONDS:.0f} s")
+    return int(offsets[0]), int(offsets[1])
+
+
 def cut(
-    admin: TopicAdmin, topic: str, starts: Ends, ends: Ends, per_partition: int = 1, *, empty: bool = False
+    admin: TopicAdmin, topic: str, starts: Offsets, ends: Offsets, per_partition: int = 1, *, empty: bool = False
 ) -> list[OffsetRange]:
     """As :meth:`KafkaAvroSource.ranges`; with ``empty``, ranges of nothing too."""
     check_count("per_partition", per_partition, topic)
@@ -158,7 +172,7 @@ def cut(
         start, end = _place(starts, partition, low, high, low), _place(ends, partition, low, high, high)
         if isinstance(starts, Mapping) and not low <= start <= high:
             raise OffsetOutOfRangeError.of(topic, partition, start, f"it has offsets from {low} to {high}")
-        if isinstance(ends, Mapping) and partition in ends and not start <= end <= high:
+        if not start <= end <= high:
             raise ConfigError(
                 f"partition {partition} cannot be read from offset {start} to {end}",
                 topic=topic,
@@ -179,7 +193,7 @@ def _is_whole(given: Any, least: int) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and given >= least
 
 
-def _check_ends(which: Ends, partitions: int, topic: str) -> None:
+def _check_ends(which: Offsets, partitions: int, topic: str) -> None:
     if isinstance(which, Mapping):
         for partition, offset in which.items():
             if not (_is_whole(partition, 0) and _is_whole(offset, 0)):
@@ -190,7 +204,7 @@ def _check_ends(which: Ends, partitions: int, topic: str) -> None:
         raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}", topic=topic)
 
 
-def _place(which: Ends, partition: int, low: int, high: int, rest: int) -> int:
+def _place(which: Offsets, partition: int, low: int, high: int, rest: int) -> int:
     if isinstance(which, Mapping):
         return which.get(partition, rest)
     return low if which == "earliest" else high
@@ -202,7 +216,7 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
     The position decides when it ends, not the count: transaction markers take offsets, too.
 
     Raises:
-        OffsetOutOfRangeError: the broker no longer has the range's first offsets.
+        OffsetOutOfRangeError: the broker no longer has the range's first offsets, or not all of it.
         KafkaException: the broker reports an error.
         TimeoutError: nothing came for a minute.
     """
@@ -210,16 +224,25 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     if span.start >= span.end:
         return
-    consumer = made(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
+    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
     try:
         consumer.assign([TopicPartition(topic, span.partition, span.start)])
         position = span.start
         while position < span.end:
             messages = _consume(consumer, min(_CHUNK, span.end - position), f"{topic}, partition {span.partition}")
             position = _position(messages, topic, position)
+            if position < span.end and messages[-1].error() is not None:  # the partition ends here
+                _require_rest(consumer, topic, span)
             yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
         consumer.close()
+
+
+def _require_rest(consumer: Consumer, topic: str, span: OffsetRange) -> None:
+    """Raises: OffsetOutOfRangeError: the partition has not grown since, so it was made anew."""
+    _, high = _bounds(consumer, topic, span.partition)
+    if high < span.end:
+        raise OffsetOutOfRangeError.of(topic, span.partition, span.start, f"it ends at {high}, not at {span.end}")
 
 
 def _consume(consumer: Consumer, most: int, where: str) -> list[Message]:
@@ -229,7 +252,7 @@ def _consume(consumer: Consumer, most: int, where: str) -> list[Message]:
         messages = consumer.consume(most, timeout=0.5)
         if messages:
             return messages
-    raise TimeoutError(f"topic {where}: nothing came for {PATIENCE:.0f} s")
+    raise TimeoutError(f"topic {where}: nothing came for {PATIENCE:.0f} s; is there such a partition, and a broker?")
 
 
 def _position(messages: Sequence[Message], topic: str, position: int) -> int:

@@ -10,10 +10,10 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'st
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from streamnative_serdes import ConfigError, KafkaAvroSerializer
-from streamnative_serdes.spark import decode_df, encode_df, from_avro, split_errors
+from streamnative_serdes import BatchTooLargeError, ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.spark import decode_df, encode_df, from_avro, split_errors, to_avro
+from streamnative_serdes.spark.encoding import Encoder
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import LocalRegistry
 
@@ -85,8 +85,6 @@ def test_rows_do_not_vanish_with_the_last_column(spark: SparkSession, conf: dict
         decode_df(df, conf, topic="pings")
     assert decode_df(df, conf, topic="pings", keep=["n"]).collect() == [(5,)]
     assert decode_df(df, conf, topic="pings", options={"errorColumn": "e"}).collect() == [(None,)]
-    with pytest.raises(ConfigError, match="there is no column for any field"):
-        encode_df(spark.range(2), conf, topic="notes", schema=record(NOTE))
 
 
 def test_a_dead_letter_of_a_key_has_the_value_too(spark: SparkSession, conf: dict[str, str]) -> None:
@@ -117,4 +115,45 @@ def test_a_batch_that_takes_too_much_room_is_read_in_parts(spark: SparkSession, 
     assert [row.offset for row in dead.collect()] == [30]
     as_column = df.where("offset <> 30").select(from_avro("value", tight, topic=TOPIC, schema=reader).alias("v"))
     assert as_column.select(F.size("v")).collect() == [(1_000,)] * 59
-    assert isinstance(as_column.schema["v"].dataType, T.ArrayType)
+    serializer = KafkaAvroSerializer(conf, record({"name": "points", "type": {"type": "array", "items": point}}))
+    rows = [(bytes(serializer.serialize("lists", {"points": [{"x": n}] * 1_000}) or b""), n) for n in range(60)]
+    df = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "value binary, n int")
+    lists = from_avro("value", tight, topic="lists", schema=record({"name": "points", "type": reader}))
+    assert df.select("n", lists.alias("v")).selectExpr("n", "v.points[999].x").collect() == [(n, n) for n in range(60)]
+
+
+class Cutting(Encoder):
+    """Has room for seven rows at once."""
+
+    def encode(self, rows: Any) -> Any:
+        if len(rows) > 7:
+            error = BatchTooLargeError("more than seven")
+            error.row = 7
+            raise error
+        return super().encode(rows)
+
+
+def test_a_batch_that_takes_too_much_room_is_written_in_parts(
+    spark: SparkSession, conf: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamnative_serdes.spark.frames.Encoder", Cutting)
+    monkeypatch.setattr("streamnative_serdes.spark.functions.Encoder", Cutting)
+    df = spark.range(0, 50, 1, 1)
+    encoded = encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["id"])
+    again = df.select("id", to_avro(F.struct("*"), conf, topic=TOPIC).alias("value"))
+    deserializer = KafkaAvroDeserializer(conf)
+    for frame in (encoded, again):
+        rows = frame.collect()
+        assert [row.id for row in rows] == list(range(50))
+        assert [deserializer.deserialize(TOPIC, bytes(row.value))["id"] for row in rows] == list(range(50))
+
+
+def test_other_columns_than_the_fields_make_no_messages(spark: SparkSession, conf: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="there is no column for any field"):
+        encode_df(spark.range(2), conf, topic="notes", schema=record(NOTE))
+    messages = spark.range(2).select(to_avro(F.struct("id"), conf, topic="notes", schema=record(NOTE)))
+    with pytest.raises(SparkError, match=r"EncodeError: .*(no column for any field|none of the row's)"), spark_errors():
+        messages.collect()
+    doubled = spark.range(1).select("id", F.lit(2).alias("id"))
+    with pytest.raises(ConfigError, match="two columns are called 'id'"):
+        encode_df(doubled, conf, topic=TOPIC, schema=ORDER)

@@ -19,7 +19,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from streamnative_serdes import ConfigError, IncompatibleSchemaError, KafkaAvroDeserializer
+from streamnative_serdes import ConfigError, EncodeError, IncompatibleSchemaError, KafkaAvroDeserializer
 from streamnative_serdes.spark import DeliveryError, KafkaAvroSink, KafkaAvroSource, OffsetRange, to_avro_schema
 from streamnative_serdes.spark.outbox import outbox
 from streamnative_serdes.spark.session import SparkError, spark_errors
@@ -273,19 +273,41 @@ def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, st
 
 def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="nmae")
-    with pytest.raises(SparkError, match=r"ConfigError: there is no column 'nmae' .*id, state, note"), spark_errors():
+    expected = r"there is no column 'nmae' .*id, state, note"
+    with pytest.raises(ConfigError, match=expected):
         sink.write(orders)
+    with pytest.raises(ConfigError, match=expected):
+        sink.foreach_partition([Row(id=1, state="PAID", note=None)])
 
 
 def test_a_column_in_other_letters_is_not_left_out(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    expected = "topic flights: there is no column note, but Note"
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("state"))
-    with pytest.raises(SparkError, match=f"ConfigError: {expected}"), spark_errors():
+    expected = "record Order has a field note, the row a column 'Note' .row"
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    with pytest.raises(SparkError, match=f"EncodeError: topic flights, .*{expected} 0"), spark_errors():
         sink.write(orders.withColumnRenamed("note", "Note"))
-    with pytest.raises(ConfigError, match=expected):
-        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="state").foreach_partition([Row(id=1, state="PAID", Note="n")])
+    with pytest.raises(EncodeError, match=f"{expected} 1"):
+        sink.foreach_partition([Row(id=1, state="PAID", note="n"), Row(id=1, state="PAID", Note="n")])
+    nested = {"type": "record", "name": "Outer", "fields": [{"name": "of", "type": ["null", SCHEMA]}]}
+    sink = KafkaAvroSink("nested", kafka, conf, nested)
+    with pytest.raises(EncodeError, match=expected):
+        sink.foreach_partition([Row(of=None), Row(of=Row(id=1, state="PAID", Note="n"))])
+
+
+def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    note = {"type": "record", "name": "Note", "fields": [SCHEMA["fields"][2]]}  # type: ignore[index]
+    sink = KafkaAvroSink(TOPIC, kafka, conf, note)
+    with pytest.raises(EncodeError, match="record Note has none of the row's columns 'id', 'state'"):
+        sink.foreach_partition([Row(id=1, state="PAID")])
+
+
+def test_two_columns_of_one_name_are_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    doubled = orders.select("*", F.lit("other").alias("note"))
+    with pytest.raises(ConfigError, match="two columns are called 'note'"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA).write(doubled)
+    with pytest.raises(ConfigError, match="two columns are called 'note'"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note", value=lambda row: None).write(doubled)
 
 
 def test_a_name_is_a_column_with_and_without_an_expression(
@@ -301,9 +323,11 @@ def test_a_name_is_a_column_with_and_without_an_expression(
     ("option", "expected"),
     [
         ({"on_delivery": print}, "topic flights: a sink has no on_delivery: tasks look at deliveries themselves"),
+        ({"dr_cb": print}, "topic flights: a sink has no dr_cb: tasks look at deliveries themselves"),
+        ({"acks": "0", "enable.idempotence": False}, "topic flights: a sink has no acks=0: nobody would know"),
         ({"transactional.id": "t"}, r"topic flights: a sink has no transactional\.id: .* at least once"),
     ],
-    ids=["callback", "transactions"],
+    ids=["callback", "its old name", "no answer", "transactions"],
 )
 def test_what_a_sink_cannot_have_is_refused(
     kafka: dict[str, str], conf: dict[str, str], option: dict[str, Any], expected: str
@@ -319,6 +343,9 @@ def test_what_the_client_refuses_is_named(kafka: dict[str, str], conf: dict[str,
         KafkaAvroSink(TOPIC, wrong, conf, SCHEMA).foreach_partition([Row(id=1, state="PAID", note=None)])
     with pytest.raises(ConfigError, match=expected):
         KafkaAvroSource(TOPIC, wrong, conf).ranges()
+    for kind in (KafkaAvroSink, KafkaAvroSource):
+        with pytest.raises(ConfigError, match="expected the Kafka client's options as a dict, got NoneType"):
+            kind(TOPIC, None, conf, SCHEMA)  # type: ignore[arg-type]
 
 
 def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
 from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.spark.stream import Origin, StreamReader
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -136,6 +137,7 @@ def test_ranges_that_are_none_are_refused(kafka: dict[str, str], conf: dict[str,
             r"partition 0 cannot be read from offset 0 to 4 \(hint: the offset of its next message is 3",
             {"ends": {0: 4}},
         ),
+        ("partition 0 cannot be read from offset 3 to 0", {"starts": "latest", "ends": "earliest"}),
         ("partition 0 cannot be read from offset 2 to 1", {"starts": {0: 2}, "ends": {0: 1}}),
         ("per_partition takes a number from 1 on, got 0", {"per_partition": 0}),
         ("per_partition takes a number from 1 on, got '2'", {"per_partition": "2"}),
@@ -143,6 +145,39 @@ def test_ranges_that_are_none_are_refused(kafka: dict[str, str], conf: dict[str,
     for expected, given in arguments:
         with pytest.raises(ConfigError, match=f"topic {TOPIC}: {expected}"):
             source.ranges(**given)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((0, -1, 5), "a partition and offsets from 0 on"),
+        ((-1, 0, 5), "a partition and offsets from 0 on"),
+        ((0, 0, 5.0), "a partition and offsets from 0 on"),
+        ((0, "0", 5), "a partition and offsets from 0 on"),
+        ((0, 5, 3), "offsets in their order"),
+    ],
+    ids=str,
+)
+def test_a_range_is_one(numbers: tuple[Any, Any, Any], expected: str) -> None:
+    with pytest.raises(ConfigError, match=f"expected {expected}, got OffsetRange.partition="):
+        OffsetRange(*numbers)
+
+
+def test_offsets_that_the_topic_has_dropped_are_an_error(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    """The mock keeps 5 MB of a partition."""
+    producer = Producer(kafka)
+    for _ in range(80):
+        producer.produce(TOPIC, bytes(100_000), partition=2)
+        producer.flush(30)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    (span,) = source.ranges()
+    assert 0 < span.start < span.end == 80
+    with pytest.raises(OffsetOutOfRangeError, match=f"from offset 0 on, but it has offsets from {span.start} to 80"):
+        source.ranges({2: 0})
+    assert source.ranges({0: 0}) == [span]
+    reader = StreamReader(Origin(kafka, TOPIC, "earliest"))
+    (later,) = reader.partitions({"0": 0, "1": 0, "3": 0}, {"0": 0, "1": 0, "2": 80, "3": 0})
+    assert later.value == span  # what a new partition still has
 
 
 def test_offsets_that_the_topic_does_not_have_are_an_error(
@@ -155,6 +190,8 @@ def test_offsets_that_the_topic_does_not_have_are_an_error(
     with pytest.raises(OffsetOutOfRangeError, match=expected):
         source.ranges({1: 4})
     assert source.ranges({1: 3}, {0: 0, 2: 0, 3: 0}) == []
+    with pytest.raises(OffsetOutOfRangeError, match=r"partition 1 was .* from offset 2 on, but it ends at 3, not at 9"):
+        list(source.read([OffsetRange(1, 2, 9)]))
     with pytest.raises(OffsetOutOfRangeError, match=r"partition 1 was to be read from offset 7 on, but .*out of range"):
         list(source.read([OffsetRange(1, 7, 9)]))
     with pytest.raises(SparkError, match="OffsetOutOfRangeError: topic flights: partition 1"), spark_errors():
