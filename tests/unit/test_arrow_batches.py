@@ -320,6 +320,24 @@ def test_columns_go_by_name_and_what_is_missing_is_its_default() -> None:
         ColumnCodec(schema, validate_strict=True).encode(batch.select(["a"]))
 
 
+def test_a_column_in_other_letters_is_not_taken_for_a_missing_one() -> None:
+    schema = {"type": "record", "name": "P", "fields": [{"name": "y", "type": ["null", "int"], "default": None}]}
+    outer = {"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}, {"name": "p", "type": schema}]}
+    rows = {"y": [5], "Y": [6]}
+    with pytest.raises(EncodeError, match=r"^field y: there is no column of that name, but 'Y' .hint: rename it"):
+        ColumnCodec(schema).encode(pa.RecordBatch.from_pydict({"Y": [6]}))
+    with pytest.raises(EncodeError, match=r"^field p\.y: there is no column of that name, but 'Y'"):
+        ColumnCodec(outer).encode(pa.RecordBatch.from_pylist([{"x": 1, "p": {"Y": 6}}]))
+    codec = ColumnCodec(schema)
+    assert codec.decode(codec.encode(pa.RecordBatch.from_pydict(rows))).to_pylist() == [{"y": 5}]
+
+
+def test_columns_of_something_else_make_no_messages() -> None:
+    schema = {"type": "record", "name": "P", "fields": [{"name": "y", "type": ["null", "int"], "default": None}]}
+    with pytest.raises(EncodeError, match=r"^there is no column for any field of record P"):
+        ColumnCodec(schema).encode(pa.RecordBatch.from_pydict({"other": [6]}))
+
+
 def logical(base: str, name: str, **more: Any) -> dict[str, Any]:
     return {"type": base, "logicalType": name, **more}
 

@@ -428,6 +428,22 @@ def test_sparks_own_row_is_a_record_by_its_names() -> None:
         Codec(schema).encode(sql.Row(5, []))  # a row without names
 
 
+def test_a_rows_column_in_other_letters_is_not_left_out() -> None:
+    schema = {**record("R", ("a", "int"), ("b", ["null", "R"])), "name": "R"}
+    schema["fields"] = [{**field, "default": None if field["name"] == "b" else 0} for field in schema["fields"]]
+    codec = Codec(schema)
+    assert codec.decode(codec.encode(row(more=1, a=2))) == {"a": 2, "b": None}
+    assert codec.decode(codec.encode(row(B=1, b=row(a=2, A=3)))) == {"a": 0, "b": {"a": 2, "b": None}}
+    with pytest.raises(EncodeError, match=r"record R has a field a, the row a column 'A' .hint: rename it"):
+        codec.encode(row(A=1, b=None))
+    with pytest.raises(EncodeError, match="field b: record R has a field b, the row a column 'B'"):
+        codec.encode(row(a=1, b=row(a=1, B=None)))
+    with pytest.raises(EncodeError, match="record R has none of the row's columns 'x', 'y'"):
+        codec.encode(row(x=1, y=2))
+    assert codec.decode(codec.encode(row())) == {"a": 0, "b": None}
+    assert codec.decode(codec.encode({"A": 1})) == {"a": 0, "b": None}  # dicts have whatever keys they have
+
+
 @dataclass
 class Failing:
     a: int

@@ -178,6 +178,8 @@ cdef class WritePlan:
                 raise EncodeError(f"there is no column of that name, but {folded[field.name.lower()]!r:.80}",
                                   hint="rename it: upper and lower case differ in Avro")
             parts.append(self.missing(field, source) if column is None else self.within(field.name, field.type, column))
+        if fields and len(columns) == len(source.children):
+            raise EncodeError(f"there is no column for any field of record {schema.name}")
         if columns and self.closed:
             raise EncodeError(f"record {schema.name} has no field {next(iter(columns))!r:.80}",
                               hint="validate.strict allows no other columns")

@@ -54,15 +54,34 @@ cdef object attribute_of(object value, object name):
 
 
 cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
-    cdef bint local_time = w.local_time
+    cdef bint is_row, local_time = w.local_time
+    cdef int missing
     cdef tuple names = field_names(values)
     if names is None:
         return expected(node.label, values, "a plain tuple has no field names")
     if node.closed:
         refuse_unknown(node, names)
-    w.local_time = w.lenient or is_spark_row(values)
-    write_named_items(node, w, values, names)
+    is_row = is_spark_row(values)
+    w.local_time = w.lenient or is_row
+    missing = write_named_items(node, w, values, names)
     w.local_time = local_time
+    if missing and is_row:
+        refuse_other_names(node, names)
+    return 0
+
+
+cdef int refuse_other_names(RecordNode node, tuple names) except -1:
+    """Columns that are left out, whose fields get their defaults: Spark takes Note for note, Avro does not."""
+    cdef dict others = {name.lower(): name for name in names if type(name) is str and name not in node.known}
+    cdef Py_ssize_t i
+    for i in range(node.count):
+        name = <object>node.fields[i].name
+        if name not in names and name.lower() in others:
+            raise EncodeError(f"{node.label} has a field {name}, the row a column {shorten(others[name.lower()])}",
+                              hint="rename it: upper and lower case differ in Avro")
+    if len(others) == len(names):
+        columns = ", ".join([shorten(name) for name in list(others.values())[:MAX_NAMES_IN_ERROR]])
+        raise EncodeError(f"{node.label} has none of the row's columns {columns}")
     return 0
 
 
@@ -72,7 +91,8 @@ cdef bint is_spark_row(object value) except -1:
 
 
 cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names) except -1:
-    cdef Py_ssize_t i, at, width = min(len(values), len(names))
+    """Returns how many fields have no item, where some items are of no field; else 0."""
+    cdef Py_ssize_t i, at, found = 0, width = min(len(values), len(names))
     cdef dict places = None
     cdef Step* step = enter_write(w, node)
     for i in range(node.count):
@@ -85,9 +105,10 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names
         if at < 0:
             write_missing(node, w, i)
         else:
+            found += 1
             write_value(node.fields[i].node, w, values[at])
     w.depth -= 1
-    return 0
+    return 0 if found == width else node.count - found
 
 
 cdef int write_by(RecordNode node, Writer* w, object value, object get) except -1:
