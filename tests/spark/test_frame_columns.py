@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -16,6 +18,8 @@ from streamnative_serdes.spark import decode_df, encode_df, from_avro, split_err
 from streamnative_serdes.spark.encoding import Encoder
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import LocalRegistry
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
 
 TOPIC = "orders"
 NUMBER, NOTE = {"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}

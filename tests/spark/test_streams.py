@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -126,14 +127,14 @@ def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
 ) -> None:
     """Another broker stands for it: a checkpoint knows partitions and offsets, not where they are."""
 
-    def run(kafka: dict[str, str]) -> Counter[int]:
+    def run(kafka: dict[str, str], checkpoint: Path = tmp_path / "checkpoint") -> Counter[int]:
         read: Counter[int] = Counter()
 
         def note(df: DataFrame, _: int) -> None:
             read.update(row.partition for row in df.select("partition").collect())
 
         query = KafkaAvroSource(TOPIC, kafka, conf).stream(spark).writeStream.foreachBatch(note)
-        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        query = query.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
         query.start().awaitTermination()
         return read
 
@@ -147,9 +148,10 @@ def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
     ):
         with MockBroker({TOPIC: partitions}) as anew:
             client = numbered({**kafka, "bootstrap.servers": anew.bootstrap_servers}, conf, counts)
+            checkpoint = copytree(tmp_path / "checkpoint", tmp_path / str(partitions))
             for _ in range(2):
                 with pytest.raises(StreamingQueryException, match=f"OffsetOutOfRangeError: topic {TOPIC}: {expected}"):
-                    run(client)
+                    run(client, checkpoint)
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
