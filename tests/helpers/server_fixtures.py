@@ -49,9 +49,13 @@ def pulsar_with_tokens(servers_at_hand: None, certificates: Certificates) -> Ite
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def careless_pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
-    """For faults: it deletes topics that are idle for a second, with their schemas. By default that takes a minute."""
+    """For faults: it deletes topics that are idle for a second, with their schemas. By default that takes a minute.
+
+    It ends with its module: a Pulsar that was killed and started again (4.0.8, standalone) is busy ever after, on a
+    whole core: two managers of its bookie's lock take it from each other.
+    """
     conf = {
         "brokerDeleteInactiveTopicsEnabled": True,
         "brokerDeleteInactiveTopicsFrequencySeconds": 1,
