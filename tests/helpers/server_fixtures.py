@@ -1,4 +1,4 @@
-"""A plugin: real servers, started with the first test that asks for them; each once for a run, but the one for faults."""
+"""A plugin: real servers, started with the first test that asks for them; each once for a run, but that of faults."""
 
 from __future__ import annotations
 
