@@ -131,8 +131,10 @@ class Binding:
             version = self._ask(name, ("register", new, schema.text), lambda: self._register(topic, name, schema, new))
         return version
 
-    def version(self, topic: str, version: int) -> Known:
+    def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> Known:
         """A version of the topic's schema: one GET, since versions never change.
+
+        ``there``, if given, are all that the topic has: what is not among them is not asked for.
 
         Raises:
             SchemaNotFoundError: the topic has no such version.
@@ -140,6 +142,8 @@ class Binding:
         """
         name = self._use(topic)
         known = self._memory.known(name, version)
+        if known is None and there is not None and version not in there:
+            raise SchemaNotFoundError("the topic has no such schema version", topic=topic, version=version)
         return known or self._ask(name, ("version", version), lambda: self._fetch(topic, name, version))
 
     def latest(self, topic: str) -> tuple[Known, float]:
@@ -156,8 +160,16 @@ class Binding:
         Raises:
             SchemaError: one of them is not of type AVRO, or no Avro.
         """
+        self.versions(topic)
+
+    def versions(self, topic: str) -> frozenset[int]:
+        """All versions that the topic has now; one GET, and all are known then.
+
+        Raises:
+            SchemaError: one of them is not of type AVRO, or no Avro.
+        """
         name = self._use(topic)
-        self._ask(name, ("all",), lambda: self._fetch_all(topic, name))
+        return self._ask(name, ("all",), lambda: self._fetch_all(topic, name))
 
     def missing_seconds(self, topic: str, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
@@ -169,8 +181,11 @@ class Binding:
         return self._memory.learnt({self._name(topic) for topic in topics})
 
     def learn(self, learnt: Iterable[Learnt]) -> None:
-        """Take over what another process knew."""
-        self._memory.learn(learnt)
+        """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
+        for name, why in self._memory.learn(learnt).items():
+            logger.warning("topic %s was made anew for one of two processes, so the registry is asked: %s", name, why)
+            self._refused.drop(name)
+            self._let_rebind()
 
     def _ask(self, name: str, question: tuple[Hashable, ...], work: Callable[[], _T]) -> _T:
         """What ``work`` gives, in one thread at a time; an answer that is a no holds for a moment."""
@@ -215,14 +230,17 @@ class Binding:
             self._heard_of(name)
         return known
 
-    def _fetch_all(self, topic: str, name: str) -> None:
+    def _fetch_all(self, topic: str, name: str) -> frozenset[int]:
         infos = self.client.all_versions(topic)
         if infos:
             self._compare(topic, name, infos[-1])
             known = [self._memory.take(topic, name, info) for info in infos]
             self._memory.keep_latest(name, known[-1])
             self._refused.drop(name)
-        self._heard_of(name)
+            self._heard_of(name)
+        elif self._memory.newest(name) is not None:
+            self._lost(topic, name)
+        return frozenset(info.version for info in infos)
 
     def _latest_until(self, topic: str) -> tuple[Known, float]:
         name = self._use(topic)

@@ -84,6 +84,11 @@ class Learnt(NamedTuple):
     latest: bool
     timestamp: int
 
+    @property
+    def info(self) -> SchemaInfo:
+        """As the registry would tell it."""
+        return SchemaInfo(self.version, "AVRO", self.text, timestamp=self.timestamp)
+
 
 class Memory:
     """Topics go by their full name, as TopicName.path has it. Threads share it.
@@ -195,15 +200,45 @@ class Memory:
             if name in names
         )
 
-    def learn(self, learnt: Iterable[Learnt]) -> None:
-        """Take over what another process knew. What was the latest schema there is so here, for the usual time."""
-        for name, version, text, latest, timestamp in learnt:
-            self._versions.set(name, text, version)
-            known = self.known(name, version)
-            if known is None:
-                known = self.keep(name, Known(version, Compiled.of(text, self._limits), timestamp))
-            if latest and self.latest(name) is None:
-                self.keep_latest(name, known)
+    def learn(self, learnt: Iterable[Learnt]) -> dict[str, str]:
+        """Take over what another process knew. What was the latest schema there is so here, for the usual time.
+
+        Gives the topics of which the two know different things, with why. One of the two knew a topic that was deleted
+        and made anew, and nothing says which, so both are forgotten: the registry is to be asked.
+        """
+        given: dict[str, list[Learnt]] = {}
+        for one in learnt:
+            given.setdefault(one.topic, []).append(one)
+        doubtful = {}
+        for name, ones in given.items():
+            why = self._doubt(name, ones)
+            if why:
+                self.forget(name)
+                doubtful[name] = why
+            else:
+                for one in ones:
+                    self._learn(one)
+        return doubtful
+
+    def _doubt(self, name: str, learnt: list[Learnt]) -> str:
+        """Why what another process knew of a topic cannot be of the one known here; empty if it can."""
+        for text, version in {one.text: one.version for one in learnt}.items():  # the last version of each text
+            here = self._versions.get(name, text)
+            if here not in (None, version):
+                return f"one schema has version {version}, and version {here} before"
+        return next(filter(None, (self.contradiction(name, one.info) for one in learnt)), "")
+
+    def _learn(self, one: Learnt) -> None:
+        name, version, text, latest, timestamp = one
+        self._versions.set(name, text, version)
+        known = self.known(name, version)
+        if known is None:
+            known = self.keep(name, Known(version, Compiled.of(text, self._limits), timestamp))
+        elif known.timestamp == 0 != timestamp:
+            known = self.keep(name, replace(known, timestamp=timestamp))
+        held = self.latest(name)
+        if latest and (held is None or held[0].version < version):
+            self.keep_latest(name, known)
 
 
 def holds(info: SchemaInfo, schema: Schema, limits: Limits) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import requests
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.binding import Binding
@@ -26,6 +28,78 @@ def test_what_was_warmed_up_needs_no_registry_elsewhere(registry: LocalRegistry,
     before = registry.calls.copy()
     message = serializer.serialize("numbers", 7)
     assert deserializer.deserialize("numbers", message) == 7
+    assert registry.calls == before
+
+
+NAMES = [{"name": "first", "type": "string"}, {"name": "last", "type": "string"}]
+FIRST, LAST = ({"type": "record", "name": "Name", "fields": fields} for fields in (NAMES, NAMES[::-1]))
+ADA = {"first": "Ada", "last": "Lovelace"}
+
+
+def made(registry: LocalRegistry, schema: dict[str, Any], **more: Any) -> tuple[bytes, bytes, KafkaAvroSerializer]:
+    """A reader of another process, pickled, a message of its topic's latest schema, and what wrote it."""
+    Binding.forget()
+    conf = {"schema.registry.url": registry.url, **more}
+    serializer, reader = KafkaAvroSerializer(conf, schema), KafkaAvroDeserializer(conf)
+    message = serializer.serialize("names", ADA)
+    assert message is not None
+    reader.warm_up("names")
+    return pickle.dumps(reader), message, serializer
+
+
+def delete(registry: LocalRegistry) -> None:
+    url = f"{registry.url}/admin/v2/schemas/public/default/names/schema?force=true"
+    requests.delete(url, timeout=10).raise_for_status()
+
+
+def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
+    registry: LocalRegistry, unwatched: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker of Spark is reused by jobs that were planned before and after the topic was made anew."""
+    old, old_message, _ = made(registry, FIRST)
+    delete(registry)
+    new, new_message, _ = made(registry, LAST)
+    assert (old_message[:10], old_message[10:]) == (new_message[:10], b"\x06Ada\x10Lovelace")
+    for first, second in ((old, new), (new, old)):
+        Binding.forget()
+        readers = [pickle.loads(first)]
+        readers[0].deserialize("names", old_message)  # it has a plan by what it knows
+        caplog.clear()
+        readers.append(pickle.loads(second))
+        assert "topic public/default/names was made anew for one of two processes" in caplog.text
+        before = registry.calls.copy()
+        assert [reader.deserialize("names", new_message) for reader in readers] == [ADA, ADA]
+        assert registry.calls - before == {"GET version": 1}
+
+
+def test_a_schema_that_has_another_version_elsewhere_is_asked_for(registry: LocalRegistry, unwatched: None) -> None:
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    _, _, serializer = made(registry, FIRST)
+    old = pickle.dumps(serializer)
+    delete(registry)
+    made(registry, LAST)
+    _, message, serializer = made(registry, FIRST)
+    assert message[:10] == b"\x03\x04" + bytes(7) + b"\x01"
+    new = pickle.dumps(serializer)
+    for first, second in ((old, new), (new, old)):
+        Binding.forget()
+        writers = [pickle.loads(first)]
+        writers[0].serialize("names", ADA)
+        writers.append(pickle.loads(second))
+        assert [writer.serialize("names", ADA) for writer in writers] == [message, message]
+
+
+def test_a_later_latest_schema_takes_the_place_of_one_before(registry: LocalRegistry, unwatched: None) -> None:
+    """It is the one that messages without a header are read by."""
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    old, _, _ = made(registry, FIRST)
+    new, message, _ = made(registry, LAST)
+    bare = message[10:]
+    Binding.forget()
+    assert pickle.loads(old).deserialize("names", b"\x06Ada\x10Lovelace") == ADA
+    before = registry.calls.copy()
+    assert pickle.loads(new).deserialize("names", bare) == ADA
+    assert pickle.loads(old).deserialize("names", bare) == ADA  # what is known does not go back
     assert registry.calls == before
 
 
