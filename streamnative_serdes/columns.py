@@ -31,6 +31,8 @@ class BatchReader:
         self._topic, self._binding, self._columns, self._fall_back = topic, binding, columns, fall_back
         self.known: dict[int, Known] = {}  # by the version in the header
         self.fell_back: dict[int, Known] = {}  # likewise; with the latest, by which they were read
+        self._missing = 0  # versions that the registry did not have
+        self._there: frozenset[int] | None = None  # all that it had when a second one was missing
 
     def find(self, version: int) -> Routes | SerdesError:
         """How messages of this version are read, or the error that each of them gets.
@@ -51,12 +53,31 @@ class BatchReader:
 
     def _by_version(self, version: int) -> Routes:
         try:
-            known = self._binding.version(self._topic, version)
+            known = self._version(version)
         except SchemaNotFoundError:
             if not self._fall_back:
                 raise
             return self._unknown(version)
         return self._kept(version, known, header.SIZE)
+
+    def _version(self, version: int) -> Known:
+        """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
+
+        So all are asked for once, when a second one is missing: what a batch holds was written before that.
+        """
+        if self._there is None and self._missing:
+            self._there = self._all_versions()
+        try:
+            return self._binding.version(self._topic, version, self._there)
+        except SchemaNotFoundError:
+            self._missing += 1
+            raise
+
+    def _all_versions(self) -> frozenset[int] | None:
+        try:
+            return self._binding.versions(self._topic)
+        except SchemaError:  # one of them is no Avro: each is asked for on its own
+            return None
 
     def _kept(self, version: int, known: Known, offset: int) -> Routes:
         self.known[version] = known

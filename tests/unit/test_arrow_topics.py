@@ -147,13 +147,48 @@ def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
 def test_a_registry_that_is_away_is_no_reason_to_put_rows_aside(registry: LocalRegistry) -> None:
     messages = written(registry, 2)
     Binding.forget()
-    gone = conf(registry, **{"retries.total.ms": 50, "http.connect.timeout.ms": 50})
+    gone = conf(registry, **{"retries.total.ms": 1000})
     deserializer = KafkaAvroDeserializer(gone, USER)
     assert deserializer.deserialize_batch("t", pa.array(messages[:1])).num_rows == 1
 
     registry.close()
     with pytest.raises(SchemaRegistryError):
         deserializer.deserialize_batch("t", pa.array(messages), error_column="why")
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+def test_a_batch_does_not_ask_for_each_version_that_damaged_headers_name(
+    registry: LocalRegistry, fallback: bool
+) -> None:
+    messages = written(registry, 3)
+    damaged = [header(number) + b"\xff" for number in range(100, 300)]
+    reader = KafkaAvroDeserializer(conf(registry, **{"fallback.to.latest": fallback}), version(0))
+    Binding.forget()
+    before = registry.calls
+    rows = pa.array([messages[0], *damaged, *messages])
+    errors = reader.deserialize_batch("t", rows, error_column="why")["why"].to_pylist()
+    assert [row for row, error in enumerate(errors) if error is None] == [0, 201, 202, 203]
+    assert all("topic t" in error and str(100 + row) in error for row, error in enumerate(errors[1:201]))
+    after = registry.calls - before
+    assert after["GET schemas"] == 1
+    assert after["GET version"] <= 4, "the first, one that is missing, and those that are there"
+
+    written(registry, 4)  # a version that came after it was said to be missing
+    later = KafkaAvroSerializer(conf(registry), version(4)).serialize("t", ANN)
+    assert reader.deserialize_batch("t", pa.array([*damaged[:2], later])[2:]).to_pylist() == [ANN]
+
+
+def test_versions_are_asked_for_one_by_one_where_one_is_no_avro(registry: LocalRegistry) -> None:
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+    body = {"type": "STRING", "schema": "", "properties": {}}
+    requests.post(url, json=body, timeout=10).raise_for_status()
+    (message,) = written(registry, 1)
+    rows = pa.array([header(8) + b"\xff", header(9) + b"\xff", message])
+    reader = KafkaAvroDeserializer(conf(registry, **{"fallback.to.latest": False}), USER)
+    Binding.forget()
+    batch = reader.deserialize_batch("t", rows, error_column="why")
+    assert [error is None for error in batch["why"].to_pylist()] == [False, False, True]
 
 
 def test_a_message_of_confluents_serializer_says_so(registry: LocalRegistry) -> None:
