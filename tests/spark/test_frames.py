@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'st
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import requests
 from avro_strategies import edited
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -28,6 +31,7 @@ from streamnative_serdes import (
     config,
     header,
 )
+from streamnative_serdes.binding import Binding
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaRegistryClient
@@ -89,11 +93,12 @@ def test_only_the_driver_asks_the_registry_for_what_is_known(
     values = [message(conf, schema, id=number) for number, schema in enumerate((FIRST, SECOND, THIRD) * 20)]
     before = registry.calls
     decoded = decode_df(frame(spark, values, slices=8), conf, topic=TOPIC)
-    assert registry.calls - before == {"GET schemas": 1}
+    encoded = encode_df(decoded, conf, topic=TOPIC)
+    assert registry.calls - before == {"GET schemas": 2}, "one for each plan"
     for _ in range(2):
         assert len(decoded.collect()) == 60
-        assert encode_df(decoded, conf, topic=TOPIC).distinct().count() == 60
-    assert registry.calls - before == {"GET schemas": 1}
+        assert encoded.distinct().count() == 60
+    assert registry.calls - before == {"GET schemas": 2}
 
 
 def framed(version: int, schema: Any, **values: Any) -> bytes:
@@ -115,6 +120,36 @@ def test_a_version_that_comes_later_is_asked_for_once_by_each_worker(
     assert set(calls) == {"GET version"}
     # Of twenty tasks; what makes the rows has workers of its own, any of which may then decode.
     assert calls["GET version"] <= 2 * spark.sparkContext.defaultParallelism
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """As in another process, which knows nothing of what this one does."""
+    known = dict(Binding._shared)
+    Binding.forget()
+    yield
+    Binding._shared.clear()
+    Binding._shared.update(known)
+
+
+def test_queries_are_planned_by_the_topic_that_there_is_now(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    """The driver and its workers are the same ones before and after the topic is made anew."""
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    text, note = {"name": "text", "type": "string"}, {"name": "note", "type": "string"}
+    row = {"text": "t", "note": "n"}
+    for fields in ((text, note), (note, text)) * 2:
+        with elsewhere():
+            requests.delete(f"{registry.url}/admin/v2/schemas/public/default/{TOPIC}/schema?force=true", timeout=10)
+            value = message(conf, order(*fields), **row)
+        (decoded,) = decode_df(frame(spark, [value], slices=1), conf, topic=TOPIC).collect()
+        assert decoded.asDict() == row
+        for schema in (order(text, note), order(note, text)):
+            df = spark.createDataFrame([row])
+            (encoded,) = encode_df(df, conf, topic=TOPIC, schema=schema).collect()
+            with elsewhere():
+                assert KafkaAvroDeserializer(conf).deserialize(TOPIC, bytes(encoded.value)) == row
 
 
 def test_a_query_may_be_made_to_restart_for_a_newer_version(spark: SparkSession, conf: dict[str, str]) -> None:
