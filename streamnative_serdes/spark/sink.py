@@ -11,28 +11,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
-from uuid import uuid4
 
 from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
-from .names import quoted, require
+from .names import quoted, refuse_intervals, require
 from .outbox import Outbox, outbox, refuse_options
 from .workers import Carried
+from .writes import ROW_HEADER, Write
 
 Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column, an expression, a function
 
-# Where one write ends and the next begins; a copy has all four in common with the message that it copies.
-QUERY_HEADER: Final = "spark.query.id"
-BATCH_HEADER: Final = "spark.batch.id"
-PARTITION_HEADER: Final = "spark.partition.id"
-ROW_HEADER: Final = "spark.row"
-_QUERY_ID: Final = "sql.streaming.queryId"  # of Spark; a restart from the checkpoint has the same
 _FUNCTION_HINT: Final = "use write or foreach_batch, where Spark computes it, or give a function of the row"
 
 
@@ -51,10 +46,11 @@ class KafkaAvroSink:
         value: likewise, what the value is made of; its null is a tombstone. Without one it is the whole row.
             Columns that the schema does not have are left out.
         to_dict: as of KafkaAvroSerializer.
-        dedup_headers: give each message the headers ``spark.query.id``, ``spark.batch.id`` (of streams),
-            ``spark.partition.id`` and ``spark.row``, its place in that partition. Messages that have all of them in
-            common are copies, so long as a task that is run again gets the same rows in the same order; sort the rows
-            within partitions where a shuffle comes before.
+        dedup_headers: give each message the headers ``spark.query.id``, ``spark.batch.id`` and ``spark.write.id`` (both
+            of streams alone; the latter numbers the writes to this topic in one batch), ``spark.partition.id`` and
+            ``spark.row``, its place in that partition. Messages that have all of them in common are copies, so long as
+            a batch that is run again writes in the same order, and a task the same rows in the same order; sort the
+            rows within partitions where a shuffle comes before.
         most_reasons: of messages that could not be delivered, how many are named in the error.
 
     Raises:
@@ -123,7 +119,8 @@ class KafkaAvroSink:
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
         for name in df.columns if self._value is None else ():
-            require(df, name)  # once, so that none is taken for another
+            kind = require(df, name).dataType  # once, so that none is taken for another
+            refuse_intervals(name, kind, T.YearMonthIntervalType)  # of the others, rows have timedeltas, for to_dict
         for part in (self._key, self._value):
             if isinstance(part, str):
                 require(df, part)
@@ -144,7 +141,7 @@ class KafkaAvroSink:
             Carried(self._serializer),
             key,
             value,
-            Origin(uuid4().hex, batch) if self._dedup else None,
+            Write.here(self._topic, batch) if self._dedup else None,
             self._most_reasons,
         )
 
@@ -161,30 +158,6 @@ class KafkaAvroSink:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """The write that messages belong to.
-
-    Args:
-        write: an id made for this write, where it is none of a stream.
-        batch: of a stream.
-    """
-
-    write: str
-    batch: int | None
-
-    def headers(self) -> list[tuple[str, bytes]]:
-        """Those that all messages of the task that runs here have in common."""
-        task = TaskContext.get()
-        query = (task.getLocalProperty(_QUERY_ID) if task else None) or self.write
-        found = {
-            QUERY_HEADER: query,
-            BATCH_HEADER: self.batch,
-            PARTITION_HEADER: task.partitionId() if task else 0,
-        }
-        return [(name, str(value).encode()) for name, value in found.items() if value is not None]
-
-
-@dataclass(frozen=True, slots=True)
 class SinkTask:
     """What goes to the workers: sends the rows of one partition."""
 
@@ -193,7 +166,7 @@ class SinkTask:
     serializer: Carried[KafkaAvroSerializer]
     key: str | Callable[[Any], Any] | None
     value: str | Callable[[Any], Any] | None
-    origin: Origin | None
+    write: Write | None
     most_reasons: int
 
     def foreach_partition(self, rows: Iterable[Any]) -> None:
@@ -205,7 +178,7 @@ class SinkTask:
 
     def _send(self, rows: Iterable[Any], out: Outbox, key_of: _Getter | None, value_of: _Getter | None) -> None:
         serialize, topic, send = self.serializer.get().serialize, self.topic, out.send
-        common = None if self.origin is None else self.origin.headers()
+        common = None if self.write is None else self.write.headers()
         number = -1
         try:
             for number, row in enumerate(rows):

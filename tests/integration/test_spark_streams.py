@@ -94,7 +94,7 @@ def written(kafka: dict[str, Any]) -> int:
 
 def place(message: Received) -> tuple[bytes | None, ...]:
     headers = dict(message.headers)
-    return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "partition.id", "row"))
+    return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "write.id", "partition.id", "row"))
 
 
 def test_a_stream_of_eight_versions_loses_no_row_though_kafka_dies_midway(

@@ -19,8 +19,21 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from streamnative_serdes import ConfigError, EncodeError, IncompatibleSchemaError, KafkaAvroDeserializer
-from streamnative_serdes.spark import DeliveryError, KafkaAvroSink, KafkaAvroSource, OffsetRange, to_avro_schema
+from streamnative_serdes import (
+    ConfigError,
+    EncodeError,
+    IncompatibleSchemaError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+)
+from streamnative_serdes.spark import (
+    DeliveryError,
+    KafkaAvroSink,
+    KafkaAvroSource,
+    OffsetRange,
+    decode_df,
+    to_avro_schema,
+)
 from streamnative_serdes.spark.outbox import outbox
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.spark.stream import Origin
@@ -402,12 +415,34 @@ def die_in_the_middle(send: Callable[[Iterable[Any]], None], mark: Path, rows: I
     send(dying())
 
 
+def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    """From topic to topic: what decode_df gives is what a sink writes."""
+    schema = {
+        "type": "record",
+        "name": "Any",
+        "fields": [{"name": "value", "type": ["null", "int", "string", "boolean"]}],
+    }
+    values = [None, 1, "a", True]
+    serializer = KafkaAvroSerializer(conf, schema)
+    sent = [serializer.serialize(TOPIC, {"value": value}) for value in values]
+    decoded = decode_df(spark.createDataFrame([(each,) for each in sent], "value binary"), conf, topic=TOPIC)
+
+    def to_dict(row: Row, _: Any) -> dict[str, Any]:
+        return {"value": next((each for each in row.value or () if each is not None), None)}
+
+    KafkaAvroSink(TOPIC, kafka, conf, schema, to_dict=to_dict).write(decoded)
+    assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent)
+
+
 @pytest.mark.parametrize("fails", [fail_after_flush, die_in_the_middle])
 def test_a_task_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path, fails: Any
 ) -> None:
     sink = KafkaAvroSink(TOPIC, {**kafka, "linger.ms": 0}, conf, SCHEMA, dedup_headers=True)
     orders.foreachPartition(partial(fails, sink.foreach_partition, tmp_path / "failed"))
+    assert (tmp_path / "failed").exists()
     messages = messages_of(kafka)
     assert len(ROWS) <= len(messages) <= len(ROWS) + 200  # one task of five was run twice
     assert len(messages) > len(ROWS) or fails is die_in_the_middle

@@ -58,7 +58,7 @@ def received(kafka: dict[str, str], conf: dict[str, str]) -> Iterator[Received]:
 
 def place(message: Received) -> tuple[str, ...]:
     headers = {name: (value or b"").decode() for name, value in message.headers}
-    return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "partition.id", "row"))
+    return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "write.id", "partition.id", "row"))
 
 
 def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
@@ -87,6 +87,43 @@ def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
     assert {(query, batch) for query, batch, *_ in by_place} == {(first, "0"), (first, "1")}
     assert {value["id"] for value in by_place.values()} == set(range(150))
     assert registry.calls == {"POST schema": 1, "GET schemas": 1}  # one each of sink and source, on the driver
+
+
+@pytest.mark.parametrize("group", [None, "mine"])
+def test_what_a_batch_writes_in_several_ways_is_never_taken_for_a_copy(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path, group: str | None
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, "a", range(40))
+    put(folder, "b", range(40, 80))
+    sinks = [KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id, dedup_headers=True) for _ in range(2)]
+    failing = ["once"]
+
+    def each(df: DataFrame, batch: int) -> None:
+        if group is not None:
+            df.sparkSession.sparkContext.setJobGroup(group, "a user's own")
+        parts = [df.where(f"id % 4 = {part}") for part in range(4)]
+        sinks[0].foreach_batch(parts[0], batch)
+        sinks[0].write(parts[1])
+        sinks[1].write(parts[2])
+        parts[3].foreachPartition(sinks[0].foreach_partition)
+        if batch == 1 and failing:
+            failing.clear()
+            raise RuntimeError("once")
+
+    with pytest.raises(StreamingQueryException, match="once"):
+        run(spark, folder, each)
+    query = run(spark, folder, each)
+
+    by_place: dict[tuple[str, ...], set[int]] = {}
+    for message in received(kafka, conf):
+        by_place.setdefault(place(message), set()).add(message.value)
+    assert all(len(values) == 1 for values in by_place.values()), "different messages have the same headers"
+    assert {headers[0] for headers in by_place} == {query}
+    # A group of the user's own hides that the batch is run again, so its copies go by other numbers.
+    assert {headers[2] for headers in by_place} == set("0123" if group is None else "01234567")
+    assert len(by_place) == (80 if group is None else 120)
 
 
 def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
