@@ -16,7 +16,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder, columns_of
-from .names import pick, quoted, refuse_doubles, require
+from .names import pick, quoted, refuse_doubles, refuse_intervals, require
 from .options import FAILFAST, ReadOptions
 
 # What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
@@ -138,6 +138,8 @@ def encode_df(
     """
     encoder, root = Encoder.plan(topic, conf, schema)
     fields = columns_of(root, df.columns, topic)
+    for name in fields:
+        refuse_intervals(name, require(df, name).dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
     columns = [*(require(df, name) for name in keep), T.StructField(value, T.BinaryType())]
     refuse_doubles(df, [column.name for column in columns])
     needed = list(dict.fromkeys([*fields, *keep]))

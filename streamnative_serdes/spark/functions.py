@@ -60,7 +60,7 @@ def from_avro(
     elif chosen.error_column is not None:
         raise ConfigError("errorColumn is for records", hint="without it, what cannot be read is null")
     task = _FromAvro(decoder, names, chosen.error_column is not None)
-    return _function(task, task.one, kind)(col)
+    return _function("from_avro", task, task.one, kind)(col)
 
 
 def to_avro(col: Column | str, conf: Mapping[str, Any], *, topic: str, schema: object = None) -> Column:
@@ -76,7 +76,7 @@ def to_avro(col: Column | str, conf: Mapping[str, Any], *, topic: str, schema: o
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     task = _ToAvro(Encoder.plan(topic, conf, schema)[0])
-    return _function(task, task.one, T.BinaryType())(col)
+    return _function("to_avro", task, task.one, T.BinaryType())(col)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +132,23 @@ def _with_error(kind: T.StructType, name: str | None) -> T.StructType:
 
 
 def _function(
-    batches: Callable[[Iterator[pa.Array]], Iterator[pa.Array]], one: Callable[[Any], Any], kind: T.DataType
+    name: str,
+    batches: Callable[[Iterator[pa.Array]], Iterator[pa.Array]],
+    one: Callable[[Any], Any],
+    kind: T.DataType,
 ) -> Callable[..., Column]:
-    """A function of a column.
+    """A function of a column, called ``name`` in plans and in the columns that it makes.
 
     It counts as nondeterministic, or Spark would run it again for each filter on what it gives.
     """
 
-    def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:  # what Spark asks for is told by the annotations
-        return batches(arrays)
+    def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # what Spark asks for is told by the annotations
+        return batches(given)
 
-    made = F.arrow_udf(run, kind) if _HAS_ARROW_UDF else F.udf(one, kind)  # type: ignore[attr-defined]
+    def row(given: Any) -> Any:
+        return one(given)
+
+    arrays.__name__ = row.__name__ = name
+    made = F.arrow_udf(arrays, kind) if _HAS_ARROW_UDF else F.udf(row, kind)  # type: ignore[attr-defined]
     found: Callable[..., Column] = made.asNondeterministic()
     return found

@@ -33,8 +33,26 @@ def require(df: DataFrame, name: str) -> T.StructField:
 def pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
     """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
     for name in names:
-        require(df, name)
+        refuse_intervals(name, require(df, name).dataType, T.YearMonthIntervalType)
     return df.select([df[quoted(name)].alias(str(number)) for number, name in enumerate(names)])
+
+
+def refuse_intervals(name: str, kind: T.DataType, *intervals: type[T.DataType]) -> None:
+    """Raises: ConfigError: the column holds such intervals, which Python does not get from Spark, or not as numbers."""
+    if isinstance(kind, intervals):
+        raise ConfigError(
+            f"column {name!r:.80} holds {kind.simpleString()}, which cannot be written",
+            hint='make numbers of it before, as with F.expr("extract(MONTH from ...)")',
+        )
+    inner: list[T.DataType] = []
+    if isinstance(kind, T.StructType):
+        inner = [field.dataType for field in kind.fields]
+    elif isinstance(kind, T.ArrayType):
+        inner = [kind.elementType]
+    elif isinstance(kind, T.MapType):
+        inner = [kind.keyType, kind.valueType]
+    for each in inner:
+        refuse_intervals(name, each, *intervals)
 
 
 def refuse_doubles(df: DataFrame, names: Sequence[str]) -> None:

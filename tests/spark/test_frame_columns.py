@@ -14,7 +14,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import BatchTooLargeError, ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.spark import decode_df, encode_df, from_avro, split_errors, to_avro
+from streamnative_serdes.spark import (
+    KafkaAvroSink,
+    decode_df,
+    encode_df,
+    from_avro,
+    split_errors,
+    to_avro,
+    to_avro_schema,
+)
 from streamnative_serdes.spark.encoding import Encoder
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import LocalRegistry
@@ -69,6 +77,36 @@ def test_a_name_in_other_letters_is_no_missing_column(spark: SparkSession, conf:
         finally:
             spark.conf.unset("spark.sql.caseSensitive")
         assert tuple(row) == (0, "a" if "Note" in columns else None)
+
+
+def test_intervals_are_refused_before_the_job_and_by_name(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    kafka = {"bootstrap.servers": "localhost:1"}
+    for text, kind in (("interval '1' day", "day"), ("array(struct(interval '2' month m))", "month")):
+        df = spark.sql(f"select 1L id, {text} length")
+        schema = to_avro_schema(df.schema)
+        with pytest.raises(ConfigError, match=f"column 'length' holds interval {kind}, which cannot be written"):
+            encode_df(df, conf, topic=kind, schema=schema)
+        if kind == "month":
+            with pytest.raises(ConfigError, match="column 'length' holds interval month"):
+                KafkaAvroSink(kind, kafka, conf, schema).write(df)
+            with pytest.raises(ConfigError, match="column 'length' holds interval month"):
+                encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["length"])
+        else:
+            with (
+                pytest.raises(SparkError, match="Arrow columns of format 'tDu' cannot be written: 'length'"),
+                spark_errors(),
+            ):
+                df.select(to_avro(F.struct("*"), conf, topic=kind, schema=schema)).collect()
+            assert encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["length"]).count() == 1
+
+
+def test_functions_are_called_by_their_names_in_plans(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = spark.sql("select named_struct('id', 1L) pair")
+    messages = df.select(to_avro("pair", conf, topic=TOPIC, schema=ORDER))
+    assert messages.columns == ["to_avro(pair)"]
+    assert messages.select(from_avro(messages[0], conf, topic=TOPIC)).columns == ["from_avro(to_avro(pair))"]
 
 
 def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, conf: dict[str, str]) -> None:

@@ -47,8 +47,8 @@ cdef class SourceType:
     cdef SourceType dictionary
 
 
-cdef int load_of(bytes format) except -1:
-    """How columns of this format are loaded. Raises EncodeError for what cannot be written."""
+cdef int load_of(bytes format, str name) except -1:
+    """How the column, of this format, is loaded. Raises EncodeError for what cannot be written."""
     if format in LOADS:
         return LOADS[format]
     if how_bytes(format) >= 0:
@@ -59,7 +59,7 @@ cdef int load_of(bytes format) except -1:
         return LOAD_I64
     if format.startswith(b"+w:"):
         return LOAD_FIXED_LIST
-    raise EncodeError(f"Arrow columns of format {format.decode('utf-8', 'replace')!r} cannot be written",
+    raise EncodeError(f"Arrow columns of format {format.decode('utf-8', 'replace')!r} cannot be written: {name!r:.80}",
                       hint="cast the column to another type")
 
 
@@ -74,7 +74,7 @@ cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int c
     out.number, out.parent, out.child, out.inherits = <int>len(sources), parent, child, inherits
     out.children = []
     sources.append(out)
-    out.load = load_of(out.format)
+    out.load = load_of(out.format, out.name)
     if schema.dictionary is not NULL:
         out.dictionary = source_type(schema.dictionary, sources, out.number, 0, False, level + 1)
         out.dictionary.is_dictionary, out.dictionary.name = True, out.name
