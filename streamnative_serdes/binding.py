@@ -290,6 +290,12 @@ class Binding:
             return
         self._flights.run(("look", name), lambda: self._look_at(topic, name))
 
+    def confirm(self, topic: str) -> None:
+        """Look at a topic that is known: one GET. When the registry cannot be asked, what it said last holds."""
+        name = self._use(topic)
+        if self._memory.newest(name) is not None:
+            self._flights.run(("look", name), lambda: self._look_at(topic, name))
+
     def _look(self) -> None:
         """What the watch does: look at all topics used since the last time, and have their use noted anew."""
         in_use, self._in_use = self._in_use, {}

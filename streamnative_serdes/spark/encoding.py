@@ -32,7 +32,7 @@ class TopicWriter(KafkaAvroSerializer):
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None) -> None:
         super().__init__(conf, schema)
-        self._attached().warm_up(topic)  # what this process knows of it may be of one that was deleted since
+        self._attached().confirm(topic)  # what this process knows of it may be of one that was deleted since
         bound = self._bind(topic, None, None)
         if schema is None:  # whatever comes later, the query's columns are of this one
             fixed = {**conf, "use.schema.version": bound.version, "use.latest.version": False}
