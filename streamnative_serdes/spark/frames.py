@@ -211,8 +211,10 @@ class _Decode:
         well = good(decoded.errors)
         found = {name: batch.column(number) for name, number in self.around.items()}
         found.setdefault("topic", pa.array([self.decoder.topic] * batch.num_rows))
-        # Nothing but what is dead goes back to Spark: nulls take no room.
-        raw = {name: pc.if_else(well, None, array.cast(_ARROW[name])) for name, array in found.items()}
+        # Nothing but what is dead goes back to Spark: nulls take no room. By numbers, since if_else of pyarrow 20 makes
+        # an invalid array of a part of binaries.
+        dead = pc.if_else(well, None, pa.array(range(batch.num_rows)))
+        raw = {name: array.take(dead).cast(_ARROW[name]) for name, array in found.items()}
         raw["error"] = decoded.errors
         arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
