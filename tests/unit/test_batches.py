@@ -62,7 +62,7 @@ class Message:
 @pytest.fixture
 def reader(registry: LocalRegistry) -> KafkaAvroDeserializer:
     KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
-    return KafkaAvroDeserializer({"schema.registry.url": registry.url, "retries.total.ms": 100})
+    return KafkaAvroDeserializer({"schema.registry.url": registry.url, "retries.total.ms": 2000})
 
 
 def test_good_messages_come_in_their_order_as_they_are_asked_for(reader: KafkaAvroDeserializer) -> None:

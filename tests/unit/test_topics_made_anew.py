@@ -209,7 +209,7 @@ def test_of_many_topics_some_are_looked_at_in_each_round_and_all_in_turn(
 
 
 def test_an_unreachable_registry_stops_nothing(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
-    often = conf(registry, **{"cache.latest.ttl.sec": 0.05, "retries.total.ms": 100})
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05, "retries.total.ms": 2000})
     writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
     old = writer.serialize("t", BOB)
     assert reader.deserialize("t", old) == BOB
