@@ -133,7 +133,8 @@ def encode_df(
         keep: columns that stay, before it.
 
     Raises:
-        ConfigError: a bad option, a field without a column or with one in other letters, or one name for two.
+        ConfigError: a bad option, a field without a column or with one in other letters, one name for two, or a column
+            of intervals.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     encoder, root = Encoder.plan(topic, conf, schema)

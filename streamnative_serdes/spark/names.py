@@ -41,7 +41,7 @@ def refuse_intervals(name: str, kind: T.DataType, *intervals: type[T.DataType]) 
     """Raises: ConfigError: the column holds such intervals, which Python does not get from Spark, or not as numbers."""
     if isinstance(kind, intervals):
         raise ConfigError(
-            f"column {name!r:.80} holds {kind.simpleString()}, which cannot be written",
+            f"column {name!r:.80} holds {kind.simpleString()}, which is not supported",
             hint='make numbers of it before, as with F.expr("extract(MONTH from ...)")',
         )
     inner: list[T.DataType] = []

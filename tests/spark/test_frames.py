@@ -6,7 +6,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'st
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import requests
 from avro_strategies import edited
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -142,8 +141,10 @@ def test_queries_are_planned_by_the_topic_that_there_is_now(
     row = {"text": "t", "note": "n"}
     for fields in ((text, note), (note, text)) * 2:
         with elsewhere():
-            requests.delete(f"{registry.url}/admin/v2/schemas/public/default/{TOPIC}/schema?force=true", timeout=10)
+            with closing(SchemaRegistryClient(parsed(conf))) as client:
+                client.delete(TOPIC, force=True)
             value = message(conf, order(*fields), **row)
+        assert header.read(value) == 0
         (decoded,) = decode_df(frame(spark, [value], slices=1), conf, topic=TOPIC).collect()
         assert decoded.asDict() == row
         for schema in (order(text, note), order(note, text)):

@@ -387,6 +387,27 @@ def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, 
         KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)
 
 
+def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    """From topic to topic: what decode_df gives is what a sink writes."""
+    schema = {
+        "type": "record",
+        "name": "Any",
+        "fields": [{"name": "value", "type": ["null", "int", "string", "boolean"]}],
+    }
+    values = [None, 1, "a", True]
+    serializer = KafkaAvroSerializer(conf, schema)
+    sent = [serializer.serialize(TOPIC, {"value": value}) for value in values]
+    decoded = decode_df(spark.createDataFrame([(each,) for each in sent], "value binary"), conf, topic=TOPIC)
+
+    def to_dict(row: Row, _: Any) -> dict[str, Any]:
+        return {"value": next((each for each in row.value or () if each is not None), None)}
+
+    KafkaAvroSink(TOPIC, kafka, conf, schema, to_dict=to_dict).write(decoded)
+    assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent)
+
+
 # --- Copies, and what tells them
 
 
@@ -413,27 +434,6 @@ def die_in_the_middle(send: Callable[[Iterable[Any]], None], mark: Path, rows: I
             yield row
 
     send(dying())
-
-
-def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
-    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
-) -> None:
-    """From topic to topic: what decode_df gives is what a sink writes."""
-    schema = {
-        "type": "record",
-        "name": "Any",
-        "fields": [{"name": "value", "type": ["null", "int", "string", "boolean"]}],
-    }
-    values = [None, 1, "a", True]
-    serializer = KafkaAvroSerializer(conf, schema)
-    sent = [serializer.serialize(TOPIC, {"value": value}) for value in values]
-    decoded = decode_df(spark.createDataFrame([(each,) for each in sent], "value binary"), conf, topic=TOPIC)
-
-    def to_dict(row: Row, _: Any) -> dict[str, Any]:
-        return {"value": next((each for each in row.value or () if each is not None), None)}
-
-    KafkaAvroSink(TOPIC, kafka, conf, schema, to_dict=to_dict).write(decoded)
-    assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent)
 
 
 @pytest.mark.parametrize("fails", [fail_after_flush, die_in_the_middle])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
-import requests
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, config
 from streamnative_serdes.binding import Binding
+from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 from streamnative_serdes.watch import Watch
 
@@ -36,10 +37,10 @@ FIRST, LAST = ({"type": "record", "name": "Name", "fields": fields} for fields i
 ADA = {"first": "Ada", "last": "Lovelace"}
 
 
-def made(registry: LocalRegistry, schema: dict[str, Any], **more: Any) -> tuple[bytes, bytes, KafkaAvroSerializer]:
+def made(registry: LocalRegistry, schema: dict[str, Any]) -> tuple[bytes, bytes, KafkaAvroSerializer]:
     """A reader of another process, pickled, a message of its topic's latest schema, and what wrote it."""
     Binding.forget()
-    conf = {"schema.registry.url": registry.url, **more}
+    conf = {"schema.registry.url": registry.url}
     serializer, reader = KafkaAvroSerializer(conf, schema), KafkaAvroDeserializer(conf)
     message = serializer.serialize("names", ADA)
     assert message is not None
@@ -48,8 +49,9 @@ def made(registry: LocalRegistry, schema: dict[str, Any], **more: Any) -> tuple[
 
 
 def delete(registry: LocalRegistry) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/names/schema?force=true"
-    requests.delete(url, timeout=10).raise_for_status()
+    conf = config.parse(config.REGISTRY_OPTIONS, {"schema.registry.url": registry.url}, strict=True)
+    with closing(SchemaRegistryClient(conf)) as client:
+        client.delete("names", force=True)
 
 
 def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
