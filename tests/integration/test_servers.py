@@ -82,6 +82,42 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(servers_at_hand: No
         pass
 
 
+class Hanging(ConfluentRegistry):
+    """Nobody hears of it that it is ready, as often as said."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times, self.launches = times, 0
+
+    def launch(self) -> None:
+        self.launches += 1
+        super().launch()
+
+    def ready(self) -> bool:
+        return self.launches > self.times and super().ready()
+
+
+def test_a_server_that_hangs_shows_its_threads_and_is_started_once_more(
+    servers_at_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "READY_SECONDS", (4.0, 180.0))
+    with Hanging(1) as server:
+        assert (server.launches, server.alive) == (2, True)
+    told = capsys.readouterr().err
+    assert told.startswith(f"{server.name} is not ready after 4 s\n")
+    assert "Full thread dump" in told
+    assert told.endswith("--- it is started once more\n")
+
+
+def test_a_server_that_hangs_each_time_is_an_error(servers_at_hand: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "READY_SECONDS", (0.1, 0.2))
+    monkeypatch.setattr(process, "_DUMP_SECONDS", 0.0)
+    server = Hanging(2)
+    with pytest.raises(ServerError, match=r"is not ready after 0 s\n"), server:
+        pass
+    assert (server.launches, server.alive) == (2, False)
+
+
 def test_without_a_download_one_line_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     false = tmp_path / "java"
     false.write_text("#!/bin/sh\necho 'unresolved dependency: a#b;1'\nexit 1\n")

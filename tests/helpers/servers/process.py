@@ -7,6 +7,7 @@ guard's work: one small process that holds the list of pids, and ends them when 
 from __future__ import annotations
 
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -20,9 +21,12 @@ import requests
 
 from .downloads import requirements
 
-READY_SECONDS: Final = 90.0
+# How long it may take to be ready, for the first time and once more: servers have been seen that hang as they start.
+READY_SECONDS: tuple[float, ...] = (90.0, 180.0)
+_DUMP_SECONDS: Final = 2.0
 _STOP_SECONDS: Final = 10.0
 _LOG_LINES: Final = 30
+_HANGING_LINES: Final = 1000  # all threads
 _PORTS: Final = range(15_000, 32_000)
 
 # Starts fastest on few cores.
@@ -96,18 +100,37 @@ class Server:
         _Guard.of_this_process().tell(f"+{self._process.pid}")
 
     def wait(self) -> None:
-        """Wait until it is ready.
+        """Wait until it is ready. One that hangs shows on stderr what its threads do, and is started once more.
 
         Raises:
             ServerError: it died, or is not ready in time.
         """
-        deadline = time.monotonic() + READY_SECONDS
+        for seconds in READY_SECONDS:
+            if self._is_ready_within(seconds):
+                return
+            hangs = f"{self.name} is not ready after {seconds:.0f} s\n{self._threads()}"
+            self.kill()
+            if seconds != READY_SECONDS[-1]:
+                print(hangs, "--- it is started once more", sep="\n", file=sys.stderr)
+                self.launch()
+        raise ServerError(hangs)
+
+    def _is_ready_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
         while not self._answers():
             if not self.alive:
                 raise ServerError(f"{self.name} died as it started\n{self.end_of_log()}")
             if time.monotonic() > deadline:
-                raise ServerError(f"{self.name} is not ready after {READY_SECONDS:.0f} s\n{self.end_of_log()}")
+                return False
             time.sleep(0.1)
+        return True
+
+    def _threads(self) -> str:
+        """The end of its log after it was asked, as one asks Java, what its threads do."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        time.sleep(_DUMP_SECONDS)
+        return self.end_of_log(_HANGING_LINES)
 
     def _answers(self) -> bool:
         try:
@@ -144,11 +167,11 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _end(self, signal: Callable[[subprocess.Popen[bytes]], None]) -> None:
+    def _end(self, ask: Callable[[subprocess.Popen[bytes]], None]) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        signal(process)
+        ask(process)
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -156,10 +179,10 @@ class Server:
             process.wait()
         _Guard.of_this_process().tell(f"-{process.pid}")
 
-    def end_of_log(self) -> str:
-        """The last lines that it wrote."""
+    def end_of_log(self, count: int = _LOG_LINES) -> str:
+        """The last ``count`` lines that it wrote."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return "\n".join([f"--- end of {self.name}'s log", *lines[-_LOG_LINES:]])
+        return "\n".join([f"--- end of {self.name}'s log", *lines[-count:]])
 
 
 class _Guard:
