@@ -260,7 +260,7 @@ def test_through_an_issuer_that_repeats_the_name_and_secret_of_basic(world: Worl
         *answers,
     ]
     options = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": CANARY}
-    world.use(**{"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **_issuer(world), **options})
+    world.use(**{"schema.registry.url": "http://127.0.0.1:1", **_issuer(world), **options})
     assert any("invalid_client: not [hidden]" in str(error) for error in world.errors)
 
 

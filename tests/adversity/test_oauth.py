@@ -28,7 +28,7 @@ from streamnative_serdes.errors import AuthenticationError, ConfigError, Registr
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 
-PATIENCE = {"retries.total.ms": 1_000.0, "retries.wait.ms": 20.0}
+PATIENCE = {"retries.total.ms": 10_000.0, "retries.wait.ms": 20.0}
 
 
 @pytest.fixture

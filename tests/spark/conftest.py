@@ -11,6 +11,8 @@ import pytest
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from streamnative_serdes.spark.demo.round_trip import Target
 
 PARTITIONS = 4
@@ -31,10 +33,22 @@ def kafka() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def target(kafka: dict[str, str], registry: LocalRegistry) -> Target:
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+@pytest.fixture
+def orders(spark: SparkSession) -> DataFrame:
+    from orders import COLUMNS, ROWS
+
+    return spark.createDataFrame(spark.sparkContext.parallelize(ROWS, 5), COLUMNS)
+
+
+@pytest.fixture
+def target(kafka: dict[str, str], conf: dict[str, str]) -> Target:
     from streamnative_serdes.spark.demo.round_trip import Target
 
-    return Target(kafka, {"schema.registry.url": registry.url})
+    return Target(kafka, conf)
 
 
 @pytest.fixture

@@ -40,11 +40,6 @@ def record(*fields: Any, name: str = "Order") -> dict[str, Any]:
 ORDER = record(NUMBER, NOTE)
 
 
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
 def test_a_column_may_have_any_name(spark: SparkSession, conf: dict[str, str]) -> None:
     names = ["a`b", "a.b", "`", "0", "a b"]
     df = spark.range(3).select("id", *(F.col("id").alias(name) for name in names))

@@ -51,11 +51,6 @@ def order(*fields: Any) -> dict[str, Any]:
 FIRST, SECOND, THIRD = order(ID), order(ID, NOTE), order(ID, NOTE, CENTS)
 
 
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
 def message(conf: dict[str, str], schema: Any, **values: Any) -> bytes:
     data = KafkaAvroSerializer(conf, schema).serialize(TOPIC, values)
     assert data is not None

@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark import from_avro, to_avro
 from streamnative_serdes.spark.session import SparkError, spark_errors
-from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "orders"
 SCHEMA: dict[str, Any] = {
@@ -27,11 +26,6 @@ SCHEMA: dict[str, Any] = {
         {"name": "sent", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
     ],
 }
-
-
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
 
 
 @pytest.fixture

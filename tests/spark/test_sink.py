@@ -1,9 +1,8 @@
-"""KafkaAvroSink: every row arrives once or more, and what a task could not send is an error of that task."""
+"""KafkaAvroSink: every row arrives once or more, as it is."""
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -15,74 +14,17 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+from orders import ROWS, SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from streamnative_serdes import (
-    ConfigError,
-    EncodeError,
-    IncompatibleSchemaError,
-    KafkaAvroDeserializer,
-    KafkaAvroSerializer,
-)
-from streamnative_serdes.spark import (
-    DeliveryError,
-    KafkaAvroSink,
-    KafkaAvroSource,
-    OffsetRange,
-    decode_df,
-    to_avro_schema,
-)
-from streamnative_serdes.spark.outbox import outbox
-from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, to_avro_schema
 from streamnative_serdes.spark.stream import Origin
-from streamnative_serdes.spark.topic import TopicAdmin, read_range
-from streamnative_serdes.testing import LocalRegistry, MockBroker
+from streamnative_serdes.testing import LocalRegistry
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
-
-TOPIC = "flights"  # of the fixture's broker
-SCHEMA = {
-    "type": "record",
-    "name": "Order",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["OPEN", "PAID"]}},
-        {"name": "note", "type": ["null", "string"], "default": None},
-    ],
-}
-ROWS = [(number, ("OPEN", "PAID")[number % 2], None if number % 3 else f"n{number}") for number in range(1000)]
-COLUMNS = "id bigint, state string, note string"
-
-
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
-@pytest.fixture
-def orders(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(spark.sparkContext.parallelize(ROWS, 5), COLUMNS)
-
-
-def messages_of(kafka: dict[str, str], topic: str = TOPIC) -> list[Any]:
-    admin = TopicAdmin(kafka, topic)
-    try:
-        ends = admin.ends(admin.partitions())
-    finally:
-        admin.close()
-    ranges = [OffsetRange(partition, 0, end) for partition, end in enumerate(ends)]
-    return [message for each in ranges for chunk in read_range(kafka, topic, each) for message in chunk]
-
-
-def read(conf: dict[str, str], messages: Iterable[Any], topic: str = TOPIC) -> list[Any]:
-    deserializer = KafkaAvroDeserializer(conf)
-    return [deserializer.deserialize(topic, message.value()) for message in messages]
-
-
-def in_order(records: Iterable[Any]) -> list[Any]:
-    return sorted((tuple(record.values()) for record in records), key=lambda record: record[0])
 
 
 def headers_of(message: Any) -> dict[str, str]:
@@ -191,136 +133,12 @@ def test_a_full_queue_is_waited_for(orders: DataFrame, kafka: dict[str, str], co
     assert in_order(read(conf, messages_of(kafka))) == ROWS
 
 
-# --- What goes wrong
-
-
-def test_a_row_that_does_not_fit_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
-    lost = orders.coalesce(1).withColumn("state", F.when(F.col("id") == 7, "LOST").otherwise(F.col("state")))
-    with (
-        pytest.raises(SparkError, match=r"EncodeError: .*field state: .*LOST.*\(row 7 of partition 0\)"),
-        spark_errors(),
-    ):
-        sink.write(lost)
-
-
-def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:
-    def send() -> None:
-        with outbox({**kafka, "message.timeout.ms": 500}, TOPIC, most_reasons=2) as out:
-            for _ in range(5):
-                out.send(b"x", partition=98)
-
-    # The client says so at once when it knows the topic already, on delivery when it does not.
-    with pytest.raises(
-        DeliveryError, match=r"topic flights: . messages not delivered; .*[Uu]nknown partition"
-    ) as caught:
-        send()
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert str(again) == str(caught.value)
-    assert 1 <= len(again.reasons) <= 2
-    assert (again.failed, again.left) == (caught.value.failed, 0)
-
-
-def test_a_broker_that_is_away_fails_the_task(orders: DataFrame, conf: dict[str, str]) -> None:
-    with MockBroker({TOPIC: 1}) as broker:
-        away = {"bootstrap.servers": broker.bootstrap_servers, "message.timeout.ms": 1000, "log_level": 0}
-    sink = KafkaAvroSink(TOPIC, away, conf, SCHEMA, most_reasons=1)
-    expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out"
-    with pytest.raises(SparkError, match=expected), spark_errors():
-        sink.write(orders.coalesce(1))
-
-
-def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
-    slow = {**kafka, "linger.ms": 60_000}
-
-    def fail() -> None:
-        with outbox(slow, TOPIC) as out:
-            out.send(b"queued")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    with outbox(slow, TOPIC) as out:
-        out.send(b"sent")
-    assert [message.value() for message in messages_of(kafka)] == [b"sent"]
-
-
-def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> None:
-    with outbox(kafka, TOPIC) as one, outbox(kafka, TOPIC) as meanwhile:
-        assert meanwhile is not one
-    with outbox(dict(kafka), TOPIC) as again:
-        assert again in (one, meanwhile)
-    with outbox({**kafka, "linger.ms": 1}, TOPIC) as other:
-        assert other not in (one, meanwhile)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
-    with outbox(kafka, TOPIC) as mine:
-        mine.send(b"parent")
-    child = os.fork()
-    if child == 0:
-        try:
-            with outbox(kafka, TOPIC) as own:
-                own.send(b"child")
-            os._exit(0 if own is not mine else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert sorted(message.value() for message in messages_of(kafka)) == [b"child", b"parent"]
-
-
 def test_what_goes_to_the_workers_shows_no_secret(conf: dict[str, str]) -> None:
     kafka = {"bootstrap.servers": "localhost:9", "sasl.password": "c4n4ry"}
     ends = [KafkaAvroSink(TOPIC, kafka, conf, SCHEMA), KafkaAvroSource(TOPIC, kafka, conf)]
     tasks = [*(end.__getstate__()["_sent"] for end in ends), Origin(kafka, TOPIC, "earliest")]
     assert [task.kafka["sasl.password"] for task in tasks] == ["c4n4ry"] * 3
     assert "c4n4ry" not in repr([*ends, *tasks])
-
-
-def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, str], conf: dict[str, str]) -> None:
-    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
-    with pytest.raises(IncompatibleSchemaError):
-        KafkaAvroSink(TOPIC, kafka, conf, "int")
-
-
-def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="nmae")
-    expected = r"there is no column 'nmae' .*id, state, note"
-    with pytest.raises(ConfigError, match=expected):
-        sink.write(orders)
-    with pytest.raises(ConfigError, match=expected):
-        sink.foreach_partition([Row(id=1, state="PAID", note=None)])
-
-
-def test_a_column_in_other_letters_is_not_left_out(
-    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
-) -> None:
-    expected = "record Order has a field note, the row a column 'Note' .row"
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
-    with pytest.raises(SparkError, match=f"EncodeError: topic flights, .*{expected} 0"), spark_errors():
-        sink.write(orders.withColumnRenamed("note", "Note"))
-    with pytest.raises(EncodeError, match=f"{expected} 1"):
-        sink.foreach_partition([Row(id=1, state="PAID", note="n"), Row(id=1, state="PAID", Note="n")])
-    nested = {"type": "record", "name": "Outer", "fields": [{"name": "of", "type": ["null", SCHEMA]}]}
-    sink = KafkaAvroSink("nested", kafka, conf, nested)
-    with pytest.raises(EncodeError, match=expected):
-        sink.foreach_partition([Row(of=None), Row(of=Row(id=1, state="PAID", Note="n"))])
-
-
-def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str], conf: dict[str, str]) -> None:
-    note = {"type": "record", "name": "Note", "fields": [SCHEMA["fields"][2]]}  # type: ignore[index]
-    sink = KafkaAvroSink(TOPIC, kafka, conf, note)
-    with pytest.raises(EncodeError, match="record Note has none of the row's columns 'id', 'state'"):
-        sink.foreach_partition([Row(id=1, state="PAID")])
-
-
-def test_two_columns_of_one_name_are_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
-    doubled = orders.select("*", F.lit("other").alias("note"))
-    with pytest.raises(ConfigError, match="two columns are called 'note'"):
-        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA).write(doubled)
-    with pytest.raises(ConfigError, match="two columns are called 'note'"):
-        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note", value=lambda row: None).write(doubled)
 
 
 def test_a_name_is_a_column_with_and_without_an_expression(
@@ -330,35 +148,6 @@ def test_a_name_is_a_column_with_and_without_an_expression(
     KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="of.note", value="of").write(dotted)
     KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="of.note", value=F.col("of")).write(dotted)
     assert [message.key() for message in messages_of(kafka)] == [b"dotted"] * 2
-
-
-@pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        ({"on_delivery": print}, "topic flights: a sink has no on_delivery: tasks look at deliveries themselves"),
-        ({"dr_cb": print}, "topic flights: a sink has no dr_cb: tasks look at deliveries themselves"),
-        ({"acks": "0", "enable.idempotence": False}, "topic flights: a sink has no acks=0: nobody would know"),
-        ({"transactional.id": "t"}, r"topic flights: a sink has no transactional\.id: .* at least once"),
-    ],
-    ids=["callback", "its old name", "no answer", "transactions"],
-)
-def test_what_a_sink_cannot_have_is_refused(
-    kafka: dict[str, str], conf: dict[str, str], option: dict[str, Any], expected: str
-) -> None:
-    with pytest.raises(ConfigError, match=expected):
-        KafkaAvroSink(TOPIC, {**kafka, **option}, conf, SCHEMA)
-
-
-def test_what_the_client_refuses_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
-    wrong = {**kafka, "linger.sm": 5}
-    expected = r'topic flights: the Kafka client refuses its configuration: .*"linger\.sm"'
-    with pytest.raises(ConfigError, match=expected):
-        KafkaAvroSink(TOPIC, wrong, conf, SCHEMA).foreach_partition([Row(id=1, state="PAID", note=None)])
-    with pytest.raises(ConfigError, match=expected):
-        KafkaAvroSource(TOPIC, wrong, conf).ranges()
-    for kind in (KafkaAvroSink, KafkaAvroSource):
-        with pytest.raises(ConfigError, match="expected the Kafka client's options as a dict, got NoneType"):
-            kind(TOPIC, None, conf, SCHEMA)  # type: ignore[arg-type]
 
 
 def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
@@ -371,20 +160,6 @@ def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str
     found = {message.key().decode(): datum for message, datum in zip(messages, read(conf, messages), strict=True)}
     assert {key: datum["id"] for key, datum in found.items()} == {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
     assert all(datum["note"] == key for key, datum in found.items())
-
-
-def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id")
-    with pytest.raises(SparkError, match=r"EncodeError: expected a key of text or bytes, got int"), spark_errors():
-        sink.write(orders)
-
-
-def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, str], spark: SparkSession) -> None:
-    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"))
-    with pytest.raises(ConfigError, match="key is a Column"):
-        sink.foreach_partition([Row(id=1)])
-    with pytest.raises(ConfigError, match="a Column and a function"):
-        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)
 
 
 def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
@@ -406,9 +181,6 @@ def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
 
     KafkaAvroSink(TOPIC, kafka, conf, schema, to_dict=to_dict).write(decoded)
     assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent)
-
-
-# --- Copies, and what tells them
 
 
 def once(mark: Path) -> bool:

@@ -24,11 +24,6 @@ PARTITIONS = 4
 STAMP = 1_700_000_000_123
 
 
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
 def fill(kafka: dict[str, str], conf: dict[str, str], count: int) -> None:
     """Numbers from 0 on, to the partitions in turn."""
     serializer, producer = KafkaAvroSerializer(conf, "long"), Producer(kafka)

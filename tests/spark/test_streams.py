@@ -26,11 +26,6 @@ TOPIC = "flights"
 COLUMNS = "id bigint, note string"
 
 
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
 def put(folder: Path, name: str, ids: range) -> None:
     """A file with these rows, there as a whole or not at all."""
     draft = folder.parent / name

@@ -147,7 +147,7 @@ def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
 def test_a_registry_that_is_away_is_no_reason_to_put_rows_aside(registry: LocalRegistry) -> None:
     messages = written(registry, 2)
     Binding.forget()
-    gone = conf(registry, **{"retries.total.ms": 1000})
+    gone = conf(registry, **{"retries.total.ms": 2000})
     deserializer = KafkaAvroDeserializer(gone, USER)
     assert deserializer.deserialize_batch("t", pa.array(messages[:1])).num_rows == 1
 

@@ -203,7 +203,7 @@ def test_who_holds_an_answer_does_not_wait_long_for_a_new_one(
 def test_what_the_registry_said_last_holds_while_it_cannot_be_asked(
     registry: LocalRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {"cache.latest.ttl.sec": 0, "retries.total.ms": 1000}
+    options = {"cache.latest.ttl.sec": 0, "retries.total.ms": 2000}
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
     deserializer = KafkaAvroDeserializer(conf(registry, **options))
     assert deserializer.deserialize("users", FRAMED[10:]) == BOB

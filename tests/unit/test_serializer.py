@@ -285,7 +285,7 @@ def test_copies_know_what_the_original_knew(registry: LocalRegistry, clone: Any)
 
 
 def test_a_warm_pickle_needs_no_registry_in_another_process(registry: LocalRegistry) -> None:
-    serializer = KafkaAvroSerializer(conf(registry, **{"retries.total.ms": 1000}), USER)
+    serializer = KafkaAvroSerializer(conf(registry, **{"retries.total.ms": 5000}), USER)
     message = serializer(BOB, value("users"))
     registry.close()
     script = (

@@ -1,0 +1,72 @@
+"""The producer that a worker process has for all its tasks: each of them knows what became of its messages."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from orders import TOPIC, messages_of
+
+from streamnative_serdes.spark import DeliveryError
+from streamnative_serdes.spark.outbox import outbox
+
+
+def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:
+    def send() -> None:
+        with outbox({**kafka, "message.timeout.ms": 500}, TOPIC, most_reasons=2) as out:
+            for _ in range(5):
+                out.send(b"x", partition=98)
+
+    # The client says so at once when it knows the topic already, on delivery when it does not.
+    with pytest.raises(
+        DeliveryError, match=r"topic flights: . messages not delivered; .*[Uu]nknown partition"
+    ) as caught:
+        send()
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert 1 <= len(again.reasons) <= 2
+    assert (again.failed, again.left) == (caught.value.failed, 0)
+
+
+def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
+    slow = {**kafka, "linger.ms": 60_000}
+
+    def fail() -> None:
+        with outbox(slow, TOPIC) as out:
+            out.send(b"queued")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with outbox(slow, TOPIC) as out:
+        out.send(b"sent")
+    assert [message.value() for message in messages_of(kafka)] == [b"sent"]
+
+
+def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> None:
+    with outbox(kafka, TOPIC) as one, outbox(kafka, TOPIC) as meanwhile:
+        assert meanwhile is not one
+    with outbox(dict(kafka), TOPIC) as again:
+        assert again in (one, meanwhile)
+    with outbox({**kafka, "linger.ms": 1}, TOPIC) as other:
+        assert other not in (one, meanwhile)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
+    with outbox(kafka, TOPIC) as mine:
+        mine.send(b"parent")
+    child = os.fork()
+    if child == 0:
+        try:
+            with outbox(kafka, TOPIC) as own:
+                own.send(b"child")
+            os._exit(0 if own is not mine else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sorted(message.value() for message in messages_of(kafka)) == [b"child", b"parent"]

@@ -1,0 +1,125 @@
+"""KafkaAvroSink: what it refuses, and what a task could not send, is an error that says which and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from orders import SCHEMA, TOPIC
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from streamnative_serdes import ConfigError, EncodeError, IncompatibleSchemaError
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource
+from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.testing import MockBroker
+
+
+def test_a_row_that_does_not_fit_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    lost = orders.coalesce(1).withColumn("state", F.when(F.col("id") == 7, "LOST").otherwise(F.col("state")))
+    with (
+        pytest.raises(SparkError, match=r"EncodeError: .*field state: .*LOST.*\(row 7 of partition 0\)"),
+        spark_errors(),
+    ):
+        sink.write(lost)
+
+
+def test_a_broker_that_is_away_fails_the_task(orders: DataFrame, conf: dict[str, str]) -> None:
+    with MockBroker({TOPIC: 1}) as broker:
+        away = {"bootstrap.servers": broker.bootstrap_servers, "message.timeout.ms": 1000, "log_level": 0}
+    sink = KafkaAvroSink(TOPIC, away, conf, SCHEMA, most_reasons=1)
+    expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out"
+    with pytest.raises(SparkError, match=expected), spark_errors():
+        sink.write(orders.coalesce(1))
+
+
+def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    with pytest.raises(IncompatibleSchemaError):
+        KafkaAvroSink(TOPIC, kafka, conf, "int")
+
+
+def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="nmae")
+    expected = r"there is no column 'nmae' .*id, state, note"
+    with pytest.raises(ConfigError, match=expected):
+        sink.write(orders)
+    with pytest.raises(ConfigError, match=expected):
+        sink.foreach_partition([Row(id=1, state="PAID", note=None)])
+
+
+def test_a_column_in_other_letters_is_not_left_out(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    expected = "record Order has a field note, the row a column 'Note' .row"
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+    with pytest.raises(SparkError, match=f"EncodeError: topic flights, .*{expected} 0"), spark_errors():
+        sink.write(orders.withColumnRenamed("note", "Note"))
+    with pytest.raises(EncodeError, match=f"{expected} 1"):
+        sink.foreach_partition([Row(id=1, state="PAID", note="n"), Row(id=1, state="PAID", Note="n")])
+    nested = {"type": "record", "name": "Outer", "fields": [{"name": "of", "type": ["null", SCHEMA]}]}
+    sink = KafkaAvroSink("nested", kafka, conf, nested)
+    with pytest.raises(EncodeError, match=expected):
+        sink.foreach_partition([Row(of=None), Row(of=Row(id=1, state="PAID", Note="n"))])
+
+
+def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    note = {"type": "record", "name": "Note", "fields": [SCHEMA["fields"][2]]}  # type: ignore[index]
+    sink = KafkaAvroSink(TOPIC, kafka, conf, note)
+    with pytest.raises(EncodeError, match="record Note has none of the row's columns 'id', 'state'"):
+        sink.foreach_partition([Row(id=1, state="PAID")])
+
+
+def test_two_columns_of_one_name_are_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    doubled = orders.select("*", F.lit("other").alias("note"))
+    with pytest.raises(ConfigError, match="two columns are called 'note'"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA).write(doubled)
+    with pytest.raises(ConfigError, match="two columns are called 'note'"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note", value=lambda row: None).write(doubled)
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ({"on_delivery": print}, "topic flights: a sink has no on_delivery: tasks look at deliveries themselves"),
+        ({"dr_cb": print}, "topic flights: a sink has no dr_cb: tasks look at deliveries themselves"),
+        ({"acks": "0", "enable.idempotence": False}, "topic flights: a sink has no acks=0: nobody would know"),
+        ({"transactional.id": "t"}, r"topic flights: a sink has no transactional\.id: .* at least once"),
+    ],
+    ids=["callback", "its old name", "no answer", "transactions"],
+)
+def test_what_a_sink_cannot_have_is_refused(
+    kafka: dict[str, str], conf: dict[str, str], option: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        KafkaAvroSink(TOPIC, {**kafka, **option}, conf, SCHEMA)
+
+
+def test_what_the_client_refuses_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    wrong = {**kafka, "linger.sm": 5}
+    expected = r'topic flights: the Kafka client refuses its configuration: .*"linger\.sm"'
+    with pytest.raises(ConfigError, match=expected):
+        KafkaAvroSink(TOPIC, wrong, conf, SCHEMA).foreach_partition([Row(id=1, state="PAID", note=None)])
+    with pytest.raises(ConfigError, match=expected):
+        KafkaAvroSource(TOPIC, wrong, conf).ranges()
+    for kind in (KafkaAvroSink, KafkaAvroSource):
+        with pytest.raises(ConfigError, match="expected the Kafka client's options as a dict, got NoneType"):
+            kind(TOPIC, None, conf, SCHEMA)  # type: ignore[arg-type]
+
+
+def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="id")
+    with pytest.raises(SparkError, match=r"EncodeError: expected a key of text or bytes, got int"), spark_errors():
+        sink.write(orders)
+
+
+def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, str], spark: SparkSession) -> None:
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"))
+    with pytest.raises(ConfigError, match="key is a Column"):
+        sink.foreach_partition([Row(id=1)])
+    with pytest.raises(ConfigError, match="a Column and a function"):
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)
