@@ -8,9 +8,10 @@ import pyarrow as pa
 from arrow_values import as_object, equal, plain_numbers
 from avro_evolution import writer_reader_datum
 from avro_strategies import EDITS, edited, schema_and_data, unions
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
@@ -55,7 +56,7 @@ def check(codec: Codec, columns: ColumnCodec, data: list[bytes]) -> None:
 
 
 @given(schema_and_data(), st.data())
-@settings(max_examples=120)
+@examples(120)
 def test_columns_hold_what_was_written(sample: tuple[Any, Any], draw: st.DataObject) -> None:
     schema, strategy = sample
     columns, codec = column_codec(schema), Codec(schema)
@@ -63,7 +64,7 @@ def test_columns_hold_what_was_written(sample: tuple[Any, Any], draw: st.DataObj
 
 
 @given(schema_and_data(), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_what_is_cut_off_is_refused_as_by_the_codec(sample: tuple[Any, Any], draw: st.DataObject) -> None:
     schema, strategy = sample
     columns, codec = column_codec(schema), Codec(schema)
@@ -72,7 +73,7 @@ def test_what_is_cut_off_is_refused_as_by_the_codec(sample: tuple[Any, Any], dra
 
 
 @given(schema_and_data(), st.data(), st.lists(EDITS, min_size=1, max_size=20))
-@settings(max_examples=100)
+@examples(100)
 def test_damage_is_read_or_refused_as_by_the_codec(
     sample: tuple[Any, Any], draw: st.DataObject, edits: list[Any]
 ) -> None:
@@ -83,7 +84,7 @@ def test_damage_is_read_or_refused_as_by_the_codec(
 
 
 @given(writer_reader_datum(), st.lists(EDITS, max_size=20), st.sampled_from(["java", "spec"]))
-@settings(max_examples=200)
+@examples(200)
 def test_another_schema_reads_what_the_codec_reads(pair: tuple[Any, Any, Any], edits: list[Any], rules: Any) -> None:
     writer, reader, datum = pair
     try:
@@ -96,14 +97,14 @@ def test_another_schema_reads_what_the_codec_reads(pair: tuple[Any, Any, Any], e
 
 
 @given(schema_and_data(), st.lists(st.binary(max_size=60), max_size=20))
-@settings(max_examples=50)
+@examples(50)
 def test_garbage_is_read_or_refused_as_by_the_codec(sample: tuple[Any, Any], data: list[bytes]) -> None:
     columns = column_codec(sample[0])
     check(Codec(parse(sample[0])), columns, data)
 
 
 @given(schema_and_data(), st.data(), st.sampled_from(["arrow", "spark", "spark-4.0"]), st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_what_is_read_is_written_back_byte_by_byte(
     sample: tuple[Any, Any], draw: st.DataObject, dialect: Any, large: bool
 ) -> None:

@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 from avro_evolution import parts, writer_reader_datum
 from avro_strategies import schema_and_datum, unions
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 
 avro_io = pytest.importorskip("avro.io")
@@ -49,7 +50,7 @@ def read_by_them(schema: Any, data: bytes, reader: Any = None) -> Any:
 
 
 @given(schema_and_datum(KNOWN))
-@settings(max_examples=500)
+@examples(500)
 def test_apache_avro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -60,7 +61,7 @@ def test_apache_avro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any
 
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
-@settings(max_examples=300)
+@examples(300)
 def test_apache_avro_reads_by_a_gently_changed_schema_what_we_read_as_java(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)

@@ -23,8 +23,9 @@ import fastavro
 import pytest
 from avro_evolution import writer_reader_datum
 from avro_strategies import ALL_LOGICAL, bare, schema_and_datum, unions
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import DecodeError
 
@@ -52,7 +53,7 @@ def written_otherwise(branches: list[Any]) -> bool:
 
 
 @given(schema_and_datum(ALL_LOGICAL - UNKNOWN))
-@settings(max_examples=500)
+@examples(500)
 def test_fastavro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -69,7 +70,7 @@ def test_a_duration_is_the_twelve_bytes_that_fastavro_sees() -> None:
 
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
-@settings(max_examples=300)
+@examples(300)
 def test_fastavro_reads_by_a_gently_changed_schema_what_we_read_by_the_letter(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)

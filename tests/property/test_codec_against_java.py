@@ -12,18 +12,19 @@ import re
 from typing import Any
 
 from avro_strategies import EDITS, edited, schema_and_datum, without_logical_types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from java_oracle import JavaAvro, RefusedError
 from java_values import same
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError
 from streamnative_serdes.schema import parse
 
 
 @given(sample=schema_and_datum(any_floats=True))
-@settings(max_examples=500)
+@examples(500)
 def test_java_reads_what_we_write_and_writes_the_same_bytes(java: JavaAvro, sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -39,7 +40,7 @@ def test_java_reads_what_we_write_and_writes_the_same_bytes(java: JavaAvro, samp
 
 
 @given(sample=schema_and_datum())
-@settings(max_examples=300)
+@examples(300)
 def test_we_read_what_java_writes_in_blocks(java: JavaAvro, sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -60,7 +61,7 @@ STRICTER = re.compile(
 
 
 @given(sample=schema_and_datum(any_floats=True), damage=st.lists(EDITS, min_size=1, max_size=10))
-@settings(max_examples=300)
+@examples(300)
 def test_damaged_bytes_are_read_alike_or_refused_alike(java: JavaAvro, sample: tuple[Any, Any], damage: Any) -> None:
     data = Codec(sample[0]).encode(sample[1])
     schema = without_logical_types(sample[0])
@@ -99,6 +100,6 @@ def refused_for_width(java: JavaAvro, schema: Any, message: bytes) -> bool:
 
 
 @given(sample=schema_and_datum())
-@settings(max_examples=200)
+@examples(200)
 def test_canonical_forms_are_javas(java: JavaAvro, sample: tuple[Any, Any]) -> None:
     assert parse(sample[0]).canonical_form() == java.canonical(sample[0], strict=True)

@@ -6,16 +6,17 @@ import json
 from typing import Any
 
 from avro_strategies import schema_and_data, schema_and_datum
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.schema import parse
 
 
 @given(schema_and_datum())
-@settings(max_examples=500)
+@examples(500)
 def test_what_is_written_is_read_back_equal(sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -29,7 +30,7 @@ def test_what_is_written_is_read_back_equal(sample: tuple[Any, Any]) -> None:
 
 
 @given(schema_and_datum())
-@settings(max_examples=200)
+@examples(200)
 def test_every_strict_prefix_is_a_decode_error(sample: tuple[Any, Any]) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -47,7 +48,7 @@ def test_every_strict_prefix_is_a_decode_error(sample: tuple[Any, Any]) -> None:
 
 
 @given(schema_and_datum(), st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_every_changed_byte_gives_a_value_or_a_decode_error(sample: tuple[Any, Any], draw: st.DataObject) -> None:
     schema, datum = sample
     codec = Codec(schema)
@@ -68,7 +69,7 @@ def test_every_changed_byte_gives_a_value_or_a_decode_error(sample: tuple[Any, A
 
 
 @given(schema_and_data(), st.binary(max_size=60))
-@settings(max_examples=500)
+@examples(500)
 def test_garbage_gives_a_value_or_a_decode_error(sample: tuple[Any, Any], data: bytes) -> None:
     codec = Codec(sample[0])
     try:
@@ -84,7 +85,7 @@ def test_garbage_gives_a_value_or_a_decode_error(sample: tuple[Any, Any], data: 
 
 
 @given(schema_and_data(), schema_and_datum())
-@settings(max_examples=300)
+@examples(300)
 def test_a_datum_of_another_schema_gives_bytes_or_an_encode_error(
     sample: tuple[Any, Any], other: tuple[Any, Any]
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_datum_of_another_schema_gives_bytes_or_an_encode_error(
 
 
 @given(schema_and_data())
-@settings(max_examples=300)
+@examples(300)
 def test_a_schema_means_the_same_as_text_as_dict_and_canonical(sample: tuple[Any, Any]) -> None:
     parsed = parse(sample[0])
 

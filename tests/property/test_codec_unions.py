@@ -13,10 +13,11 @@ import math
 from typing import Any
 
 import fastavro
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from schemas import array, enum, fixed, mapping, record
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
 
@@ -74,7 +75,7 @@ def theirs(schema: Any, datum: Any) -> bytes:
 
 
 @given(named_samples())
-@settings(max_examples=300)
+@examples(300)
 def test_a_named_value_goes_to_its_branch_as_with_fastavro(sample: tuple[Any, Sample]) -> None:
     schema, (name, value) = sample
     data = Codec(schema).encode((name, value))
@@ -90,7 +91,7 @@ def test_a_named_value_goes_to_its_branch_as_with_fastavro(sample: tuple[Any, Sa
 
 
 @given(named_samples())
-@settings(max_examples=300)
+@examples(300)
 def test_what_is_read_with_record_names_is_written_back(sample: tuple[Any, Sample]) -> None:
     schema, (name, value) = sample
     whole = record("W", ("many", array(schema)), ("by", mapping(["null", "n.A"])))
@@ -106,7 +107,7 @@ def test_what_is_read_with_record_names_is_written_back(sample: tuple[Any, Sampl
 
 
 @given(named_samples(), st.booleans())
-@settings(max_examples=300)
+@examples(300)
 def test_a_plain_value_of_a_branch_comes_back_equal(sample: tuple[Any, Sample], strict: bool) -> None:
     schema, (_, value) = sample
     codec = Codec(schema, validate_strict=strict)
@@ -115,7 +116,7 @@ def test_a_plain_value_of_a_branch_comes_back_equal(sample: tuple[Any, Sample], 
 
 
 @given(named_samples(), named_samples())
-@settings(max_examples=300)
+@examples(300)
 def test_a_value_of_another_union_is_written_readably_or_refused(
     one: tuple[Any, Sample], two: tuple[Any, Sample]
 ) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 
 from avro_evolution import defaulted_record, logical_names, writer_reader_datum
 from avro_strategies import EDITS, edited
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from java_oracle import JavaAvro, Read, RefusedError
 from java_values import same
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
 from streamnative_serdes.schema import parse
@@ -75,7 +76,7 @@ def other_units(writer: Any, reader: Any) -> bool:
 
 
 @given(sample=writer_reader_datum(any_floats=True))
-@settings(max_examples=600)
+@examples(600)
 def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(java: JavaAvro, sample: Sample) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
@@ -95,7 +96,7 @@ def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(java: JavaA
 
 
 @given(sample=writer_reader_datum())
-@settings(max_examples=300)
+@examples(300)
 def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
@@ -113,7 +114,7 @@ def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample
 
 
 @given(sample=writer_reader_datum(), damage=st.lists(EDITS, min_size=1, max_size=6))
-@settings(max_examples=200)
+@examples(200)
 def test_what_is_read_of_damaged_bytes_is_what_java_reads(java: JavaAvro, sample: Sample, damage: Any) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
@@ -126,7 +127,7 @@ def test_what_is_read_of_damaged_bytes_is_what_java_reads(java: JavaAvro, sample
 
 
 @given(record=defaulted_record())
-@settings(max_examples=300)
+@examples(300)
 def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) -> None:
     nothing = {**record, "fields": []}
 
@@ -134,7 +135,7 @@ def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) ->
 
 
 @given(sample=writer_reader_datum())
-@settings(max_examples=300)
+@examples(300)
 def test_the_stand_in_registry_finds_compatible_what_the_broker_does(java: JavaAvro, sample: Sample) -> None:
     writer, reader, _ = sample
     theirs = outcome(java.can_read, writer, reader)

@@ -6,9 +6,10 @@ import dataclasses
 from typing import Any
 
 from class_strategies import as_data, class_and_object
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.models import AvroClass, schema_of, shapes_to_read, shapes_to_write
 from streamnative_serdes.models.derive import reading_schema_of
@@ -16,7 +17,7 @@ from streamnative_serdes.schema import parse
 
 
 @given(class_and_object(), st.booleans())
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
@@ -28,7 +29,7 @@ def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: b
 
 
 @given(class_and_object(), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
@@ -37,7 +38,7 @@ def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_n
 
 
 @given(class_and_object(), st.booleans(), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_a_class_with_one_more_field_reads_what_was_written_without_it(
     sample: tuple[type, Any], write_nulls: bool, read_nulls: bool
 ) -> None:

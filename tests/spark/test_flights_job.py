@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -233,23 +230,6 @@ def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: 
     assert ended.exit_code == 1
     assert "2 rows written, 2 rows read, NOT EQUAL" in ended.stdout
     assert "what was read differs from what was written" in ended.stderr
-
-
-@pytest.mark.usefixtures("spark")  # with Java found, and not two starts at once
-def test_the_demo_runs_far_from_utc_by_itself() -> None:
-    command = [sys.executable, "-m", "streamnative_serdes", "demo", "--rows", "500", "--partitions", "2"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TZ": "America/New_York"},
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "500 rows written, 500 rows read, equal"
-    assert "the registry saw 1 POST schema, 1 GET version" in done.stdout
-    assert "Traceback" not in done.stderr
 
 
 def test_of_a_spark_report_only_the_reason_remains() -> None:

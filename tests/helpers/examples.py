@@ -1,0 +1,16 @@
+"""How many examples a property test looks at: what it says, times the environment's SERDES_EXAMPLES.
+
+Sanitizers make a test several times as slow; a search over a night may have ten times as many.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+_FACTOR = float(os.environ.get("SERDES_EXAMPLES", "1"))
+
+
+def examples(count: int) -> settings:
+    return settings(max_examples=max(1, round(count * _FACTOR)))
