@@ -24,17 +24,19 @@ class TopicWriter(KafkaAvroSerializer):
         topic: the Kafka topic.
         conf: as of KafkaAvroSerializer.
         schema: of the messages, registered on the topic now.
+        confirm: whether the registry is asked what is the latest schema of a topic that this process knows.
 
     Raises:
         SchemaNotFoundError: no schema is given, and the topic has none.
         IncompatibleSchemaError: the topic refuses the schema.
     """
 
-    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None) -> None:
+    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, confirm: bool = True) -> None:
         super().__init__(conf, schema)
-        self._attached().confirm(topic)  # what this process knows of it may be of one that was deleted since
+        if confirm:
+            self._attached().confirm(topic)  # what this process knows of it may be of one that was deleted since
         bound = self._bind(topic, None, None)
-        if schema is None:  # whatever comes later, the query's columns are of this one
+        if self._own_codec(None) is None:  # whatever comes later, the columns are chosen for this one
             fixed = {**conf, "use.schema.version": bound.version, "use.latest.version": False}
             self._begin({**fixed, "auto.register.schemas": False}, None, None, is_key=False)
         self.warm_up(topic)
@@ -56,7 +58,11 @@ def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
             letters; or no field has a column.
     """
     if not isinstance(root, Record):
-        raise ConfigError(f"the schema is no record but {root.kind}", topic=topic, hint="use to_avro for one column")
+        raise ConfigError(
+            f"the schema is no record but {root.kind}",
+            topic=topic,
+            hint="use to_avro for one column, or give a sink its value",
+        )
     refuse_other_case(root, names, topic)
     missing = [field.name for field in root.fields if field.name not in names and field.default is MISSING]
     if missing:
@@ -82,9 +88,11 @@ class Encoder:
     record: bool
 
     @classmethod
-    def plan(cls, topic: str, conf: Mapping[str, Any], schema: object) -> tuple[Encoder, AvroType]:
+    def plan(
+        cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True
+    ) -> tuple[Encoder, AvroType]:
         """On the driver: registers the schema, or asks for the topic's latest. Also gives the type of a message."""
-        writer = TopicWriter(topic, conf, schema)
+        writer = TopicWriter(topic, conf, schema, confirm=confirm)
         return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer.root
 
     def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:

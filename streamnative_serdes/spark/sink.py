@@ -7,27 +7,28 @@ copies: see ``dedup_headers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from pyspark import TaskContext
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from streamnative_serdes.errors import ConfigError, EncodeError
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.schema import load
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from .encoding import Encoder, columns_of
 from .names import quoted, refuse_intervals, require
-from .outbox import Outbox, outbox, refuse_options
+from .outbox import refuse_options
+from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
-from .writes import ROW_HEADER, Write
+from .writes import Write
 
 Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column, an expression, a function
 
+_KEYS: Final = (T.StringType, T.BinaryType, T.CharType, T.VarcharType, T.NullType)
 _FUNCTION_HINT: Final = "use write or foreach_batch, where Spark computes it, or give a function of the row"
 
 
@@ -40,12 +41,13 @@ class KafkaAvroSink:
             transactions and delivery callbacks are refused.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         schema: of the values, registered on the topic; ``to_avro_schema(df.schema)`` makes one of a DataFrame. Without
-            one, rows are written by the topic's latest.
+            one, each write is by the topic's latest as it begins.
         key: what becomes the message's key: the name of a column of strings or binaries (dots are part of it), a Column
             to compute one, or a function of the row that gives text, bytes or None. Without one, messages have no key.
         value: likewise, what the value is made of; its null is a tombstone. Without one it is the whole row.
             Columns that the schema does not have are left out.
-        to_dict: as of KafkaAvroSerializer.
+        to_dict: as of KafkaAvroSerializer. Like functions for ``key`` and ``value``, it takes rows, for which columns
+            become Python objects: several times as slow.
         dedup_headers: give each message the headers ``spark.query.id``, ``spark.batch.id`` and ``spark.write.id`` (both
             of streams alone; the latter numbers the writes to this topic in one batch), ``spark.partition.id`` and
             ``spark.row``, its place in that partition. Messages that have all of them in common are copies, so long as
@@ -59,7 +61,7 @@ class KafkaAvroSink:
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
 
-    _sent: SinkTask | None = None  # all that there is of a sink in a worker
+    _sent: RowTask | None = None  # all that there is of a sink in a worker
 
     def __init__(
         self,
@@ -78,7 +80,9 @@ class KafkaAvroSink:
         refuse_options(kafka, topic)
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
-        self._serializer = KafkaAvroSerializer(conf, schema, to_dict)
+        self._conf, self._schema = dict(conf), schema if schema is None or isinstance(schema, type) else load(schema)
+        self._by_rows = to_dict is not None or _is_function(key) or _is_function(value)
+        self._serializer = KafkaAvroSerializer(self._conf, self._schema, to_dict)
         self._serializer.warm_up(topic)
 
     def foreach_partition(self, rows: Iterable[Any]) -> None:
@@ -91,13 +95,13 @@ class KafkaAvroSink:
             EncodeError: a row does not fit the schema; it names the row and the field.
             DeliveryError: a message could not be delivered.
         """
-        self._plain_task().foreach_partition(rows)
+        self._plain_task()(rows)
 
     def foreach_batch(self, df: DataFrame, batch_id: int) -> None:
         """Send one batch of a stream: ``df.writeStream.foreachBatch(sink.foreach_batch)``.
 
         Raises:
-            ConfigError: there is no such column, or two have one name.
+            ConfigError: there is no such column, two have one name, or the key's type is none of a key.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -107,7 +111,7 @@ class KafkaAvroSink:
         """Send a DataFrame that is no stream.
 
         Raises:
-            ConfigError: there is no such column, or two have one name.
+            ConfigError: there is no such column, two have one name, or the key's type is none of a key.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -118,6 +122,29 @@ class KafkaAvroSink:
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
+        to = self._sending(batch)
+        if self._by_rows:
+            self._send_rows(df, to)
+        else:
+            self._send_columns(df, to)
+
+    def _send_columns(self, df: DataFrame, to: Sending) -> None:
+        encoder, root = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
+        if self._value is None:
+            fields = columns_of(root, df.columns, self._topic)
+            values = [df[quoted(require(df, name).name)] for name in fields]
+        else:
+            fields, values = [], [_column(df, self._value)]
+        keys = [] if self._key is None else [_column(df, self._key)]
+        columns = df.select([column.alias(str(number)) for number, column in enumerate([*values, *keys])])
+        for name, kind in zip(fields or ["value"], columns.schema.fields, strict=False):
+            refuse_intervals(name, kind.dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
+        if keys:
+            _require_key(columns.schema.fields[-1].dataType, self._topic)
+        task = BatchTask(to, encoder, tuple(fields) or None, bool(keys))
+        columns.mapInArrow(task, "nothing int").collect()
+
+    def _send_rows(self, df: DataFrame, to: Sending) -> None:
         for name in df.columns if self._value is None else ():
             kind = require(df, name).dataType  # once, so that none is taken for another
             refuse_intervals(name, kind, T.YearMonthIntervalType)  # of the others, rows have timedeltas, for to_dict
@@ -125,124 +152,46 @@ class KafkaAvroSink:
             if isinstance(part, str):
                 require(df, part)
         self._serializer.warm_up(self._topic)  # it may have been made anew since
-        if isinstance(self._key, Column) or isinstance(self._value, Column):
-            value = F.struct("*") if self._value is None else _column(self._value)
-            key = F.lit(None).cast("string") if self._key is None else _column(self._key)
-            df.select(key.alias("key"), value.alias("value")).foreachPartition(
-                self._task("key", "value", batch).foreach_partition
-            )
-        else:
-            df.foreachPartition(self._task(self._key, self._value, batch).foreach_partition)
+        key, value = self._key, self._value
+        if isinstance(key, Column) or isinstance(value, Column):
+            values = F.struct("*") if value is None else _column(df, value)
+            keys = F.lit(None).cast("string") if key is None else _column(df, key)
+            df = df.select(keys.alias("key"), values.alias("value"))
+            key, value = "key", "value"
+        df.foreachPartition(RowTask(to, Carried(self._serializer), key, value))
 
-    def _task(self, key: Any, value: Any, batch: int | None = None) -> SinkTask:
-        return SinkTask(
-            self._topic,
-            self._kafka,
-            Carried(self._serializer),
-            key,
-            value,
-            Write.here(self._topic, batch) if self._dedup else None,
-            self._most_reasons,
-        )
+    def _sending(self, batch: int | None = None) -> Sending:
+        write = Write.here(self._topic, batch) if self._dedup else None
+        return Sending(self._topic, self._kafka, write, self._most_reasons)
 
-    def _plain_task(self) -> SinkTask:
+    def _plain_task(self) -> RowTask:
         if self._sent is not None:
             return self._sent
-        for name, part in (("key", self._key), ("value", self._value)):
-            if isinstance(part, Column):
-                raise ConfigError(f"{name} is a Column, which rows cannot compute", hint=_FUNCTION_HINT)
-        return self._task(self._key, self._value)
+        key, value = self._key, self._value
+        if isinstance(key, Column) or isinstance(value, Column):
+            name = "key" if isinstance(key, Column) else "value"
+            raise ConfigError(f"{name} is a Column, which rows cannot compute", hint=_FUNCTION_HINT)
+        return RowTask(self._sending(), Carried(self._serializer), key, value)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_sent": self._plain_task()}
 
 
-@dataclass(frozen=True, slots=True)
-class SinkTask:
-    """What goes to the workers: sends the rows of one partition."""
-
-    topic: str
-    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
-    serializer: Carried[KafkaAvroSerializer]
-    key: str | Callable[[Any], Any] | None
-    value: str | Callable[[Any], Any] | None
-    write: Write | None
-    most_reasons: int
-
-    def foreach_partition(self, rows: Iterable[Any]) -> None:
-        """As :meth:`KafkaAvroSink.foreach_partition`."""
-        remaining = iter(rows)
-        for first in remaining:
-            with outbox(self.kafka, self.topic, self.most_reasons) as out:
-                self._send(chain((first,), remaining), out, _getter(self.key), _getter(self.value))
-
-    def _send(self, rows: Iterable[Any], out: Outbox, key_of: _Getter | None, value_of: _Getter | None) -> None:
-        serialize, topic, send = self.serializer.get().serialize, self.topic, out.send
-        common = None if self.write is None else self.write.headers()
-        number = -1
-        try:
-            for number, row in enumerate(rows):
-                value = serialize(topic, row if value_of is None else value_of(row))
-                key = None if key_of is None else _as_key(key_of(row))
-                send(value, key, None if common is None else [*common, (ROW_HEADER, b"%d" % number)])
-        except EncodeError as error:
-            task = TaskContext.get()
-            error.message += f" (row {number} of partition {task.partitionId() if task else 0})"
-            raise
-
-
-_Getter: TypeAlias = Callable[[Any], Any]
-
-
-def _getter(part: str | _Getter | None) -> _Getter | None:
-    """What gets ``part`` of rows; None for all of it."""
-    return _Column(part) if isinstance(part, str) else part
-
-
-class _Column:
-    """Gets a column of rows. Row itself looks a name up each time, from the first on; most have the same names."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._index = name, 0
-        self._names: Sequence[str] | None = None
-
-    def __call__(self, row: Any) -> Any:
-        if not isinstance(row, Row):
-            return row[self._name]
-        names = _names(row)
-        if names is not self._names:
-            self._names, self._index = names, self._place(names)
-        return row[self._index]
-
-    def _place(self, names: Sequence[str]) -> int:
-        try:
-            return names.index(self._name)
-        except ValueError:
-            raise ConfigError(
-                f"there is no column {self._name!r}", hint=f"the columns are {', '.join(names)}"[:500]
-            ) from None
-
-
-def _names(row: Row) -> Sequence[str]:
-    """The columns of a row, of which one that was made without names has none."""
-    return getattr(row, "__fields__", ())
-
-
-def _as_key(key: Any) -> str | bytes | None:
-    if key is None or isinstance(key, str | bytes):
-        return key
-    if isinstance(key, bytearray):
-        return bytes(key)
-    raise EncodeError(f"expected a key of text or bytes, got {type(key).__name__}", hint="cast the column to string")
-
-
-def _column(part: Part) -> Column:
+def _column(df: DataFrame, part: Part) -> Column:
     assert isinstance(part, str | Column)
-    return F.col(quoted(part)) if isinstance(part, str) else part
+    return df[quoted(require(df, part).name)] if isinstance(part, str) else part
+
+
+def _require_key(kind: T.DataType, topic: str) -> None:
+    if not isinstance(kind, _KEYS):
+        raise ConfigError(f"expected a key of text or bytes, got {kind.simpleString()}", topic=topic, hint=KEY_HINT)
+
+
+def _is_function(part: Part) -> bool:
+    return part is not None and not isinstance(part, str | Column)
 
 
 def _refuse_mixed(key: Part, value: Part) -> None:
     computed = [isinstance(part, Column) for part in (key, value)]
-    functions = [part is not None and not isinstance(part, str | Column) for part in (key, value)]
-    if any(computed) and any(functions):
+    if any(computed) and (_is_function(key) or _is_function(value)):
         raise ConfigError("key and value are a Column and a function", hint="give two of one kind")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.codec import Duration
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, to_avro_schema
+from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.sending import BatchTask
 from streamnative_serdes.spark.stream import Origin
 from streamnative_serdes.testing import LocalRegistry
 
@@ -136,8 +142,10 @@ def test_a_full_queue_is_waited_for(orders: DataFrame, kafka: dict[str, str], co
 def test_what_goes_to_the_workers_shows_no_secret(conf: dict[str, str]) -> None:
     kafka = {"bootstrap.servers": "localhost:9", "sasl.password": "c4n4ry"}
     ends = [KafkaAvroSink(TOPIC, kafka, conf, SCHEMA), KafkaAvroSource(TOPIC, kafka, conf)]
-    tasks = [*(end.__getstate__()["_sent"] for end in ends), Origin(kafka, TOPIC, "earliest")]
-    assert [task.kafka["sasl.password"] for task in tasks] == ["c4n4ry"] * 3
+    by_rows, reading = (end.__getstate__()["_sent"] for end in ends)
+    by_columns = BatchTask(by_rows.to, Encoder.plan(TOPIC, conf, SCHEMA)[0], None, keyed=False)
+    tasks = [by_rows, by_columns, reading, Origin(kafka, TOPIC, "earliest")]
+    assert [getattr(task, "to", task).kafka["sasl.password"] for task in tasks] == ["c4n4ry"] * 4
     assert "c4n4ry" not in repr([*ends, *tasks])
 
 
@@ -162,25 +170,126 @@ def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str
     assert all(datum["note"] == key for key, datum in found.items())
 
 
-def test_to_dict_turns_the_structs_that_stand_for_unions_into_values(
+EVERYTHING: list[dict[str, Any]] = [
+    {"name": "value", "type": ["null", "int", "string", "boolean"]},
+    {"name": "took", "type": {"type": "fixed", "name": "Took", "size": 12, "logicalType": "duration"}},
+    {"name": "much", "type": {"type": "bytes", "logicalType": "big-decimal"}},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    {"name": "tags", "type": {"type": "map", "values": {"type": "array", "items": ["null", "double"]}}},
+    {"name": "of", "type": ["null", SCHEMA], "default": None},
+]
+
+
+def test_what_decode_df_gives_is_what_a_sink_writes(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    """From topic to topic: what decode_df gives is what a sink writes."""
-    schema = {
-        "type": "record",
-        "name": "Any",
-        "fields": [{"name": "value", "type": ["null", "int", "string", "boolean"]}],
-    }
-    values = [None, 1, "a", True]
+    """From topic to topic, byte by byte; unions too, which come as structs of their members."""
+    schema = {"type": "record", "name": "Everything", "fields": EVERYTHING}
     serializer = KafkaAvroSerializer(conf, schema)
-    sent = [serializer.serialize(TOPIC, {"value": value}) for value in values]
+    sent = [
+        serializer.serialize(
+            TOPIC,
+            {
+                "value": value,
+                "took": Duration(1, number, 3),
+                "much": Decimal(number) / 8,
+                "at": datetime(2026, 1, 1, 0, 0, number, tzinfo=UTC),
+                "day": date(1969, 12, 1 + number),
+                "price": Decimal(number) / 4,
+                "tags": {"a": [1.5, None], "": []} if number % 2 else {},
+                "of": dict(zip(("id", "state", "note"), ROWS[number], strict=True)) if number % 3 else None,
+            },
+        )
+        for number, value in enumerate((None, 1, "a", True, -1))
+    ]
     decoded = decode_df(spark.createDataFrame([(each,) for each in sent], "value binary"), conf, topic=TOPIC)
+    KafkaAvroSink(TOPIC, kafka, conf, schema).write(decoded)
+    KafkaAvroSink(TOPIC, kafka, conf, schema, value="whole").write(decoded.select(F.struct("*").alias("whole")))
+    assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent * 2)
 
+
+def test_columns_give_the_messages_that_rows_give(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    typed = orders.select(
+        "*",
+        F.expr("timestamp_micros(id * 1000003)").alias("at"),
+        F.expr("timestamp_ntz '1969-12-31 23:59:59' + make_dt_interval(0, 0, 0, id)").alias("local"),
+        F.expr("date '1969-12-31' + int(id)").alias("day"),
+        F.expr("cast(id / 8 - 50 as decimal(12, 3))").alias("price"),
+        F.expr("array(id, null)").alias("list"),
+        F.expr("map(state, struct(float(id) as f, cast(note as binary) as b))").alias("map"),
+        F.expr("cast(id % 100 as tinyint)").alias("tiny"),
+    )
+    sink = KafkaAvroSink(TOPIC, kafka, conf, to_avro_schema(typed.schema, "Typed"), dedup_headers=True)
+    sink.write(typed)
+    typed.foreachPartition(sink.foreach_partition)
+    found: dict[str, set[tuple[str, str, bytes]]] = {}
+    for message in messages_of(kafka):
+        headers = headers_of(message)
+        of_write = found.setdefault(headers["spark.query.id"], set())
+        of_write.add((headers["spark.partition.id"], headers["spark.row"], message.value()))
+    by_columns, by_rows = found.values()
+    assert by_columns == by_rows
+    assert len(by_rows) == len(ROWS)
+
+
+def test_a_row_of_a_later_batch_has_its_own_number(
+    spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "30")
+    try:
+        KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, dedup_headers=True).write(orders.coalesce(1))
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    messages = messages_of(kafka)
+    numbers = [int(headers_of(message)["spark.row"]) for message in messages]
+    assert [record["id"] for record in read(conf, messages)] == numbers
+    assert sorted(numbers) == list(range(1000))
+
+
+def test_each_write_is_by_the_latest_schema_there_is(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    brief = {**SCHEMA, "fields": SCHEMA["fields"][:2]}  # type: ignore[index]
+    KafkaAvroSerializer(conf, brief).warm_up(TOPIC)
+    sink = KafkaAvroSink(TOPIC, kafka, {**conf, "cache.latest.ttl.sec": 0})
+    sink.write(orders)
+    KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
+    sink.foreach_batch(orders, 0)
+    found = Counter(tuple(record) for record in read(conf, messages_of(kafka)))
+    assert found == {("id", "state"): 1000, ("id", "state", "note"): 1000}
+
+
+@pytest.mark.parametrize("key", ["text", "bytes", "nothing"])
+def test_keys_of_columns(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], key: str) -> None:
+    keyed = orders.select(
+        "*",
+        F.col("note").alias("text"),
+        F.col("note").cast("binary").alias("bytes"),
+        F.lit(None).alias("nothing"),
+    )
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=key).write(keyed)
+    messages = messages_of(kafka)
+    notes = [record["note"] for record in read(conf, messages)]
+    assert [message.key() for message in messages] == [
+        note.encode() if note and key != "nothing" else None for note in notes
+    ]
+    assert len(messages) == 1000
+
+
+def test_to_dict_takes_rows_with_keys_that_spark_computes(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     def to_dict(row: Row, _: Any) -> dict[str, Any]:
-        return {"value": next((each for each in row.value or () if each is not None), None)}
+        return {"id": -row.id, "state": "OPEN"}
 
-    KafkaAvroSink(TOPIC, kafka, conf, schema, to_dict=to_dict).write(decoded)
-    assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent)
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, to_dict=to_dict, key=F.col("id").cast("string")).write(orders)
+    messages = messages_of(kafka)
+    assert [-record["id"] for record in read(conf, messages)] == [int(message.key()) for message in messages]
+    assert len(messages) == 1000
 
 
 def once(mark: Path) -> bool:

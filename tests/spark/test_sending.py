@@ -1,0 +1,75 @@
+"""What a sink's tasks do with Arrow's batches, without a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
+from orders import ROWS, SCHEMA, TOPIC, messages_of, read
+
+from streamnative_serdes import EncodeError, KafkaAvroSerializer
+from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.sending import BatchTask, Sending, pieces
+
+BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()])
+def test_pieces_are_the_bytes_of_each_row(kind: pa.DataType) -> None:
+    texts = ["", "a", None, "b" * 300, "\N{EURO SIGN}", None, ""]
+    array = pa.array(texts, kind)
+    expected = [None if text is None else text.encode() for text in texts]
+    for first in range(len(texts) + 1):
+        for count in range(len(texts) + 1 - first):
+            assert list(pieces(array.slice(first, count))) == expected[first : first + count]
+    assert list(pieces(pa.array([None, None], kind))) == [None, None]
+    assert list(pieces(pa.array([], kind))) == []
+    assert list(pieces(pa.array(["", ""], kind))) == [b"", b""]
+
+
+def test_pieces_of_nulls_alone_are_none() -> None:
+    assert list(pieces(pa.nulls(3))) == [None] * 3
+
+
+@pytest.fixture
+def task(kafka: dict[str, str], conf: dict[str, str]) -> BatchTask:
+    encoder, _ = Encoder.plan(TOPIC, conf, SCHEMA)
+    return BatchTask(Sending(TOPIC, kafka, None, 5), encoder, ("id", "state", "note"), keyed=False)
+
+
+def test_batches_without_rows_are_left_out(task: BatchTask, kafka: dict[str, str], conf: Any) -> None:
+    assert list(task(iter([BATCH.slice(0, 0), BATCH.slice(0, 2), BATCH.slice(2, 0), BATCH.slice(2, 3)]))) == []
+    found = [tuple(record.values()) for record in read(conf, messages_of(kafka))]
+    assert sorted(found) == ROWS[:5]
+
+
+def test_a_task_without_rows_needs_no_broker(conf: dict[str, str]) -> None:
+    nowhere = Sending(TOPIC, {"bootstrap.servers": "127.0.0.1:1", "no.such.option": 1}, None, 5)
+    task = BatchTask(nowhere, Encoder.plan(TOPIC, conf, SCHEMA)[0], ("id", "state", "note"), keyed=False)
+    assert list(task(iter([BATCH.slice(0, 0)]))) == []
+    assert list(task(iter([]))) == []
+
+
+def test_the_row_of_an_error_is_counted_through_batches(task: BatchTask) -> None:
+    bad = BATCH.set_column(1, "1", pa.array(["PAID"] * 41 + ["LOST"] + ["OPEN"] * 958))
+    with pytest.raises(EncodeError, match=r"field state.*LOST.*\(row 241 of partition 0\)") as caught:
+        task(iter([BATCH.slice(0, 200), bad]))
+    assert caught.value.row is None
+
+
+def test_columns_of_another_schema_are_no_fault_of_a_row(task: BatchTask) -> None:
+    with pytest.raises(EncodeError) as caught:
+        task(iter([BATCH.set_column(0, "0", pa.array([[1]] * 1000))]))
+    assert "of partition" not in str(caught.value)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, None])
+def test_the_plans_of_many_writes_are_few_to_workers(conf: dict[str, str], schema: object) -> None:
+    """Or they would keep one for each batch of a stream. The first may differ: others find what it learnt."""
+    KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
+    writers = [Encoder.plan(TOPIC, conf, schema, confirm=False)[0].writer for _ in range(5)]
+    assert len({writer._key for writer in writers}) <= 2
