@@ -105,6 +105,8 @@ class Encoder:
 
     def encode_column(self, values: pa.Array) -> pa.Array:
         """A message for each value; null for null."""
+        if pa.types.is_null(values.type):
+            return pa.nulls(len(values), pa.binary())
         if not self.record:  # goes as the one column "value"
             values = pa.StructArray.from_arrays([values], ["value"], mask=pc.is_null(values))
         return self.encode(values)

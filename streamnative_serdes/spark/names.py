@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamnative_serdes.errors import ConfigError
@@ -34,7 +35,13 @@ def pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
     """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
     for name in names:
         refuse_intervals(name, require(df, name).dataType, T.YearMonthIntervalType)
-    return df.select([df[quoted(name)].alias(str(number)) for number, name in enumerate(names)])
+    return by_place(df, [df.columns.index(name) for name in names])
+
+
+def by_place(df: DataFrame, places: Sequence[int]) -> DataFrame:
+    """The columns at these places, with numbers for names. By name, Spark would not tell ``id`` from ``ID``."""
+    numbered = df.toDF(*(str(place) for place in range(len(df.columns))))
+    return numbered.select([F.col(str(place)).alias(str(number)) for number, place in enumerate(places)])
 
 
 def refuse_intervals(name: str, kind: T.DataType, *intervals: type[T.DataType]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, repeat
 from typing import Any, Final, TypeAlias
@@ -22,6 +22,7 @@ from .workers import Carried
 from .writes import ROW_HEADER, Write
 
 Getter: TypeAlias = Callable[[Any], Any]
+_HeadersOf: TypeAlias = Callable[[int], Headers] | None
 
 KEY_HINT: Final = "cast the column to string"
 
@@ -46,7 +47,7 @@ class Sending:
         """The producer of this process, for one task."""
         return outbox(self.kafka, self.topic, self.most_reasons)
 
-    def headers(self) -> Callable[[int], Headers] | None:
+    def headers(self) -> _HeadersOf:
         """What gives the headers of the row of a number in its partition; None where messages have none."""
         if self.write is None:
             return None
@@ -118,27 +119,29 @@ class BatchTask:
             EncodeError: a row does not fit the schema.
             DeliveryError: a message could not be delivered.
         """
-        remaining = (batch for batch in batches if batch.num_rows)
-        for first in remaining:
-            with self.to.outbox() as out:
-                self._send(chain((first,), remaining), out)
+        sent, headers = 0, self.to.headers()
+        with ExitStack() as stack:
+            out: Outbox | None = None  # a task without rows needs none
+            for batch in batches:
+                if batch.num_rows:
+                    out = out or stack.enter_context(self.to.outbox())
+                    self._send(batch, out.send, headers, sent)
+                    sent += batch.num_rows
+                del batch  # before the next one comes
         return iter(())
 
-    def _send(self, batches: Iterable[pa.RecordBatch], out: Outbox) -> None:
-        send, headers = out.send, self.to.headers()
-        sent = 0
-        for batch in batches:
-            try:
-                for part, messages in in_parts(batch, self._write):
-                    keys = pieces(part.columns[-1]) if self.keyed else repeat(None, len(messages))
-                    for number, (value, key) in enumerate(zip(pieces(messages), keys, strict=True), sent):
-                        send(value, key, None if headers is None else headers(number))
-                    sent += len(messages)
-            except EncodeError as error:
-                if error.row is not None:
-                    _place(error, sent + error.row)
-                    error.row = None  # of a part of a batch of Spark's
-                raise
+    def _send(self, batch: pa.RecordBatch, send: Callable[..., None], headers: _HeadersOf, sent: int) -> None:
+        try:
+            for part, messages in in_parts(batch, self._write):
+                keys = pieces(part.columns[-1]) if self.keyed else repeat(None, len(messages))
+                for number, (value, key) in enumerate(zip(pieces(messages), keys, strict=True), sent):
+                    send(value, key, None if headers is None else headers(number))
+                sent += len(messages)
+        except EncodeError as error:
+            if error.row is not None:
+                _place(error, sent + error.row)
+                error.row = None  # of a part of a batch of Spark's
+            raise
 
     def _write(self, batch: pa.RecordBatch) -> pa.Array:
         if self.fields is None:

@@ -8,6 +8,7 @@ copies: see ``dedup_headers``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -20,7 +21,7 @@ from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder, columns_of
-from .names import quoted, refuse_intervals, require
+from .names import by_place, quoted, refuse_intervals, require
 from .outbox import refuse_options
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
@@ -122,29 +123,30 @@ class KafkaAvroSink:
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
-        to = self._sending(batch)
         if self._by_rows:
-            self._send_rows(df, to)
+            self._send_rows(df, batch)
         else:
-            self._send_columns(df, to)
+            self._send_columns(df, batch)
 
-    def _send_columns(self, df: DataFrame, to: Sending) -> None:
+    def _send_columns(self, df: DataFrame, batch: int | None) -> None:
         encoder, root = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
-        if self._value is None:
-            fields = columns_of(root, df.columns, self._topic)
-            values = [df[quoted(require(df, name).name)] for name in fields]
-        else:
-            fields, values = [], [_column(df, self._value)]
-        keys = [] if self._key is None else [_column(df, self._key)]
-        columns = df.select([column.alias(str(number)) for number, column in enumerate([*values, *keys])])
-        for name, kind in zip(fields or ["value"], columns.schema.fields, strict=False):
-            refuse_intervals(name, kind.dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
-        if keys:
-            _require_key(columns.schema.fields[-1].dataType, self._topic)
-        task = BatchTask(to, encoder, tuple(fields) or None, bool(keys))
+        fields = columns_of(root, df.columns, self._topic) if self._value is None else []
+        parts = [part for part in (self._value, self._key) if part is not None]
+        computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
+        given = df.select("*", *computed) if computed else df
+        beyond = count(len(df.columns))  # where Spark puts them
+        places = [_place(df, name) for name in fields]
+        places += [_place(df, part) if isinstance(part, str) else next(beyond) for part in parts]
+        columns = by_place(given, places)
+        kinds = [field.dataType for field in columns.schema.fields]
+        for name, kind in zip(fields or ["value"], kinds, strict=False):
+            refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
+        if self._key is not None:
+            _require_key(kinds[-1], self._topic)
+        task = BatchTask(self._sending(batch), encoder, tuple(fields) or None, self._key is not None)
         columns.mapInArrow(task, "nothing int").collect()
 
-    def _send_rows(self, df: DataFrame, to: Sending) -> None:
+    def _send_rows(self, df: DataFrame, batch: int | None) -> None:
         for name in df.columns if self._value is None else ():
             kind = require(df, name).dataType  # once, so that none is taken for another
             refuse_intervals(name, kind, T.YearMonthIntervalType)  # of the others, rows have timedeltas, for to_dict
@@ -154,11 +156,11 @@ class KafkaAvroSink:
         self._serializer.warm_up(self._topic)  # it may have been made anew since
         key, value = self._key, self._value
         if isinstance(key, Column) or isinstance(value, Column):
-            values = F.struct("*") if value is None else _column(df, value)
-            keys = F.lit(None).cast("string") if key is None else _column(df, key)
+            values = F.struct("*") if value is None else _column(value)
+            keys = F.lit(None).cast("string") if key is None else _column(key)
             df = df.select(keys.alias("key"), values.alias("value"))
             key, value = "key", "value"
-        df.foreachPartition(RowTask(to, Carried(self._serializer), key, value))
+        df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
 
     def _sending(self, batch: int | None = None) -> Sending:
         write = Write.here(self._topic, batch) if self._dedup else None
@@ -177,9 +179,14 @@ class KafkaAvroSink:
         return {"_sent": self._plain_task()}
 
 
-def _column(df: DataFrame, part: Part) -> Column:
+def _column(part: Part) -> Column:
     assert isinstance(part, str | Column)
-    return df[quoted(require(df, part).name)] if isinstance(part, str) else part
+    return F.col(quoted(part)) if isinstance(part, str) else part
+
+
+def _place(df: DataFrame, name: str) -> int:
+    require(df, name)
+    return df.columns.index(name)
 
 
 def _require_key(kind: T.DataType, topic: str) -> None:

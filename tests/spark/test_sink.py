@@ -22,9 +22,9 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Duration
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, to_avro_schema
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, encode_df, to_avro_schema
 from streamnative_serdes.spark.encoding import Encoder
 from streamnative_serdes.spark.sending import BatchTask
 from streamnative_serdes.spark.stream import Origin
@@ -280,6 +280,28 @@ def test_keys_of_columns(orders: DataFrame, kafka: dict[str, str], conf: dict[st
     assert len(messages) == 1000
 
 
+def test_a_value_that_is_null_by_its_type_is_a_tombstone_for_each(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="state", value=F.lit(None)).write(orders)
+    found = Counter((message.key(), message.value()) for message in messages_of(kafka))
+    assert found == {(b"OPEN", None): 500, (b"PAID", None): 500}
+
+
+def test_a_name_that_spark_cannot_tell_from_another_is_found(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    alike = orders.select(F.lit("other").alias("ID"), "*", F.lit("k").alias("NOTE"))
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="NOTE").write(alike)
+    messages = messages_of(kafka)
+    assert in_order(read(conf, messages)) == ROWS
+    assert {message.key() for message in messages} == {b"k"}
+    again = encode_df(alike, conf, topic=TOPIC, keep=["NOTE"])
+    assert in_order(read(conf, messages_of(kafka))) == in_order(
+        KafkaAvroDeserializer(conf).deserialize(TOPIC, bytes(row.value)) for row in again.collect()
+    )
+
+
 def test_to_dict_takes_rows_with_keys_that_spark_computes(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
@@ -331,3 +353,27 @@ def test_a_task_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
     assert in_order(read(conf, first.values())) == ROWS
     assert {name for place in first for name, _ in place} == {"spark.query.id", "spark.partition.id", "spark.row"}
     assert len({headers_of(message)["spark.query.id"] for message in messages}) == 1
+
+
+def test_a_task_with_columns_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
+    spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    mark = tmp_path / "failed"
+
+    @F.udf("bigint")
+    def dying(number):  # type: ignore[no-untyped-def] # PySpark would take hints for those of another kind
+        if number == 150 and once(mark):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    sink = KafkaAvroSink(TOPIC, {**kafka, "linger.ms": 0}, conf, SCHEMA, dedup_headers=True)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10")
+    try:
+        sink.write(orders.withColumn("id", dying("id")))
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert mark.exists()
+    messages = messages_of(kafka)
+    assert len(ROWS) <= len(messages) <= len(ROWS) + 200
+    first = {tuple(sorted(headers_of(message).items())): message for message in messages}
+    assert in_order(read(conf, first.values())) == ROWS

@@ -92,7 +92,11 @@ def test_what_a_batch_writes_in_several_ways_is_never_taken_for_a_copy(
     folder.mkdir()
     put(folder, "a", range(40))
     put(folder, "b", range(40, 80))
-    sinks = [KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id, dedup_headers=True) for _ in range(2)]
+    sinks = [
+        KafkaAvroSink(TOPIC, kafka, conf, "long", value=value, dedup_headers=True)
+        for value in (lambda row: row.id, "id")
+    ]
+    refused = KafkaAvroSink(TOPIC, kafka, conf, "long", value="id", key="idd", dedup_headers=True)
     failing = ["once"]
 
     def each(df: DataFrame, batch: int) -> None:
@@ -100,6 +104,9 @@ def test_what_a_batch_writes_in_several_ways_is_never_taken_for_a_copy(
             df.sparkSession.sparkContext.setJobGroup(group, "a user's own")
         parts = [df.where(f"id % 4 = {part}") for part in range(4)]
         sinks[0].foreach_batch(parts[0], batch)
+        if failing:
+            with pytest.raises(ConfigError):
+                refused.write(df)  # nothing was sent: it counts for nothing
         sinks[0].write(parts[1])
         sinks[1].write(parts[2])
         parts[3].foreachPartition(sinks[0].foreach_partition)
