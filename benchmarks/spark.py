@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain, repeat
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -162,8 +163,7 @@ class Produce:
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Likewise for Arrow's batches."""
-        message = self.message
-        self._send(message for batch in batches for _ in range(batch.num_rows))
+        self._send(chain.from_iterable(repeat(self.message, batch.num_rows) for batch in batches))
         return iter(())
 
     def fastavro(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -31,11 +31,21 @@ def require(df: DataFrame, name: str) -> T.StructField:
     return field
 
 
+def place(df: DataFrame, name: str) -> int:
+    """Which of the columns has this name.
+
+    Raises:
+        ConfigError: none, or two.
+    """
+    require(df, name)
+    return df.columns.index(name)
+
+
 def pick(df: DataFrame, names: Sequence[str]) -> DataFrame:
     """These columns, with numbers for names: mapInArrow takes none that has a dot or a backtick."""
     for name in names:
         refuse_intervals(name, require(df, name).dataType, T.YearMonthIntervalType)
-    return by_place(df, [df.columns.index(name) for name in names])
+    return by_place(df, [place(df, name) for name in names])
 
 
 def by_place(df: DataFrame, places: Sequence[int]) -> DataFrame:

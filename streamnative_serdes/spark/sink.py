@@ -21,7 +21,7 @@ from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder, columns_of
-from .names import by_place, quoted, refuse_intervals, require
+from .names import by_place, place, quoted, refuse_intervals, require
 from .outbox import refuse_options
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
@@ -135,8 +135,8 @@ class KafkaAvroSink:
         computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
         given = df.select("*", *computed) if computed else df
         beyond = count(len(df.columns))  # where Spark puts them
-        places = [_place(df, name) for name in fields]
-        places += [_place(df, part) if isinstance(part, str) else next(beyond) for part in parts]
+        places = [place(df, name) for name in fields]
+        places += [place(df, part) if isinstance(part, str) else next(beyond) for part in parts]
         columns = by_place(given, places)
         kinds = [field.dataType for field in columns.schema.fields]
         for name, kind in zip(fields or ["value"], kinds, strict=False):
@@ -182,11 +182,6 @@ class KafkaAvroSink:
 def _column(part: Part) -> Column:
     assert isinstance(part, str | Column)
     return F.col(quoted(part)) if isinstance(part, str) else part
-
-
-def _place(df: DataFrame, name: str) -> int:
-    require(df, name)
-    return df.columns.index(name)
 
 
 def _require_key(kind: T.DataType, topic: str) -> None:

@@ -67,6 +67,21 @@ def test_columns_of_another_schema_are_no_fault_of_a_row(task: BatchTask) -> Non
     assert "of partition" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("schema", "option"), [(None, False), ("long", True)])
+def test_a_plan_by_the_latest_stays_with_the_version_that_it_chose(
+    conf: dict[str, str], schema: object, option: bool
+) -> None:
+    """Its columns are of that one; ``use.latest.version`` goes before a schema that is given."""
+    brief = {**SCHEMA, "fields": SCHEMA["fields"][:2]}  # type: ignore[index]
+    KafkaAvroSerializer(conf, brief).warm_up(TOPIC)
+    options = {**conf, "use.latest.version": option, "auto.register.schemas": False, "cache.latest.ttl.sec": 0}
+    encoder, _ = Encoder.plan(TOPIC, options, schema)
+    KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
+    rows = BATCH.slice(0, 1).rename_columns(["id", "state", "note"])
+    (message,) = encoder.encode(rows).to_pylist()
+    assert int.from_bytes(message[2:10]) == 0
+
+
 @pytest.mark.parametrize("schema", [SCHEMA, None])
 def test_the_plans_of_many_writes_are_few_to_workers(conf: dict[str, str], schema: object) -> None:
     """Or they would keep one for each batch of a stream. The first may differ: others find what it learnt."""
