@@ -13,7 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
-from scripted_registry import Answer, Asked, ScriptedRegistry
+from scripted_registry import CONF, Answer, Asked, ScriptedRegistry
+
+from streamnative_serdes import config
+from streamnative_serdes.schema_registry import SchemaRegistryClient
 
 SECRET = "s3cr:t/\N{EURO SIGN} of the client"
 CLIENT = "the client"
@@ -143,3 +146,22 @@ def together(threads: int, work: Callable[[], object]) -> None:
     with ThreadPoolExecutor(threads) as pool:
         for future in [pool.submit(run) for _ in range(threads)]:
             future.result()
+
+
+PATIENCE = {"retries.total.ms": 10_000.0, "retries.wait.ms": 20.0}
+
+
+def client(url: str, options: dict[str, str], **more: Any) -> SchemaRegistryClient:
+    given = {**CONF, "schema.registry.url": url, **options, **more}
+    return SchemaRegistryClient(config.parse(config.REGISTRY_OPTIONS, given, strict=True))
+
+
+def ask(options: dict[str, str], issuer: Issuer, **more: Any) -> ScriptedRegistry:
+    """Ask a registry that takes the issuer's tokens alone."""
+    with Guarded(issuer) as registry:
+        asking = client(registry.url, options, **PATIENCE, **more)
+        try:
+            assert asking.all_versions("t") == []
+        finally:
+            asking.close()
+    return registry

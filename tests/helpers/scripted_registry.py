@@ -6,7 +6,7 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from streamnative_serdes.config import REGISTRY_OPTIONS
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
 CONF: dict[str, Any] = {option.key: option.default for option in REGISTRY_OPTIONS}
 
@@ -148,3 +149,14 @@ def _raw(answer: Answer) -> bytes:
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **answer.headers}
     head = [f"HTTP/1.1 {answer.status} {phrase}", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*head, "", ""]).encode("latin-1") + body[: answer.cut]
+
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.e30.c2VjcmV0"
+FOUND = Answer(body={"version": 0, "type": "AVRO", "timestamp": 1, "data": '"int"', "properties": {}})
+INFO = SchemaInfo(0, "AVRO", '"int"', 1, {})
+PATH = "/admin/v2/schemas/public/default/t/schema"
+Connect = Callable[..., SchemaRegistryClient]
+
+
+def redirect(location: str, status: int = 307) -> Answer:
+    return Answer(status, b"", {"Location": location})

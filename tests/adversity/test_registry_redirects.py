@@ -1,0 +1,116 @@
+"""A registry that sends its clients to another address: followed where that is safe, and not for ever."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import requests
+from scripted_registry import FOUND, INFO, PATH, TOKEN, Answer, Clock, Connect, ScriptedRegistry, redirect
+
+from streamnative_serdes.errors import (
+    RegistryUnavailableError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.schema_registry.address import next_hop
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_keeps_method_body_query_and_credentials(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock, status: int
+) -> None:
+    server.script(redirect(f"{other.url}{PATH}?authoritative=true&x=%2F", status))
+    other.script(Answer(body={"version": {"version": 4}}))
+    assert connect(server, clock).register("t", '"int"') == 4
+    (first,), (second,) = server.asked, other.asked
+    assert second.path == f"{PATH}?authoritative=true&x=%2F"
+    assert (second.method, second.body) == ("POST", first.body)
+    for name in ("Authorization", "Accept", "Content-Type"):
+        assert second.headers[name] == first.headers[name]
+    assert second.headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/elsewhere?authoritative=false", "/elsewhere?authoritative=false"),
+        ("other", PATH.removesuffix("schema") + "other"),
+        ("?authoritative=true", f"{PATH}?authoritative=true"),
+    ],
+)
+def test_a_redirect_may_be_relative(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, location: str, path: str
+) -> None:
+    server.script(redirect(location), FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert [asked.path for asked in server.asked] == [PATH, path]
+
+
+def test_brokers_that_redirect_for_ever_are_given_up_on(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(redirect(PATH))
+    client = connect(server, clock, retries_total_ms=1000.0)
+    with pytest.raises(RegistryUnavailableError, match="redirected more than 5 times"):
+        client.latest("t")
+    assert len(server.asked) % 6 == 0
+
+
+def test_a_loop_that_ends_is_survived(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(*[redirect(PATH)] * 6, FOUND)
+    assert connect(server, clock).latest("t") == INFO
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        None,
+        "",
+        "ftp://127.0.0.1/x",
+        "file:///etc/passwd",
+        "javascript:x",
+        "http:",
+        "http://",
+        "http://[::1",
+        "http://a:b/x",
+        "http://user:password@127.0.0.1/x",
+        "//user:password@127.0.0.1/x",
+    ],
+)
+def test_a_redirect_to_nowhere_is_an_error_at_once(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, location: str | None
+) -> None:
+    server.script(Answer(307, b"", {} if location is None else {"Location": location}))
+    with pytest.raises(SchemaRegistryError, match="redirected to what is no") as caught:
+        connect(server, clock).latest("t")
+    assert caught.value.topic == "t"
+    assert caught.value.url == server.url + PATH
+    assert "password" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+def test_a_redirect_never_leads_from_https_to_http() -> None:
+    with pytest.raises(SchemaRegistryError, match="from https to http://broker") as caught:
+        next_hop("https://proxy/x", "http://broker:8080/x")
+    assert "https addresses" in str(caught.value)
+    assert next_hop("http://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
+    assert next_hop("https://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
+
+
+def test_after_a_downgrade_nothing_is_sent(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    def send(_: object, request: requests.PreparedRequest, **options: object) -> requests.Response:
+        sent.append(request.url or "")
+        response = requests.Response()
+        response.status_code, response.headers["Location"], response._content = 307, server.url + PATH, b""
+        response._content_consumed, response.raw = True, SimpleNamespace()
+        return response
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    client = connect(server, clock, schema_registry_url="https://broker:8443")
+    with pytest.raises(SchemaRegistryError, match="from https to http"):
+        client.latest("t")
+    assert sent == [f"https://broker:8443{PATH}"]
