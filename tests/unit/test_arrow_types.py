@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -209,7 +210,7 @@ def test_other_types_that_lose_nothing_are_written_too(schema: Any, column: Any,
 
 
 REFUSED = [
-    ("int", pa.array([1.0]), "expected a column for int, got one of Arrow's format 'g'"),
+    ("int", pa.array([1.0]), r"expected a column for int, got one of double \(hint: cast"),
     ("int", pa.array([True]), "expected a column for int"),
     ("string", pa.array([b"x"]), "expected a column for string"),
     ("bytes", pa.array(["x"]), "expected a column for bytes"),
@@ -223,7 +224,7 @@ REFUSED = [
     (logical("int", "date"), pa.array([NOW]), "expected a column for date"),
     (logical("bytes", "decimal", precision=4, scale=1), pa.array([1.5]), r"expected a column for decimal\(4, 1\)"),
     (["null", "string", "int"], pa.array([1.5]), "expected a column for a branch of union of string, int"),
-    ("double", pa.array([1], pa.duration("s")), "Arrow columns of format 'tDs' cannot be written"),
+    ("double", pa.array([1], pa.duration("s")), r"Arrow columns of duration\[s\] cannot be written"),
 ]
 
 
@@ -232,3 +233,23 @@ def test_a_column_of_another_type_is_refused_before_any_row(schema: Any, column:
     with pytest.raises(EncodeError, match=said) as caught:
         ColumnCodec(schema).encode(pa.record_batch([column], ["value"]))
     assert caught.value.row is None
+
+
+NAMED: list[pa.DataType] = [
+    *(pa.null(), pa.string(), pa.float16(), pa.float32(), pa.float64(), pa.binary(4), pa.binary(), pa.large_binary()),
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.large_string(), pa.string_view(), pa.binary_view(), pa.date32(), pa.date64(), pa.month_day_nano_interval()),
+    *(pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.timestamp("s"), pa.timestamp("ms")),
+    *(pa.timestamp("us", "UTC"), pa.timestamp("ns", "Asia/Tokyo"), *(pa.duration(unit) for unit in ("s", "ms", "ns"))),
+    *(pa.decimal128(10, 2), pa.decimal256(60, -3), pa.list_(pa.int8()), pa.large_list(pa.int8())),
+    *(pa.list_(pa.int8(), 3), pa.list_view(pa.int8()), pa.map_(pa.string(), pa.int8()), pa.struct([("a", pa.int8())])),
+    *(pa.run_end_encoded(pa.int32(), pa.int8()), pa.dense_union([pa.field("a", pa.int8())])),
+]
+
+
+@pytest.mark.parametrize("kind", NAMED, ids=str)
+def test_a_type_that_is_refused_has_the_name_that_pyarrow_gives_it(kind: pa.DataType) -> None:
+    with pytest.raises(EncodeError) as caught:
+        ColumnCodec("boolean").encode(pa.record_batch([pa.nulls(0, kind)], ["value"]))
+    inside = re.compile(r"<.*>|\[day\]|(?<=date64)\[ms\]")
+    assert f" of {inside.sub('', str(kind))} " in str(caught.value)

@@ -33,7 +33,7 @@ cdef int open_bytes(BytesArray* out, const char* format, ArrowArray* array) exce
     """Look at ``array``, which has to stay alive as long as ``out`` is used."""
     out.how = how_bytes(format)
     if out.how < 0:
-        raise TypeError(f"expected an Arrow array of bytes or text, got one of format {(<bytes>format).decode()!r}")
+        raise TypeError(f"expected an Arrow array of bytes or text, got one of {type_name(format)}")
     out.length, out.offset = array.length, array.offset
     out.valid = <const uint8_t*>array.buffers[0]
     out.slots = <const uint8_t*>array.buffers[1]

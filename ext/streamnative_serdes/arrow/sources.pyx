@@ -59,7 +59,7 @@ cdef int load_of(bytes format, str name) except -1:
         return LOAD_I64
     if format.startswith(b"+w:"):
         return LOAD_FIXED_LIST
-    raise EncodeError(f"Arrow columns of format {format.decode('utf-8', 'replace')!r} cannot be written: {name!r:.80}",
+    raise EncodeError(f"Arrow columns of {type_name(format)} cannot be written: {name!r:.80}",
                       hint="cast the column to another type")
 
 

@@ -159,8 +159,8 @@ cdef class WritePlan:
         return op
 
     cdef int refuse(self, str expected, SourceType source) except -1:
-        raise EncodeError(f"expected a column for {expected}, got one of Arrow's format "
-                          f"{source.format.decode('utf-8', 'replace')!r}")
+        raise EncodeError(f"expected a column for {expected}, got one of {type_name(source.format)}",
+                          hint="cast the column to another type")
 
     cdef int record(self, object schema, SourceType source) except -1:
         cdef list parts = []
