@@ -17,12 +17,12 @@ from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder
-from .outbox import Headers, Outbox, outbox
+from .outbox import Outbox, outbox
 from .workers import Carried
 from .writes import ROW_HEADER, Write
 
 Getter: TypeAlias = Callable[[Any], Any]
-_HeadersOf: TypeAlias = Callable[[int], Headers] | None
+_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # a value and its key
 
 KEY_HINT: Final = "cast the column to string"
 
@@ -47,12 +47,14 @@ class Sending:
         """The producer of this process, for one task."""
         return outbox(self.kafka, self.topic, self.most_reasons)
 
-    def headers(self) -> _HeadersOf:
-        """What gives the headers of the row of a number in its partition; None where messages have none."""
+    def send(self, out: Outbox, messages: Iterable[_Message], sent: int = 0) -> None:
+        """Send messages of a task that has ``sent`` so many before."""
         if self.write is None:
-            return None
+            out.send_all(messages)
+            return
         common = self.write.headers()
-        return lambda number: [*common, (ROW_HEADER, b"%d" % number)]
+        for number, (value, key) in enumerate(messages, sent):
+            out.send(value, key, headers=[*common, (ROW_HEADER, b"%d" % number)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +83,16 @@ class RowTask:
         remaining = iter(rows)
         for first in remaining:
             with self.to.outbox() as out:
-                self._send(chain((first,), remaining), out, _getter(self.key), _getter(self.value))
+                self.to.send(out, self._messages(chain((first,), remaining)))
 
-    def _send(self, rows: Iterable[Any], out: Outbox, key_of: Getter | None, value_of: Getter | None) -> None:
-        serialize, topic, send, headers = self.serializer.get().serialize, self.to.topic, out.send, self.to.headers()
+    def _messages(self, rows: Iterable[Any]) -> Iterator[_Message]:
+        serialize, topic = self.serializer.get().serialize, self.to.topic
+        key_of, value_of = _getter(self.key), _getter(self.value)
         number = -1
         try:
-            for number, row in enumerate(rows):
+            for number, row in enumerate(rows):  # noqa: B007 - an error has it
                 value = serialize(topic, row if value_of is None else value_of(row))
-                key = None if key_of is None else _as_key(key_of(row))
-                send(value, key, None if headers is None else headers(number))
+                yield value, None if key_of is None else _as_key(key_of(row))
         except EncodeError as error:
             _place(error, number)
             raise
@@ -119,23 +121,22 @@ class BatchTask:
             EncodeError: a row does not fit the schema.
             DeliveryError: a message could not be delivered.
         """
-        sent, headers = 0, self.to.headers()
+        sent = 0
         with ExitStack() as stack:
             out: Outbox | None = None  # a task without rows needs none
             for batch in batches:
                 if batch.num_rows:
                     out = out or stack.enter_context(self.to.outbox())
-                    self._send(batch, out.send, headers, sent)
+                    self._send(batch, out, sent)
                     sent += batch.num_rows
                 del batch  # before the next one comes
         return iter(())
 
-    def _send(self, batch: pa.RecordBatch, send: Callable[..., None], headers: _HeadersOf, sent: int) -> None:
+    def _send(self, batch: pa.RecordBatch, out: Outbox, sent: int) -> None:
         try:
             for part, messages in in_parts(batch, self._write):
                 keys = pieces(part.columns[-1]) if self.keyed else repeat(None, len(messages))
-                for number, (value, key) in enumerate(zip(pieces(messages), keys, strict=True), sent):
-                    send(value, key, None if headers is None else headers(number))
+                self.to.send(out, zip(pieces(messages), keys, strict=True), sent)
                 sent += len(messages)
         except EncodeError as error:
             if error.row is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,6 +32,39 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
     assert str(again) == str(caught.value)
     assert 1 <= len(again.reasons) <= 2
     assert (again.failed, again.left) == (caught.value.failed, 0)
+
+
+def test_many_are_sent_as_each_one_is(kafka: dict[str, str]) -> None:
+    """Through a queue that is smaller; one that the client refuses is no other's fault."""
+    numbers = [str(number) for number in range(2_500)]
+    with outbox({**kafka, "queue.buffering.max.messages": 100, "linger.ms": 0}, TOPIC) as out:
+        out.send_all((None if number == "7" else number.encode(), number) for number in numbers)
+        out.send_all([(b"keyless", None)])
+    found = {message.key(): message.value() for message in messages_of(kafka)}
+    assert found.pop(None) == b"keyless"
+    assert found == {number.encode(): None if number == "7" else number.encode() for number in numbers}
+
+    def send() -> None:
+        with outbox({**kafka, "message.max.bytes": 1_000}, TOPIC) as out:
+            out.send_all([(b"small", None), (b"x" * 2_000, None)])
+
+    with pytest.raises(DeliveryError, match=r"topic flights: 1 messages not delivered; .*[Mm]essage size too large"):
+        send()
+
+
+def test_a_failure_is_noticed_while_more_are_sent(kafka: dict[str, str]) -> None:
+    def send() -> None:
+        with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": "0"}, TOPIC) as out:
+            out.send_all(endless())
+
+    with pytest.raises(DeliveryError, match="timed out"):
+        send()
+
+
+def endless() -> Iterator[tuple[bytes, None]]:
+    while True:
+        yield b"x", None
+        time.sleep(0.0001)  # the queue never fills
 
 
 def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
