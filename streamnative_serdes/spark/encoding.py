@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import types as T
 
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.schema import MISSING, AvroType, Record
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .names import refuse_other_case
+from .types import HAS_TIME
 from .workers import Carried
+
+_ARROW: Final[Mapping[type[T.DataType], pa.DataType]] = {
+    T.NullType: pa.null(),
+    T.BooleanType: pa.bool_(),
+    T.ByteType: pa.int8(),
+    T.ShortType: pa.int16(),
+    T.IntegerType: pa.int32(),
+    T.LongType: pa.int64(),
+    T.FloatType: pa.float32(),
+    T.DoubleType: pa.float64(),
+    T.StringType: pa.string(),
+    T.BinaryType: pa.binary(),
+    T.DateType: pa.date32(),
+    T.TimestampType: pa.timestamp("us", "UTC"),  # of whichever zone
+    T.TimestampNTZType: pa.timestamp("us"),
+    **({T.TimeType: pa.time64("ns")} if HAS_TIME else {}),
+}
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """What Spark hands to Python for a column of this type.
+
+    Raises:
+        LookupError: of this type it hands nothing, or nothing that Avro has a type for.
+    """
+    match kind:
+        case T.ArrayType():
+            return pa.list_(arrow_type(kind.elementType))
+        case T.MapType():
+            return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
+        case T.StructType():
+            return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in kind.fields])
+        case T.DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case T.UserDefinedType():
+            return arrow_type(kind.sqlType())
+    return _ARROW[type(kind)]
 
 
 class TopicWriter(KafkaAvroSerializer):
@@ -48,6 +87,32 @@ class TopicWriter(KafkaAvroSerializer):
         codec = self._bind(self._topic, None, None).codec
         assert codec is not None
         return codec.schema.root
+
+    def try_columns(self, columns: Iterable[tuple[str, T.DataType]]) -> None:
+        """Write no rows of such columns, so that it is not the tasks who find out what does not fit.
+
+        Raises:
+            EncodeError: a column's type is none of its field's.
+        """
+        try:
+            fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
+        except LookupError:
+            return  # Spark says so itself
+        self.serialize_batch(self._topic, pa.array([], pa.struct(fields)))
+
+    def try_value(self, kind: T.DataType) -> None:
+        """Likewise for values of one column, of which a null makes a null."""
+        if isinstance(kind, T.UserDefinedType):
+            kind = kind.sqlType()
+        if isinstance(kind, T.NullType):
+            return
+        if not isinstance(self.root, Record):
+            self.try_columns([("value", kind)])
+        elif isinstance(kind, T.StructType):
+            self.try_columns([(field.name, field.dataType) for field in kind.fields])
+        else:
+            expected = f"expected a struct for record {self.root.name}, got {kind.simpleString()}"
+            raise EncodeError(expected, topic=self._topic)
 
 
 def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
@@ -90,10 +155,10 @@ class Encoder:
     @classmethod
     def plan(
         cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True
-    ) -> tuple[Encoder, AvroType]:
-        """On the driver: registers the schema, or asks for the topic's latest. Also gives the type of a message."""
+    ) -> tuple[Encoder, TopicWriter]:
+        """On the driver: registers the schema, or asks for the topic's latest. Also gives what it will write by."""
         writer = TopicWriter(topic, conf, schema, confirm=confirm)
-        return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer.root
+        return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer
 
     def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:
         """A message for each row of columns, or for each struct; null for null.

@@ -135,12 +135,15 @@ def encode_df(
     Raises:
         ConfigError: a bad option, a field without a column or with one in other letters, one name for two, or a column
             of intervals.
+        EncodeError: a column's type is none of its field's.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
-    encoder, root = Encoder.plan(topic, conf, schema)
-    fields = columns_of(root, df.columns, topic)
-    for name in fields:
-        refuse_intervals(name, require(df, name).dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
+    encoder, writer = Encoder.plan(topic, conf, schema)
+    fields = columns_of(writer.root, df.columns, topic)
+    kinds = [require(df, name).dataType for name in fields]
+    for name, kind in zip(fields, kinds, strict=True):
+        refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
+    writer.try_columns(zip(fields, kinds, strict=True))
     columns = [*(require(df, name) for name in keep), T.StructField(value, T.BinaryType())]
     refuse_doubles(df, [column.name for column in columns])
     needed = list(dict.fromkeys([*fields, *keep]))

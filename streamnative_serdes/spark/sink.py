@@ -103,6 +103,7 @@ class KafkaAvroSink:
 
         Raises:
             ConfigError: there is no such column, two have one name, or the key's type is none of a key.
+            EncodeError: a column's type is none of its field's.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -113,6 +114,7 @@ class KafkaAvroSink:
 
         Raises:
             ConfigError: there is no such column, two have one name, or the key's type is none of a key.
+            EncodeError: a column's type is none of its field's.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
@@ -129,8 +131,8 @@ class KafkaAvroSink:
             self._send_columns(df, batch)
 
     def _send_columns(self, df: DataFrame, batch: int | None) -> None:
-        encoder, root = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
-        fields = columns_of(root, df.columns, self._topic) if self._value is None else []
+        encoder, writer = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
+        fields = columns_of(writer.root, df.columns, self._topic) if self._value is None else []
         parts = [part for part in (self._value, self._key) if part is not None]
         computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
         given = df.select("*", *computed) if computed else df
@@ -143,6 +145,10 @@ class KafkaAvroSink:
             refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
         if self._key is not None:
             _require_key(kinds[-1], self._topic)
+        if self._value is None:
+            writer.try_columns(zip(fields, kinds, strict=False))
+        else:
+            writer.try_value(kinds[0])
         task = BatchTask(self._sending(batch), encoder, tuple(fields) or None, self._key is not None)
         columns.mapInArrow(task, "nothing int").collect()
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from streamnative_serdes import BatchTooLargeError, ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import (
+    BatchTooLargeError,
+    ConfigError,
+    EncodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+)
 from streamnative_serdes.spark import (
     KafkaAvroSink,
     decode_df,
@@ -23,8 +32,9 @@ from streamnative_serdes.spark import (
     to_avro,
     to_avro_schema,
 )
-from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.encoding import Encoder, arrow_type
 from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.spark.types import HAS_TIME
 from streamnative_serdes.testing import LocalRegistry
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -58,11 +68,8 @@ def test_a_name_in_other_letters_is_no_missing_column(spark: SparkSession, conf:
     with pytest.raises(ConfigError, match=r"there is no column note, but Note.*hint: rename it"):
         encode_df(df, conf, topic=TOPIC, schema=ORDER)
     inner = record({"name": "of", "type": ORDER}, name="Outer")
-    with (
-        pytest.raises(SparkError, match=r"field of\.note: there is no column of that name, but 'Note'"),
-        spark_errors(),
-    ):
-        encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner).collect()
+    with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but 'Note'"):
+        encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner)
     for columns in ("id, 'a' note, 'b' Note", "id, 'a' other"):
         frame = spark.sql(f"select {columns} from range(1)")
         if "Note" in columns:  # which of the two is meant is clear to Avro, but not to Spark
@@ -90,10 +97,50 @@ def test_intervals_are_refused_before_the_job_and_by_name(
                 encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["length"])
         else:
             # Before PySpark 4.1, functions run row by row.
-            refused = "format 'tDu' cannot be written: 'length'|field length: expected long, got timedelta"
+            refused = r"duration\[us\] cannot be written: 'length'|field length: expected long, got timedelta"
             with pytest.raises(SparkError, match=refused), spark_errors():
                 df.select(to_avro(F.struct("*"), conf, topic=kind, schema=schema)).collect()
             assert encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["length"]).count() == 1
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_column_of_another_type_is_refused_before_the_job_and_by_name(
+    spark: SparkSession, conf: dict[str, str], kafka: dict[str, str], rows: int
+) -> None:
+    df = spark.range(rows).selectExpr("id", "1.5D note", "struct(id, array('x') note) of", "null nothing")
+    expected = "topic orders, schema version 0, field note: expected a column for string, got one of "
+    with pytest.raises(EncodeError, match=expected + r"double \(hint: cast"):
+        encode_df(df, conf, topic=TOPIC, schema=ORDER)
+    with pytest.raises(EncodeError, match=expected + "double"):
+        KafkaAvroSink(TOPIC, kafka, conf, ORDER).write(df)
+    for value in ("of", F.col("of")):
+        with pytest.raises(EncodeError, match=expected + "list"):
+            KafkaAvroSink(TOPIC, kafka, conf, ORDER, value=value).foreach_batch(df, 0)
+    with pytest.raises(EncodeError, match="topic orders: expected a struct for record Order, got bigint"):
+        KafkaAvroSink(TOPIC, kafka, conf, ORDER, value="id").write(df)
+    with pytest.raises(
+        EncodeError, match="topic days, schema version 0: expected a column for date, got one of struct"
+    ):
+        KafkaAvroSink("days", kafka, conf, {"type": "int", "logicalType": "date"}, value="of").write(df)
+
+
+def test_what_spark_hands_to_python_is_known_before(spark: SparkSession) -> None:
+    names = [
+        *("void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(38,3)", "string"),
+        *("string collate unicode", "binary", "date", "timestamp", "timestamp_ntz"),
+        *("array<timestamp>", "map<string,array<int>>", "struct<a:map<int,void>,b:array<binary>>"),
+        *(["time(6)"] if HAS_TIME else []),
+    ]
+    schema = T.StructType.fromDDL(", ".join(f"`{number}` {name}" for number, name in enumerate(names)))
+
+    def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"schema": [batch.schema.serialize().to_pybytes()]})
+
+    df = spark.createDataFrame([(None,) * len(names)], schema)
+    (row,) = df.mapInArrow(told, "schema binary").collect()
+    handed = pa.ipc.read_schema(pa.py_buffer(row.schema))
+    assert [arrow_type(field.dataType) for field in df.schema] == handed.types
 
 
 def test_functions_are_called_by_their_names_in_plans(spark: SparkSession, conf: dict[str, str]) -> None:
