@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from streamnative_serdes.arrow import Columns, Routes
+from streamnative_serdes.arrow import Columns, Dialect, Routes
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.columns import BatchReader
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
@@ -20,10 +21,9 @@ from streamnative_serdes.models import Reading, Target
 from streamnative_serdes.schema import AvroType, Record, parse
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
-from .types import HAS_TIME, to_spark_type
+from .types import has_time, to_spark_type
 from .workers import Carried
 
-_DIALECT: Final = "spark" if HAS_TIME else "spark-4.0"
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name
 
 
@@ -42,6 +42,7 @@ class TopicReader(KafkaAvroDeserializer):
         conf: as of KafkaAvroDeserializer.
         schema: the reader's.
         restart: raise SchemaEvolvedError for a message of a newer version than the topic has now.
+        times: read time-micros as TIME, not as BIGINT.
 
     Raises:
         SchemaNotFoundError: no schema is given, and the topic has none.
@@ -50,8 +51,9 @@ class TopicReader(KafkaAvroDeserializer):
     _lenient = False  # what a user gives is checked; what the registry holds need not be without fault
     _newest: int | None = None
 
-    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, restart: bool = False) -> None:
+    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool, times: bool) -> None:
         super().__init__(conf, schema)
+        self._times = times
         self.warm_up(topic)
         if self._codec is None or restart:
             latest, _ = self._attached().latest(topic)
@@ -70,7 +72,13 @@ class TopicReader(KafkaAvroDeserializer):
     def spark_type(self) -> T.DataType:
         """The same in Spark."""
         assert self._conf is not None
-        return to_spark_type(self._codec.target.schema, logical_types=self._conf["avro.logical.types"])
+        logical_types = self._conf["avro.logical.types"]
+        return to_spark_type(self._codec.target.schema, logical_types=logical_types, times=self._times)
+
+    @property
+    def dialect(self) -> Dialect:
+        """What Arrow has for these types."""
+        return "spark" if self._times else "spark-4.0"
 
     def reads_records(self) -> bool:
         return isinstance(self.root, Record)
@@ -134,11 +142,13 @@ class Decoder:
 
     @classmethod
     def plan(
-        cls, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
+        cls, session: SparkSession, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
     ) -> tuple[Decoder, TopicReader]:
         """On the driver: asks the registry for all versions that the topic has."""
-        reader = TopicReader(topic, conf, schema, restart=options.restart)
-        return cls(topic, Carried(reader), options.mode), reader
+        reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
+        decoder = cls(topic, Carried(reader), options.mode)
+        reader.columns(topic, dialect=reader.dialect)  # so that it is not the tasks who find out that there are none
+        return decoder, reader
 
     def decode(self, messages: pa.Array) -> Decoded:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
@@ -149,7 +159,7 @@ class Decoder:
             SchemaRegistryError: a version that is not known yet cannot be asked for.
         """
         reader, name = self.reader.get(), None if self.mode == FAILFAST else _ERRORS
-        batch = reader.deserialize_batch(self.topic, messages, error_column=name, dialect=_DIALECT)
+        batch = reader.deserialize_batch(self.topic, messages, error_column=name, dialect=reader.dialect)
         columns = batch.columns
         errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
         return Decoded(columns, errors)

@@ -78,7 +78,8 @@ def decode_df(
 
     Returns:
         a DataFrame of ``keep``, the record's fields (a column "value" where the schema is no record), and the
-        ``errorColumn``. All new columns are nullable.
+        ``errorColumn``. All new columns are nullable, and of the types of :func:`to_spark_type`, with TIME if the
+        session has ``spark.sql.timeType.enabled``.
 
     Raises:
         ConfigError: a bad option, a column that is not there, one name for two, or no column at all.
@@ -87,7 +88,7 @@ def decode_df(
     """
     chosen = ReadOptions.parse(options)
     _require_bytes(df, value)
-    decoder, reader = Decoder.plan(topic, conf, schema, chosen)
+    decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
     around = _around(df, value, chosen)
     needed = list(dict.fromkeys([value, *around.values(), *keep]))
     place = {name: number for number, name in enumerate(needed)}

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark.sql.functions as F
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import types as T
 
 from streamnative_serdes.arrow import in_parts
@@ -52,7 +52,7 @@ def from_avro(
     chosen = ReadOptions.parse(options)
     if chosen.mode == DROPMALFORMED:
         raise ConfigError("from_avro cannot leave rows out", hint="use decode_df, or PERMISSIVE and a filter")
-    decoder, reader = Decoder.plan(topic, conf, schema, chosen)
+    decoder, reader = Decoder.plan(SparkSession.active(), topic, conf, schema, chosen)
     kind, names = reader.spark_type(), None
     if isinstance(kind, T.StructType) and reader.reads_records():
         kind = _with_error(kind, chosen.error_column)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import pyspark
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from streamnative_serdes.errors import SchemaError
@@ -21,7 +22,7 @@ from streamnative_serdes.schema import Array, AvroType, Enum, Fixed, Logical, Ma
 _MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # how Spark notes a type that Avro lacks
-# Since then a session has TIME by default, and Spark's own Avro reader gives it.
+# Since then Spark's own Avro reader gives TIME, to sessions that have it.
 HAS_TIME: Final = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
 
 _PLAIN: Final[Mapping[str, T.DataType]] = {
@@ -47,7 +48,12 @@ _LOGICAL: Final[Mapping[str, T.DataType]] = {
 # --- Avro -> Spark
 
 
-def to_spark_type(schema: object, *, logical_types: bool = True) -> T.DataType:
+def has_time(session: SparkSession) -> bool:
+    """Whether columns of TIME are of use there: without its option, they can be neither cached, grouped nor stored."""
+    return HAS_TIME and session.conf.get("spark.sql.timeType.enabled") == "true"
+
+
+def to_spark_type(schema: object, *, logical_types: bool = True, times: bool = HAS_TIME) -> T.DataType:
     """The type of a column, or of a DataFrame, that holds data of ``schema``.
 
     Args:
@@ -55,25 +61,27 @@ def to_spark_type(schema: object, *, logical_types: bool = True) -> T.DataType:
             other gives a struct of ``member0``, ``member1``, ..., of which one is not null; int and long together give
             BIGINT, float and double DOUBLE.
         logical_types: as the option ``avro.logical.types``: without, a timestamp is BIGINT, a decimal BINARY.
+        times: ``time-micros`` is TIME, from PySpark 4.3 on, as for Spark's own reader; without, it is BIGINT, as
+            :func:`decode_df` gives it to sessions whose ``spark.sql.timeType.enabled`` is false.
 
     Raises:
         SchemaError: no schema; one that contains itself; a decimal of more than 38 digits. The error names the field.
     """
     # Lenient: what a registry holds may have a default that no one needs here.
-    return _Reader(logical_types).type(parse(schema, strict=False).root, "")
+    return _Reader(logical_types, times).type(parse(schema, strict=False).root, "")
 
 
 class _Reader:
     """One walk over a schema; ``open`` are the records around the place where it is."""
 
-    def __init__(self, logical_types: bool) -> None:
-        self.logical_types = logical_types
+    def __init__(self, logical_types: bool, times: bool) -> None:
+        self.logical_types, self.times = logical_types, times
         self.open: list[str] = []
 
     def type(self, kind: AvroType, path: str) -> T.DataType:
         match kind:
             case Primitive() | Fixed():
-                return _leaf(kind, kind.logical if self.logical_types else None, path)
+                return self._leaf(kind, path)
             case Enum():
                 return T.StringType()
             case Array():
@@ -83,6 +91,16 @@ class _Reader:
             case Union():
                 return self._union(kind, path)
         return self._record(kind, path)
+
+    def _leaf(self, kind: Primitive | Fixed, path: str) -> T.DataType:
+        plain = _PLAIN["bytes"] if isinstance(kind, Fixed) else _PLAIN[kind.kind]
+        if kind.logical is None or not self.logical_types:
+            return plain
+        if kind.logical.name == "decimal":
+            return _decimal(kind.logical, path)
+        if kind.logical.name == "time-micros" and not self.times:
+            return plain
+        return _LOGICAL.get(kind.logical.name, plain)
 
     def _record(self, record: Record, path: str) -> T.StructType:
         if record.name in self.open:
@@ -123,15 +141,6 @@ class _Reader:
 def nullable(kind: AvroType) -> bool:
     """Whether a datum of this type can be null."""
     return kind.kind == "null" or (isinstance(kind, Union) and any(branch.kind == "null" for branch in kind.branches))
-
-
-def _leaf(kind: Primitive | Fixed, logical: Logical | None, path: str) -> T.DataType:
-    plain = _PLAIN["bytes"] if isinstance(kind, Fixed) else _PLAIN[kind.kind]
-    if logical is None:
-        return plain
-    if logical.name == "decimal":
-        return _decimal(logical, path)
-    return _LOGICAL.get(logical.name, plain)
 
 
 def _decimal(logical: Logical, path: str) -> T.DataType:

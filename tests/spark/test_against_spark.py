@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,17 @@ def container(schema: Any, data: list[bytes]) -> bytes:
     return head + (long.encode(len(data)) + long.encode(len(block)) + block + sync if data else b"")
 
 
+@pytest.fixture
+def times(spark: SparkSession) -> Iterator[None]:
+    """Spark's own reader refuses time-micros without the option."""
+    if HAS_TIME:
+        spark.conf.set("spark.sql.timeType.enabled", "true")
+    yield
+    if HAS_TIME:
+        spark.conf.unset("spark.sql.timeType.enabled")
+
+
+@pytest.mark.usefixtures("times")
 @EXAMPLES
 @given(records())
 def test_random_messages_are_what_spark_and_the_deserializer_read(

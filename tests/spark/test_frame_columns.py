@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from streamnative_serdes import (
     EncodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    SchemaError,
 )
 from streamnative_serdes.spark import (
     KafkaAvroSink,
@@ -31,6 +34,7 @@ from streamnative_serdes.spark import (
     split_errors,
     to_avro,
     to_avro_schema,
+    to_spark_type,
 )
 from streamnative_serdes.spark.encoding import Encoder, arrow_type
 from streamnative_serdes.spark.session import SparkError, spark_errors
@@ -122,6 +126,46 @@ def test_a_column_of_another_type_is_refused_before_the_job_and_by_name(
         EncodeError, match="topic days, schema version 0: expected a column for date, got one of struct"
     ):
         KafkaAvroSink("days", kafka, conf, {"type": "int", "logicalType": "date"}, value="of").write(df)
+
+
+def test_a_schema_too_deep_for_columns_is_refused_before_the_job(spark: SparkSession, conf: dict[str, str]) -> None:
+    deep: Any = "int"
+    for _ in range(70):
+        deep = {"type": "array", "items": deep}
+    messages = spark.sql("select binary('') value")
+    schema = record({"name": "deep", "type": deep})
+    with pytest.raises(SchemaError, match="nested deeper than the 60 levels of Arrow columns"):
+        decode_df(messages, conf, topic="deep", schema=schema)
+    with pytest.raises(SchemaError, match="nested deeper than the 60 levels of Arrow columns"):
+        messages.select(from_avro("value", conf, topic="deep", schema=schema))
+
+
+@pytest.mark.parametrize("enabled", [False, True] if HAS_TIME else [False])
+def test_a_time_is_of_a_type_that_the_session_can_work_with(
+    spark: SparkSession, conf: dict[str, str], tmp_path: Path, enabled: bool
+) -> None:
+    """Without its option, TIME can be collected, but neither cached, grouped nor stored."""
+    at, schema = dt.time(1, 2, 3, 4), record({"name": "at", "type": {"type": "long", "logicalType": "time-micros"}})
+    messages = spark.createDataFrame(
+        [(KafkaAvroSerializer(conf, schema).serialize("times", {"at": at}),)], "value binary"
+    )
+    expected = to_spark_type(schema, times=enabled)
+    if HAS_TIME:
+        spark.conf.set("spark.sql.timeType.enabled", str(enabled).lower())
+    try:
+        for df in (
+            decode_df(messages, conf, topic="times"),
+            messages.select(from_avro("value", conf, topic="times").alias("of")).select("of.*"),
+        ):
+            assert df.dtypes == [("at", "time(6)" if enabled else "bigint")]
+            assert [field.dataType for field in df.schema] == [field.dataType for field in expected]
+            df.groupBy("at").count().persist().write.mode("overwrite").parquet(str(tmp_path))
+            (row,) = spark.read.parquet(str(tmp_path)).collect()
+            assert row.at == (at if enabled else 3_723_000_004)
+            assert encode_df(df, conf, topic="times").collect() == messages.collect()
+    finally:
+        if HAS_TIME:
+            spark.conf.unset("spark.sql.timeType.enabled")
 
 
 def test_what_spark_hands_to_python_is_known_before(spark: SparkSession) -> None:
