@@ -31,7 +31,7 @@ HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 
 # The columns of Spark's own Kafka source, with the headers that it has on request.
 KAFKA_COLUMNS = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp_ltz, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
 )
 

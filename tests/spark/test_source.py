@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'st
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
@@ -193,8 +194,20 @@ def test_offsets_that_the_topic_does_not_have_are_an_error(
         source.load(spark, [OffsetRange(1, 7, 9)]).collect()
 
 
-def test_timestamps_are_utc(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
+@pytest.mark.parametrize("default", ["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"])
+def test_timestamps_are_instants_whatever_sql_calls_a_timestamp(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], default: str
+) -> None:
     fill(kafka, conf, 1)
     source = KafkaAvroSource(TOPIC, kafka, conf)
-    (row,) = source.load(spark, source.ranges()).selectExpr("cast(timestamp as string) as at").collect()
-    assert row.at == dt.datetime.fromtimestamp(STAMP / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    spark.conf.set("spark.sql.timestampType", default)
+    try:
+        loaded, streamed = source.load(spark, source.ranges()), source.stream(spark)
+        query = streamed.writeStream.format("memory").queryName("stamps").trigger(availableNow=True).start()
+        assert query.awaitTermination(60)
+        for df in (loaded, spark.table("stamps")):
+            assert df.schema["timestamp"].dataType == TimestampType()
+            (row,) = df.selectExpr("cast(timestamp as string) as at").collect()
+            assert row.at == dt.datetime.fromtimestamp(STAMP / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    finally:
+        spark.conf.unset("spark.sql.timestampType")
