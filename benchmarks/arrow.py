@@ -14,7 +14,6 @@ import io
 import os
 import platform
 import random
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,12 +22,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import fastavro
 import pyarrow as pa
+from pages import DOCS, write_docs
 from shapes import SHAPES, Shape
 
 from streamnative_serdes.arrow import ColumnCodec
@@ -37,7 +36,6 @@ from streamnative_serdes.codec import Codec
 ROWS = 10_000
 SLOW_ROWS = 500  # of what is some fifty times slower
 THREADED_ROWS = 400_000
-DOCS = Path(__file__).parents[1] / "docs" / "arrow.md"
 PEERS = ("fastavro", "pyruhvro")
 # (operation, shape, peer) -> times faster, at least. Of pyruhvro: wherever it can do it at all.
 GOALS = {("decode", "flat", "fastavro"): 50.0, ("decode", "nested", "fastavro"): 15.0}
@@ -209,14 +207,6 @@ def machine() -> str:
     return f"CPython {platform.python_version()}, {os.cpu_count()} cores; {libraries}"
 
 
-def write_docs(text: str) -> None:
-    before = DOCS.read_text()
-    after = re.sub(
-        r"(<!-- benchmark -->\n).*?(<!-- end -->)", lambda found: found[1] + text + found[2], before, flags=re.DOTALL
-    )
-    DOCS.write_text(after)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=21)
@@ -231,7 +221,7 @@ def main() -> int:
     side = "no second core was free for them" if threads is None else f"{threads:.2f} times as much as one"
     print(f"two threads: {side}")
     if given.write_docs:
-        write_docs(f"{table(cells)}\n\nTwo threads on one codec: {side}. {machine()}.\n")
+        write_docs(DOCS / "arrow.md", f"{table(cells)}\n\nTwo threads on one codec: {side}. {machine()}.")
     return 0 if all(got >= wanted for _, got, wanted in reached) else 1
 
 

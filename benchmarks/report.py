@@ -1,4 +1,4 @@
-"""What a run says: tables, JSON, and the block in docs/performance.md that no hand writes."""
+"""What a run says: tables and JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from measure import CLOCK, OVERHEADS, Results
 from shapes import TITLES
 
 PACKAGES = ("streamnative-serdes", "confluent-kafka", "fastavro", "cavro")
-BEGIN, END = "<!-- begin: written by benchmarks/run.py --write-docs -->\n", "<!-- end -->"
 
 
 def installed(package: str) -> str:
@@ -157,12 +156,3 @@ def as_json(results: Results, where: dict[str, Any]) -> str:
     return (
         json.dumps({**where, "cells": cells, "ratios": ratios, "shares": shares, "refused": refused}, indent=1) + "\n"
     )
-
-
-def write_docs(page: Path, text: str) -> None:
-    """Replace what stands between the markers."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page} lacks the markers {BEGIN.strip()} and {END}")
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")

@@ -20,11 +20,11 @@ from clients import measure_clients
 from contenders import CONTENDERS, OPERATIONS
 from measure import Cell, Results, measure, measure_overheads, pin, prepare
 from objects import measure_objects
+from pages import DOCS, write_docs
 from shapes import SHAPES
 
 from streamnative_serdes.testing import LocalRegistry
 
-DOCS = Path(__file__).parent.parent / "docs"
 OURS = {kind.name for kind in CONTENDERS if kind.against is None}
 ENOUGH = 15  # rounds that a published number needs
 
@@ -79,7 +79,7 @@ def write(chosen: argparse.Namespace, results: Results, where: dict[str, object]
     if chosen.json:
         chosen.json.write_text(report.as_json(results, where))
     if chosen.write_docs:
-        report.write_docs(DOCS / "performance.md", text)
+        write_docs(DOCS / "performance.md", f"\n{text}")
     charts = [chosen.chart] if chosen.chart else []
     charts += [DOCS / "benchmark.svg"] if chosen.write_docs else []
     if charts:

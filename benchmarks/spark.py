@@ -20,48 +20,29 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import chain, repeat
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import spark_tasks
+from pages import DOCS, write_docs
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
+from spark_tasks import SCHEMA, TOPIC, Produce, Ready, fastavro_decoded, fastavro_encoded, loop_only
 
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, encode_df
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-DOCS = Path(__file__).parents[1] / "docs"
-TOPIC = "bench"
-HEADER = 10  # bytes before each datum
+cloudpickle.register_pickle_by_value(spark_tasks)  # type: ignore[no-untyped-call]
 CHECKED = 10_000  # rows of the sink that are read back
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "Trade",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "account", "type": "string"},
-        {"name": "symbol", "type": "string"},
-        {"name": "side", "type": {"type": "enum", "name": "Side", "symbols": ["BUY", "SELL", "HOLD"]}},
-        {"name": "price", "type": "double"},
-        {"name": "weight", "type": "float"},
-        {"name": "quantity", "type": "int"},
-        {"name": "open", "type": "boolean"},
-        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-        {"name": "note", "type": ["null", "string"], "default": None},
-    ],
-}
-
-
-# --- What is read
 
 
 def columns(rows: int) -> pa.RecordBatch:
@@ -92,110 +73,6 @@ def write(folder: Path, table: pa.RecordBatch) -> Path:
     for number in range(2):
         pq.write_table(pa.table(table.slice(number * half, half)), folder / f"{number}.parquet")
     return folder
-
-
-# --- Tasks of the others. They are sent by value: what they use is imported in them, or stands in them.
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The ceiling: batches of the right size, of what was made before."""
-
-    prepared: bytes  # an Arrow stream of one batch, as large as Spark's
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        ready = pa.ipc.open_stream(self.prepared).read_all().combine_chunks().to_batches()[0]
-        for batch in batches:
-            rows = batch.num_rows
-            yield ready if rows == ready.num_rows else ready.slice(0, rows)
-
-
-def fastavro_decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The best of the ways to decode with fastavro: in Arrow's batches, rows to columns by pyarrow."""
-    import fastavro
-    import pyarrow as pa
-
-    schema, read = fastavro.parse_schema(SCHEMA), fastavro.schemaless_reader
-    plain = {"long": pa.int64(), "string": pa.string(), "double": pa.float64(), "float": pa.float32()}
-    plain |= {"int": pa.int32(), "boolean": pa.bool_()}
-    kinds = {name: plain.get(str(kind), pa.string()) for name, kind in FIELDS} | {"at": pa.timestamp("us", "UTC")}
-    for batch in batches:
-        rows = [read(io.BytesIO(message[HEADER:]), schema) for message in batch.column(0).to_pylist()]
-        yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(list(kinds.items())))
-
-
-def fastavro_encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Likewise for encoding."""
-    import fastavro
-    import pyarrow as pa
-
-    schema, write, head = fastavro.parse_schema(SCHEMA), fastavro.schemaless_writer, b"\x03\x04" + bytes(8)
-    for batch in batches:
-        messages = []
-        for row in batch.to_pylist():
-            out = io.BytesIO()
-            out.write(head)
-            write(out, schema, row)
-            messages.append(out.getvalue())
-        yield pa.RecordBatch.from_arrays([pa.array(messages, pa.binary())], ["value"])
-
-
-FIELDS = [(each["name"], each["type"]) for each in SCHEMA["fields"]]
-
-
-def loop_only(rows: Iterable[Any]) -> None:
-    for _ in rows:
-        pass
-
-
-@dataclass(frozen=True)
-class Produce:
-    """Sends a message for each row; the same one again and again is the ceiling of a sink."""
-
-    brokers: str
-    message: bytes
-
-    def rows(self, rows: Iterable[Any]) -> None:
-        """What Spark takes to hand rows to Python, and the client to send."""
-        self._send(self.message for _ in rows)
-
-    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Likewise for Arrow's batches."""
-        self._send(chain.from_iterable(repeat(self.message, batch.num_rows) for batch in batches))
-        return iter(())
-
-    def fastavro(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What one would write with fastavro."""
-        self._send(message for batch in fastavro_encoded(batches) for message in batch.column(0).to_pylist())
-        return iter(())
-
-    def _send(self, messages: Iterable[bytes]) -> None:
-        from confluent_kafka import Producer
-
-        producer = Producer(
-            {
-                "bootstrap.servers": self.brokers,
-                "linger.ms": 50,
-                "enable.idempotence": True,
-                "delivery.report.only.error": True,
-            }
-        )
-        produce = producer.produce
-        for number, message in enumerate(messages):
-            while True:
-                try:
-                    produce(TOPIC, message)
-                    break
-                except BufferError:
-                    producer.poll(0.1)
-            if number % 1000 == 0:
-                producer.poll(0)
-        assert producer.flush(60) == 0
-
-
-# --- The measurement
 
 
 @dataclass
@@ -382,13 +259,6 @@ def summary(found: Sequence[Job]) -> list[str]:
     return [f"Of what Spark allows: {', '.join(shares)}. Times as fast as fastavro: {', '.join(times)}."]
 
 
-def write_docs(text: str) -> None:
-    page = DOCS / "spark.md"
-    before, begin, rest = page.read_text().partition("<!-- benchmark -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    page.write_text(f"{before}{begin}{text}{end}{after}")
-
-
 def heading(rows: int, rounds: int) -> str:
     packages = ("pyspark", "pyarrow", "pandas", "fastavro", "confluent-kafka")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
@@ -432,7 +302,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.json.write_text(json.dumps({f"{job.group}: {job.name}": job.seconds for job in found}, indent=1))
     if chosen.write_docs:
         write_docs(
-            "\n".join([table(found, chosen.rows), "", *summary(found), "", heading(chosen.rows, chosen.rounds), ""])
+            DOCS / "spark.md",
+            "\n".join([table(found, chosen.rows), "", *summary(found), "", heading(chosen.rows, chosen.rounds)]),
         )
         (DOCS / "benchmark-spark.svg").write_text(chart(found, chosen.rows))
     return int(chosen.check and not all(met for met, _ in judged))

@@ -1,0 +1,17 @@
+"""The blocks of pages that no hand writes, but a benchmark with --write-docs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->"
+
+
+def write_docs(page: Path, text: str) -> None:
+    """Replace what stands between the markers."""
+    before, begin, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page} lacks the markers {BEGIN.strip()} and {END}")
+    page.write_text(f"{before}{begin}{text}\n{end}{after}")
