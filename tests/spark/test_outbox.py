@@ -55,16 +55,18 @@ def test_many_are_sent_as_each_one_is(kafka: dict[str, str]) -> None:
 def test_a_failure_is_noticed_while_more_are_sent(kafka: dict[str, str]) -> None:
     def send() -> None:
         with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": "0"}, TOPIC) as out:
-            out.send_all(endless())
+            out.send_all(for_a_minute())
 
     with pytest.raises(DeliveryError, match="timed out"):
         send()
 
 
-def endless() -> Iterator[tuple[bytes, None]]:
-    while True:
+def for_a_minute() -> Iterator[tuple[bytes, None]]:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         yield b"x", None
         time.sleep(0.0001)  # the queue never fills
+    raise AssertionError("not noticed")
 
 
 def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
