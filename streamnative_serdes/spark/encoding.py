@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,46 +14,9 @@ from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.schema import MISSING, AvroType, Record
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from .arrow_types import arrow_type
 from .names import refuse_other_case
-from .types import HAS_TIME
 from .workers import Carried
-
-_ARROW: Final[Mapping[type[T.DataType], pa.DataType]] = {
-    T.NullType: pa.null(),
-    T.BooleanType: pa.bool_(),
-    T.ByteType: pa.int8(),
-    T.ShortType: pa.int16(),
-    T.IntegerType: pa.int32(),
-    T.LongType: pa.int64(),
-    T.FloatType: pa.float32(),
-    T.DoubleType: pa.float64(),
-    T.StringType: pa.string(),
-    T.BinaryType: pa.binary(),
-    T.DateType: pa.date32(),
-    T.TimestampType: pa.timestamp("us", "UTC"),  # of whichever zone
-    T.TimestampNTZType: pa.timestamp("us"),
-    **({T.TimeType: pa.time64("ns")} if HAS_TIME else {}),
-}
-
-
-def arrow_type(kind: T.DataType) -> pa.DataType:
-    """What Spark hands to Python for a column of this type.
-
-    Raises:
-        LookupError: of this type it hands nothing, or nothing that Avro has a type for.
-    """
-    match kind:
-        case T.ArrayType():
-            return pa.list_(arrow_type(kind.elementType))
-        case T.MapType():
-            return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
-        case T.StructType():
-            return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in kind.fields])
-        case T.DecimalType():
-            return pa.decimal128(kind.precision, kind.scale)
-        case T.UserDefinedType():
-            return arrow_type(kind.sqlType())
-    return _ARROW[type(kind)]
 
 
 class TopicWriter(KafkaAvroSerializer):
@@ -111,8 +74,11 @@ class TopicWriter(KafkaAvroSerializer):
         elif isinstance(kind, T.StructType):
             self.try_columns([(field.name, field.dataType) for field in kind.fields])
         else:
-            expected = f"expected a struct for record {self.root.name}, got {kind.simpleString()}"
-            raise EncodeError(expected, topic=self._topic)
+            raise EncodeError(
+                f"expected a struct for record {self.root.name}, got {kind.simpleString()}",
+                topic=self._topic,
+                hint="F.struct makes one of columns",
+            )
 
 
 def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:

@@ -1,0 +1,51 @@
+"""Spark's types as Arrow's: what Spark hands to Python, known before any row comes.
+
+PySpark's own ``to_arrow_type`` takes other arguments in each release, and is not public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from .types import HAS_TIME
+
+_ARROW: Final[Mapping[type[T.DataType], pa.DataType]] = {
+    T.NullType: pa.null(),
+    T.BooleanType: pa.bool_(),
+    T.ByteType: pa.int8(),
+    T.ShortType: pa.int16(),
+    T.IntegerType: pa.int32(),
+    T.LongType: pa.int64(),
+    T.FloatType: pa.float32(),
+    T.DoubleType: pa.float64(),
+    T.StringType: pa.string(),
+    T.BinaryType: pa.binary(),
+    T.DateType: pa.date32(),
+    T.TimestampType: pa.timestamp("us", "UTC"),  # of whichever zone
+    T.TimestampNTZType: pa.timestamp("us"),
+    **({T.TimeType: pa.time64("ns")} if HAS_TIME else {}),
+}
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """What Spark hands to Python for a column of this type.
+
+    Raises:
+        LookupError: of this type it hands nothing, or nothing that Avro has a type for.
+    """
+    match kind:
+        case T.ArrayType():
+            return pa.list_(arrow_type(kind.elementType))
+        case T.MapType():
+            return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
+        case T.StructType():
+            return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in kind.fields])
+        case T.DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case T.UserDefinedType():
+            return arrow_type(kind.sqlType())
+    return _ARROW[type(kind)]
