@@ -23,7 +23,7 @@ class Codec:
         """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
 
     def decode(self, data: Buffer) -> Any:
-        """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
+        """The datum in ``data``, which must be used up. Raises DecodeError with path and byte."""
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
         """The offset in bytes behind the datum at ``offset``: as by ``decode``, but no objects, and no look at text."""

@@ -265,7 +265,7 @@ class ColumnCodec:
                 all other columns. Without it, the first such row is an error.
 
         Raises:
-            DecodeError: with the number of the row, path and offset.
+            DecodeError: with the number of the row, path and byte.
             BatchTooLargeError: all is too much for one batch; :func:`in_parts` cuts it.
             TypeError: ``data`` is something else.
         """

@@ -58,7 +58,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         ConfigError: unknown option, bad value, or ``value.type`` with ``from_dict`` or with another class as schema.
         SchemaError: no valid schema, or one that makes no objects of the class of ``value.type``.
 
-    Calls raise DecodeError, which names field and offset, or SchemaRegistryError; all errors are confluent_kafka's
+    Calls raise DecodeError, which names field and byte, or SchemaRegistryError; all errors are confluent_kafka's
     SerializationError. Threads may share one deserializer, and it pickles.
     """
 
@@ -172,7 +172,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             large_types: ``large_string`` and ``large_binary``, for batches of more than 2 GB of text.
 
         Raises:
-            DecodeError: with the number of the row, path and offset.
+            DecodeError: with the number of the row, path and byte.
             BatchTooLargeError: the messages take more room than a batch has, though each of them fits;
                 :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
             SchemaError: Arrow has no types for the schema.

@@ -58,7 +58,7 @@ class SerdesError(SerializationError, ValueError):
         topic: the Kafka topic, where known.
         version: the schema version, where known.
         path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``.
-        offset: position in the message, in bytes from its first byte.
+        offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and "offset" Kafka's.
         hint: what the user can do about it.
 
     Clients report only ``str(error)``, so its first line says all of this. An error of
@@ -102,10 +102,10 @@ class SerdesError(SerializationError, ValueError):
                 ("topic", self.topic),
                 ("row", self.row),
                 ("partition", self.raw and self.raw.partition),
-                ("message", self.raw and self.raw.offset),
+                ("offset", self.raw and self.raw.offset),
                 ("schema version", self.version),
                 ("field", self.path),
-                ("offset", self.offset),
+                ("byte", self.offset),
             )
             if value is not None and value != ""
         ]

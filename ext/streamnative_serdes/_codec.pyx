@@ -261,7 +261,7 @@ cdef class Codec:
         return encode_message(self.writing, &self.limits, datum, NULL, 0)
 
     def decode(self, data):
-        """The datum in ``data``, which must be used up. Raises DecodeError with path and offset in bytes."""
+        """The datum in ``data``, which must be used up. Raises DecodeError with path and byte."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
             return decode_message(self.reading, &self.limits, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data),

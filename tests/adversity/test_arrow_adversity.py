@@ -67,9 +67,7 @@ def test_a_message_that_is_too_large_alone_is_an_error_of_its_own() -> None:
     parts = in_parts(pa.array([b"\0", huge, b"\0"]), lambda part: codec.decode(part, error_column="why"))
     why = [said for _, batch in parts for said in batch.column("why").to_pylist()]
     assert (why[0], why[2]) == (None, None)
-    assert why[1].startswith(
-        f"field [{BEYOND - 2}].text, offset {BEYOND + 1}: the message has more text, bytes or items"
-    )
+    assert why[1].startswith(f"field [{BEYOND - 2}].text, byte {BEYOND + 1}: the message has more text, bytes or items")
 
 
 def test_threads_on_one_codec_get_their_own_columns_and_errors() -> None:

@@ -88,6 +88,6 @@ def test_a_poison_message_ends_in_the_clients_error_which_keeps_its_bytes(
     raw.produce("users", key=b"bad", value=b"\x03\x04" + bytes(8) + b"\xff")
     assert raw.flush(PATIENCE) == 0
     assert consumer.poll(PATIENCE).value() == USERS[0]
-    with pytest.raises(ValueDeserializationError, match="schema version 0, field name, offset 10") as caught:
+    with pytest.raises(ValueDeserializationError, match="schema version 0, field name, byte 10") as caught:
         consumer.poll(PATIENCE)
     assert caught.value.kafka_message.value() == b"\x03\x04" + bytes(8) + b"\xff"

@@ -188,7 +188,7 @@ def test_failfast_names_what_cannot_be_read(
     for options in (None, {"mode": "failfast"}):
         decoded = decode_df(frame(spark, damaged, 1), conf, topic=TOPIC, options=options)
         expected = (
-            "DecodeError: topic orders, row 2, partition 0, message 2, schema version 0, field note, offset .*hint: "
+            "DecodeError: topic orders, row 2, partition 0, offset 2, schema version 0, field note, byte .*hint: "
         )
         with pytest.raises(SparkError, match=expected), spark_errors():
             decoded.collect()

@@ -88,7 +88,7 @@ def test_what_cannot_be_read_goes_by_on_error(spark: SparkSession, kafka: dict[s
 
     assert sorted(read("skip"), key=str) == [*range(8), None]
     assert sorted(read(lambda error: error.raw.offset), key=str) == [0, 1, 2, 2, *range(3, 8), None]
-    expected = "DecodeError: topic flights, partition 0, message 2, schema version 0"
+    expected = "DecodeError: topic flights, partition 0, offset 2, schema version 0"
     with pytest.raises(SparkError, match=expected), spark_errors():
         read("raise")
 

@@ -70,7 +70,7 @@ def test_a_row_that_cannot_be_read_is_null_and_says_why_and_leaves_no_trace_in_o
 
 
 def test_without_an_error_column_the_first_such_row_is_an_error_that_names_it() -> None:
-    with pytest.raises(DecodeError, match=r"^row 2, field items\[0\]\.sku, offset 4: expected a length") as caught:
+    with pytest.raises(DecodeError, match=r"^row 2, field items\[0\]\.sku, byte 4: expected a length") as caught:
         columns_of([*messages()[:2], b"\2\2\2\x7f", b"\2"])
     assert (caught.value.row, caught.value.path, caught.value.offset) == (2, "items[0].sku", 4)
 

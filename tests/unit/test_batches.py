@@ -114,7 +114,7 @@ def test_messages_of_clients_bring_their_topic_and_place(reader: KafkaAvroDeseri
         return Message(value) if kind == "confluent" else Record("users", 3, 42, b"k", value, headers)
 
     assert list(reader.deserialize_many(None, [message(GOOD), message(OTHER)])) == [BOB, ANN]
-    with pytest.raises(DecodeError, match="topic users, partition 3, message 42, schema version 0") as caught:
+    with pytest.raises(DecodeError, match="topic users, partition 3, offset 42, schema version 0") as caught:
         list(reader.deserialize_many(None, [message(BAD)]))
     assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", [("h", b"v")])
 

@@ -251,7 +251,7 @@ def test_a_class_that_reads_messages_of_itself_ends_in_an_error() -> None:
 
     codec = Codec(POINT, shapes=shape(Again, "call"))
     data = codec.encode({"x": 1})
-    with pytest.raises(DecodeError, match="DecodeError: offset 2: Again does not take"):
+    with pytest.raises(DecodeError, match="DecodeError: byte 2: Again does not take"):
         codec.decode(data)
     assert Codec(POINT, shapes=shape(Called, "call")).decode(data) == Called(1, None)
 

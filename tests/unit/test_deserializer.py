@@ -226,7 +226,7 @@ def test_a_readers_schema_that_cannot_read_a_version_is_an_error_that_says_which
         deserializer.deserialize("users", framed(0, USER, BOB))
     assert str(again.value) == str(caught.value)
     assert again.value is not caught.value
-    with pytest.raises(DecodeError, match="topic users, schema version 1, field city, offset 16: the writer's null"):
+    with pytest.raises(DecodeError, match="topic users, schema version 1, field city, byte 16: the writer's null"):
         deserializer.deserialize("users", framed(1, WIDER, {**ANN, "city": None}))
     assert deserializer.deserialize("users", framed(1, WIDER, ANN)) == ANN
 

@@ -26,7 +26,13 @@ def test_every_error_is_confluents_and_a_value_error(error: type[Exception]) -> 
 
 def test_an_error_says_where_what_and_what_to_do() -> None:
     error = errors.DecodeError("expected a, got b", path="x.y", offset=3, hint="do c").at(topic="t", version=4)
-    assert str(error) == "topic t, schema version 4, field x.y, offset 3: expected a, got b (hint: do c)"
+    assert str(error) == "topic t, schema version 4, field x.y, byte 3: expected a, got b (hint: do c)"
+
+
+def test_a_byte_of_the_message_and_its_offset_in_kafka_are_told_apart() -> None:
+    error = errors.DecodeError("m", path="x", offset=14).at(topic="t", version=0)
+    error.raw = errors.RawMessage(b"", "t", partition=3, offset=42)
+    assert str(error) == "topic t, partition 3, offset 42, schema version 0, field x, byte 14: m"
 
 
 def test_at_keeps_what_is_known() -> None:

@@ -77,7 +77,7 @@ cdef object batch_too_large(int fault, int64_t row, str path):
 
 
 cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):
-    """The error for the fault in ``r``, with path and offset. ``start`` is the first byte of the message."""
+    """The error for the fault in ``r``, with path and byte. ``start`` is the first byte of the message."""
     error = fault_error(plan, r)
     error.path = path_of(plan, r)
     error.offset = r.p - start

@@ -272,7 +272,7 @@ cdef object decode_message(Node root, const Limits* limits, const uint8_t* start
 
 
 cdef int fail_to_decode(PyObject* made, Reader* r, Step* stack, const uint8_t* start) except -1:
-    """Raise what is set, or that bytes are left behind ``made``; with the path and the offset."""
+    """Raise what is set, or that bytes are left behind ``made``; with the path and the byte."""
     try:
         if made is NULL:
             sns_reraise()
