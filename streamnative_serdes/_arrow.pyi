@@ -55,8 +55,9 @@ class Decoder:
     ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
         """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
 
-        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset), tried one after the
-        other, or the error that all of them get. A first plan of None keeps the version out of the loop.
+        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
+        the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
+        lets no bytes follow the datum, whatever the options say.
         ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
         tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
         the first of them is raised. A row that is null, or cannot be read, is null in all columns.

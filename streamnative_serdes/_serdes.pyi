@@ -6,6 +6,12 @@ from .codec import Codec
 
 LATEST: Final[int]
 
+def without_header(version: int) -> int:
+    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ..., and LATEST for -1.
+
+    Such messages are read whole, while bytes may follow the datum behind a header: so each has a codec of its own.
+    """
+
 @final
 class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""

@@ -20,9 +20,9 @@ from .schema import Field, Record, Schema, parse, resolve
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 
 Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
-# How messages of one version are read: plans, and where in the message their datum begins, tried one after the other.
-# A first plan of None: none of them is read in the loop.
-Routes: TypeAlias = tuple[tuple[Plan | None, int], ...]
+# How messages of one version are read: plans, where in the message their datum begins, and whether it must end there
+# even with ``ignore.trailing.bytes``; tried one after the other. A first plan of None: none is read in the loop.
+Routes: TypeAlias = tuple[tuple[Plan | None, int, bool], ...]
 _MAX_READ = 1_000  # writers' schemas for which columns keep what is compiled
 _MAX_WRITTEN = 16  # Arrow schemas for which a writer does
 _Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
@@ -247,7 +247,7 @@ class ColumnCodec:
         self.schema = parse(schema)
         self.reader_schema = self.schema if reader_schema is None else parse(reader_schema)
         self._columns = Columns(self.reader_schema, options, dialect, large_types)
-        self._routes = ((self._columns.plan(self.schema), 0),)
+        self._routes = ((self._columns.plan(self.schema), 0, False),)
         self._writer = ColumnWriter(self.schema, options)
         self._large_types = large_types
 

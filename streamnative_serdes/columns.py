@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import header
 from .binding import Binding
 from .errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from .foreign import with_hint
 
 if TYPE_CHECKING:
     from .arrow import Columns, Routes
@@ -49,7 +50,7 @@ class BatchReader:
         if not self._fall_back:
             raise DecodeError("the message has no schema version header", hint="fallback.to.latest=true would read it")
         known, _ = self._binding.latest(self._topic)
-        return self._kept(HEADERLESS, known, 0)
+        return self._kept(HEADERLESS, known, 0, whole=True)
 
     def _by_version(self, version: int) -> Routes:
         try:
@@ -58,7 +59,7 @@ class BatchReader:
             if not self._fall_back:
                 raise
             return self._unknown(version)
-        return self._kept(version, known, header.SIZE)
+        return self._kept(version, known, header.SIZE, whole=False)
 
     def _version(self, version: int) -> Known:
         """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
@@ -79,16 +80,16 @@ class BatchReader:
         except SchemaError:  # one of them is no Avro: each is asked for on its own
             return None
 
-    def _kept(self, version: int, known: Known, offset: int) -> Routes:
+    def _kept(self, version: int, known: Known, offset: int, *, whole: bool) -> Routes:
         self.known[version] = known
-        return ((self._columns.plan(known.schema), offset),)
+        return ((self._columns.plan(known.schema), offset, whole),)
 
     def _unknown(self, version: int) -> Routes:
         """By the latest schema on the body, else on the whole message, since bare Avro may begin like a header."""
         latest, _ = self._binding.latest(self._topic)
         self.fell_back[version] = latest
         plan = self._columns.plan(latest.schema)
-        return ((None, 0), (plan, header.SIZE), (plan, 0))
+        return ((None, 0, True), (plan, header.SIZE, True), (plan, 0, True))
 
     def failed(self, version: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
         """What becomes of a message that could not be read: another way to read it, or its error."""
@@ -110,17 +111,6 @@ class BatchReader:
             topic=self._topic,
             version=version,
         )
-
-
-def with_hint(error: DecodeError, data: Any, in_header: int | None) -> DecodeError:
-    """``error`` with a hint where the message looks like one of Confluent's serializer."""
-    confluent = header.confluent_id(data) if in_header is None else None
-    if confluent is not None:
-        error.hint = (
-            f"the message may come from Confluent's serializer (0x00, schema id {confluent}), "
-            "whose framing this deserializer does not read"
-        )
-    return error
 
 
 def counted(counts: dict[tuple[int, int], int], note: Callable[[int, int], None]) -> tuple[int, int, int, int]:

@@ -11,8 +11,9 @@ from . import _serdes, config, header
 from .batches import OnError, read_many
 from .binding import Binding
 from .codec import Codec
-from .columns import BatchReader, counted, with_hint
+from .columns import BatchReader, counted
 from .errors import BatchTooLargeError, ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from .foreign import with_hint
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import Reading, Target, reading_of
@@ -49,6 +50,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
        body exactly, the latest on the whole message, since Avro without a header may begin like one;
     3. no header: the version that the caller of :meth:`deserialize` gives, else the topic's latest.
 
+    In cases 2 and 3 a message is read whole or not at all, with ``ignore.trailing.bytes`` too.
     With ``fallback.to.latest=false`` the latest schema is never used. Where the caller's version reads a message whole
     that its header's version does not read, that is taken. This and case 2 are counted in :meth:`stats` and logged once
     per topic and version. Limit: a message without a header that is read by a wrong schema of the same shape
@@ -90,19 +92,21 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         self._setup(conf["cache.capacity"], self._arguments[1])
 
     def _bind(self, topic: str, number: int, ctx: SerializationContext | None) -> _serdes.Bound:
-        """What to read messages of ``topic`` with; ``number`` is a version or LATEST."""
+        """What to read messages of ``topic`` with; ``number`` is a key as ``_serdes`` has them."""
         binding = self._attached()
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         if number == _serdes.LATEST:
             return self._bind_latest(topic, binding)
+        framed = number >= 0
+        version = number if framed else _serdes.without_header(number)
         try:
-            known = binding.version(topic, number)
+            known = binding.version(topic, version)
         except SchemaNotFoundError:
             if not self._fall_back:
                 raise
-            return _serdes.Bound(topic, number, number, None, None, binding.missing_seconds(topic, number))
-        codec, lifetime = self._codec_for(topic, known, binding)
-        return _serdes.Bound(topic, number, number, None, codec, lifetime)
+            return _serdes.Bound(topic, number, version, None, None, binding.missing_seconds(topic, version))
+        codec, lifetime = self._codec_for(topic, known, binding, framed=framed)
+        return _serdes.Bound(topic, number, version, None, codec, lifetime)
 
     def _bind_latest(self, topic: str, binding: Binding) -> _serdes.Bound:
         if not self._fall_back:
@@ -110,12 +114,19 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
                 "the message has no schema version header", topic=topic, hint="fallback.to.latest=true would read it"
             )
         known, lifetime = binding.latest(topic)
-        codec, _ = self._codec_for(topic, known, binding)
+        codec, _ = self._codec_for(topic, known, binding, framed=False)
         return _serdes.Bound(topic, _serdes.LATEST, known.version, None, codec, lifetime)
 
-    def _codec_for(self, topic: str, known: Known, binding: Binding) -> tuple[Codec, float]:
-        """What reads messages of this version, as the reader's schema if there is one, and for how many seconds."""
+    def _codec_for(self, topic: str, known: Known, binding: Binding, *, framed: bool) -> tuple[Codec, float]:
+        """What reads messages of this version, as the reader's schema if there is one, and for how many seconds.
+
+        A message that is not ``framed`` by a header of this version is read whole or not at all: nothing else tells
+        that it is of this schema.
+        """
         assert self._conf is not None
+        options = config.codec_arguments(self._conf)
+        if not framed:
+            options["ignore_trailing_bytes"] = False
         target: Target | None = self._codec.of(known.schema) if self._codec else None
         lifetime = math.inf
         if target is None and self._conf["use.latest.version"]:
@@ -123,7 +134,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             target = Target(latest.schema)
         reader, shapes = (target.schema, target.shapes) if target else (None, None)
         try:
-            return known.compiled.codec(config.codec_arguments(self._conf), reader, shapes), lifetime
+            return known.compiled.codec(options, reader, shapes), lifetime
         except SchemaError as error:
             error.at(topic=topic, version=known.version)
             raise
@@ -259,7 +270,10 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         news = self._bind(topic, bound.key, ctx)
         if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
             self.rebind()
-            return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
+            try:
+                return self._read_by(news, data, header.SIZE if in_header == bound.key else 0)
+            except DecodeError as still:
+                error = still
         raise with_hint(error.at(topic=topic, version=bound.version), data, in_header)
 
     def _read_by(self, bound: _serdes.Bound, data: Any, offset: int) -> Any:
@@ -278,10 +292,10 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         ctx: SerializationContext | None,
         error: DecodeError | None,
     ) -> Any:
-        bound = self._look_up(topic, version, ctx)
+        bound = self._look_up(topic, _serdes.without_header(version), ctx)
         if bound.codec is None:
             raise error.at(topic=topic) if error else SchemaNotFoundError("no such version", topic=topic)
-        datum = _serdes.read_by(bound, data, 0)
+        datum = self._read_by(bound, data, 0)
         self._note_fallback(topic, in_header, "which does not read it", bound.version, 0)
         return datum
 
@@ -289,7 +303,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         self, topic: str, data: Any, in_header: int, version: int | None, ctx: SerializationContext | None
     ) -> Any:
         """Case 2: by the latest schema on the body, else on the whole message."""
-        number = _serdes.LATEST if version is None or version < 0 else version
+        number = _serdes.without_header(-1 if version is None else version)
         try:
             bound = self._look_up(topic, number, ctx)
         except SerdesError as error:

@@ -12,7 +12,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 from cpython.ref cimport Py_DECREF, PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 
 from streamnative_serdes._cache cimport TopicCache
 from streamnative_serdes._codec cimport Codec
@@ -53,10 +53,18 @@ cdef extern from "calls.h":
     ctypedef object (*sns_method)(object, PyObject* const*, Py_ssize_t, PyObject*)
     int sns_quicken(PyTypeObject*, const char*, PyMethodDef*, sns_method, sns_method*) except -1
 
-# What a message without a header is read with: the key of a topic's latest schema. No version is negative.
+# The key of a topic's latest schema: what a message without a known header is read with. No version is negative.
 LATEST = NO_VERSION
 
-cdef object ONE = 1
+cdef object MOST_VERSION = INT64_MAX        # that a caller gives: keys have one number less than there are versions
+
+
+cpdef int64_t without_header(int64_t version) noexcept:
+    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ..., and LATEST for -1.
+
+    Such messages are read whole, while bytes may follow the datum behind a header: so each has a codec of its own.
+    """
+    return -2 - version
 
 
 @cython.final
@@ -64,7 +72,7 @@ cdef class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
 
     cdef readonly str topic
-    cdef readonly object key            # reading: a version or LATEST; writing: a type, or None for any
+    cdef readonly object key            # reading: see Deserializer; writing: a type, or None for any
     cdef readonly int64_t version
     cdef readonly bytes header
     cdef readonly Codec codec           # None: the registry knows no such version
@@ -251,6 +259,7 @@ cdef int explain(Serializer self, Bound bound) except -1:
 
 
 cdef class Deserializer(_Serdes):
+    # Keys: the version in the header, LATEST, or without_header(version)
     cdef object from_dict
     cdef int64_t headerless, fallbacks
 
@@ -351,7 +360,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
         self.headerless += 1
         offset = 0
         if version is not None:
-            number = version
+            number = without_header(version)
     if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
         bound = self.look_up(topic, number, context)
     if unlikely(bound.codec is None):
@@ -372,8 +381,9 @@ cdef object recover(Deserializer self, object topic, object data, Bound bound, o
 
 cdef int64_t number_of(object version) except? -2:
     """A version that the caller gives; pulsar-client says -1 for none."""
-    if type(version) is not int or version >= ONE << 63:
-        raise DecodeError(f"expected a schema version as int of 64 bits, got {type(version).__name__} {version!r:.40}")
+    if type(version) is not int or version >= MOST_VERSION:
+        raise DecodeError(f"expected a schema version as int below 2**63 - 1, got "
+                          f"{type(version).__name__} {version!r:.40}")
     return version if version >= 0 else NO_VERSION
 
 

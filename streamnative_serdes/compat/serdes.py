@@ -58,7 +58,8 @@ class AvroDeserializer(KafkaAvroDeserializer):
         from_dict: ``from_dict(data, ctx)`` turns what was read into an object.
         return_record_name: read a record in a union as a tuple of its full name and the dict.
         conf: Confluent's keys as docs/migration.md lists them, and the deserializer's of docs/config.md. Bytes behind
-            the value are ignored, as Confluent's does, unless ``ignore.trailing.bytes`` is false.
+            the value are ignored, as Confluent's does, unless ``ignore.trailing.bytes`` is false; but not in a message
+            without the header of a known version.
         rule_conf: refused unless None.
         rule_registry: refused unless None.
 

@@ -60,7 +60,8 @@ READ_OPTIONS = (
         "ignore.trailing.bytes",
         False,
         checks.flag,
-        "Ignore what follows the datum, as Confluent's deserializer does. It is an error otherwise.",
+        "Ignore what follows the datum, as Confluent's deserializer does. It is an error otherwise; and always in a "
+        "message without the header of a known version, for nothing else tells that it is of this schema.",
     ),
     Option(
         "schema.resolution",

@@ -81,6 +81,21 @@ def test_each_message_is_read_by_its_own_version(
     assert rows_of(decode_df(df, conf, topic=TOPIC, schema=view))[:3] == [(1.0,), (2.0,), (3.0,)]
 
 
+def test_bytes_may_follow_behind_a_known_header_alone(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    good = message(conf, order(ID), id=1)
+    foreign = [b"\0\0\0\0\7\2", b'{"id":1}', header.pack(9) + b"\2more"]
+    loose = {**conf, "ignore.trailing.bytes": "true"}
+    df = frame(spark, [good + b"more", *foreign], slices=1)
+    decoded = decode_df(df, loose, topic=TOPIC, options={"errorColumn": "why"})
+    rows = [(row.id, row.why and row.why.error) for row in decoded.collect()]
+    assert rows[0] == (1, None)
+    for (number, why), words in zip(rows[1:], ("schema id 7", "JSON text", "got 4 more bytes"), strict=True):
+        assert number is None
+        assert words in why
+
+
 def test_only_the_driver_asks_the_registry_for_what_is_known(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:

@@ -99,11 +99,11 @@ def test_the_caller_may_know_the_version_of_a_message_without_header(users: Loca
         deserializer.deserialize("users", Codec(USER).encode(BOB), version=9)
 
 
-@pytest.mark.parametrize("version", ["3", 1.5, True, 2**63])
+@pytest.mark.parametrize("version", ["3", 1.5, True, 2**63, 2**63 - 1])
 def test_a_version_that_is_none_is_refused_with_and_without_header(users: LocalRegistry, version: Any) -> None:
     deserializer = KafkaAvroDeserializer(conf(users))
     for message in (framed(0, USER, BOB), framed(0, USER, BOB)[:-1], Codec(USER).encode(BOB)):
-        with pytest.raises(DecodeError, match="expected a schema version as int of 64 bits, got"):
+        with pytest.raises(DecodeError, match=r"expected a schema version as int below 2\*\*63 - 1, got"):
             deserializer.deserialize("users", message, version=version)
 
 

@@ -15,6 +15,7 @@ cdef struct Route:
     int64_t version
     Op* root                    # NULL: no row can be read in the loop
     int64_t offset              # of the datum in the message
+    bint trailing               # bytes may follow the datum
     int64_t rows                # that were read by it
 
 
@@ -39,8 +40,9 @@ cdef class Decoder:
     def decode(self, data, find, failed, str error_column):
         """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
 
-        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset), tried one after the
-        other, or the error that all of them get. A first plan of None keeps the version out of the loop.
+        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
+        the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
+        lets no bytes follow the datum, whatever the options say.
         ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
         tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
         the first of them is raised. A row that is null, or cannot be read, is null in all columns.
@@ -124,6 +126,7 @@ cdef class Batch:
         if ways and ways[0][0] is not None:
             route.root = (<Plan>ways[0][0]).ops + (<Plan>ways[0][0]).root
             route.offset = ways[0][1]
+            route.trailing = self.trailing and not ways[0][2]
         return found
 
     cdef int count(self, Route* route) except -1:
@@ -160,20 +163,20 @@ cdef class Batch:
     cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,
                            list errors) except -1:
         """Whether one of the plans reads the row. ``number`` is that of the first."""
-        for plan, offset in ways:
-            if self.reads(row, <Plan>plan, start, size, offset, errors):
+        for plan, offset, whole in ways:
+            if self.reads(row, <Plan?>plan, start, size, offset, self.trailing and not whole, errors):
                 self.note(self.version, number, 1)
                 return True
             number += 1
         return False
 
-    cdef bint reads(self, int64_t row, Plan plan, const uint8_t* start, int64_t size, int64_t offset,
+    cdef bint reads(self, int64_t row, Plan plan, const uint8_t* start, int64_t size, int64_t offset, bint trailing,
                     list errors) except -1:
         """Whether ``plan`` reads the row. If not, why not is added to ``errors``."""
         cdef bint done
         self.r.p, self.r.end = start + offset, start + size
         with nogil:
-            done = read_row(self, plan.ops + plan.root)
+            done = read_row(self, plan.ops + plan.root, &trailing)
         if not done:
             errors.append(self.error(plan, start, row))
         return done
@@ -268,7 +271,7 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
             why[0] = UNKNOWN
             return row
         batch.r.p, batch.r.end = p + route.offset, p + size
-        if unlikely(route.root is NULL or not read_row(batch, route.root)):
+        if unlikely(route.root is NULL or not read_row(batch, route.root, &route.trailing)):
             why[0] = FAILED
             return row
         route.rows += 1
@@ -282,8 +285,11 @@ cdef int64_t stop_at(Batch batch, int64_t row, int* why) noexcept nogil:
     return row
 
 
-cdef inline bint read_row(Batch batch, Op* root) noexcept nogil:
-    """The message from ``r.p`` to ``r.end``, which must be used up. A fault leaves what was made of it behind."""
+cdef inline bint read_row(Batch batch, Op* root, const bint* trailing) noexcept nogil:
+    """The message from ``r.p`` to ``r.end``, which must be used up unless bytes may follow the datum.
+
+    A fault leaves what was made of the message behind. ``trailing`` is looked at only where there are such bytes.
+    """
     cdef Reader* r = &batch.r
     r.depth, r.fault = 0, NO_FAULT
     r.empty_left, r.items_left = batch.empty, batch.items
@@ -294,7 +300,7 @@ cdef inline bint read_row(Batch batch, Op* root) noexcept nogil:
             return False
     elif unlikely(not read_values(&root, 1, 0, &r.outside, 0, r)):
         return False
-    if unlikely(r.p != r.end and not batch.trailing):
+    if unlikely(r.p != r.end and not trailing[0]):
         r.depth = 0
         return fail(r, TRAILING, r.end - r.p)
     if batch.wrapped:

@@ -1,0 +1,71 @@
+"""What a message without a header looks like, where it cannot be read."""
+
+import gzip
+
+import pytest
+
+from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.foreign import look_of, with_hint
+
+
+@pytest.mark.parametrize(
+    ("message", "looks"),
+    [
+        (b"\x00\x00\x00\x00\x07", "may come from Confluent's serializer (0x00, schema id 7), "),
+        (b"\x00\x7f\xff\xff\xff", "may come from Confluent's serializer (0x00, schema id 2147483647), "),
+        (b"\x03\x04", "may be cut off: it has 2 of the 10 bytes of a schema version header"),
+        (b"\x03\x04" + bytes(7), "may be cut off: it has 9 of the 10 bytes of a schema version header"),
+        (b'{"v":5}', "looks like JSON text, not Avro: '{\"v\":5}'"),
+        (b'\xef\xbb\xbf {"v": 5}\n', "looks like JSON text, not Avro: ' {\"v\": 5}\\n'"),
+        (b"[1, 2]", "looks like JSON text, not Avro: '[1, 2]'"),
+        (b'{"name": "' + b"x" * 1000 + b'"}\r\n', 'looks like JSON text, not Avro: \'{"name": "' + "x" * 30 + "'..."),
+        ('{"n": "Zoë ' + "ë" * 200 + '"}', 'looks like JSON text, not Avro: \'{"n": "Zoë ' + "ë" * 29 + "'..."),
+        (b"{not closed", "looks like text: '{not closed'"),
+        (b"<a>b</a>", "looks like text: '<a>b</a>'"),
+        (b"5.25", "looks like text: '5.25'"),
+        ("Zoë\tspielt", "looks like text: 'Zoë\\tspielt'"),
+        (gzip.compress(b"hello"), "looks like gzip: it was compressed before it was given to the client"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "looks like zstd: "),
+        (b"\x04\x22\x4d\x18\x64", "looks like lz4: "),
+        (b"Obj\x01\x04\x14avro.codec", "looks like a file of Avro (an object container), "),
+        (b"\xc3\x01" + bytes(8), "looks like Avro's single-object encoding, "),
+        (b"PAR1\x15\x04", "looks like a file of Parquet"),
+        (b"ARROW1\x00\x00\xff", "looks like a file of Arrow"),
+        (b"\xac\xed\x00\x05t", "looks like an object of Java's own serialization"),
+    ],
+    ids=repr,
+)
+def test_the_look_is_named(message: bytes | str, looks: str) -> None:
+    hint = look_of(message.encode() if isinstance(message, str) else message)
+    assert hint is not None
+    assert hint.startswith(f"the message {looks}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\x00\x00\x00\x07",  # one byte too few
+        b"\x00\x80\x00\x00\x00",  # an id below 0
+        b"\x03\x04" + b"\xff" * 8,  # all of a header, with a version below 0
+        b"abc",  # by chance
+        b"\x06Ada\x48",
+        b"text\x00",
+        b"text\x7f",
+        b"\xff\xfetext",
+        b"text" * 10 + b"\xc3(",
+    ],
+    ids=repr,
+)
+def test_what_may_be_anything_is_not_named(message: bytes) -> None:
+    assert look_of(message) is None
+
+
+def test_a_header_of_ours_is_evidence_enough() -> None:
+    error = DecodeError("m", hint="h")
+    assert with_hint(error, b"{}{}{}", 5).hint == "h"
+    assert with_hint(error, b"\x01\x02", None).hint == "h"
+    assert (
+        with_hint(error, memoryview(b"{}{}").cast("H"), None).hint
+        == "the message looks like JSON text, not Avro: '{}{}'"
+    )

@@ -1,0 +1,181 @@
+"""A message without the header of a known version is read whole or not at all, on every way, ``compat``'s included."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+from confluent_kafka.serialization import MessageField, SerializationContext
+from schemas import record
+
+from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import binding as binding_module
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.compat import AsyncSchemaRegistryClient, SchemaRegistryClient
+from streamnative_serdes.compat.avro import AsyncAvroDeserializer, AvroDeserializer
+from streamnative_serdes.testing import LocalRegistry
+
+USER = record("User", ("name", "string"), ("age", ["null", "int"]))
+VALUE = record("Value", ("v", "long"))
+LONGS = record("Longs", *((letter, "long") for letter in "abcdefghij"))
+TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # as Avro: the header of version 0
+CONFLUENT = b"\x00\x00\x00\x00\x07\x02A\x00"
+JSON = b'{"v":5}'
+CTX = SerializationContext("t", MessageField.VALUE)
+LOOSE = {"ignore.trailing.bytes": True}
+Read = Callable[[LocalRegistry, bytes], Any]
+
+
+def header(version: int) -> bytes:
+    return b"\x03\x04" + version.to_bytes(8, "big")
+
+
+def loose(registry: LocalRegistry, schema: Any = None) -> KafkaAvroDeserializer:
+    return KafkaAvroDeserializer({"schema.registry.url": registry.url, **LOOSE}, schema)
+
+
+def in_batch(registry: LocalRegistry, data: bytes) -> Any:
+    pa = pytest.importorskip("pyarrow")
+    return loose(registry).deserialize_batch("t", pa.array([data])).to_pylist()[0]
+
+
+def in_batch_with_errors(registry: LocalRegistry, data: bytes) -> Any:
+    pa = pytest.importorskip("pyarrow")
+    (row,) = loose(registry).deserialize_batch("t", pa.array([data]), error_column="why").to_pylist()
+    why = row.pop("why")
+    if why is not None:
+        raise DecodeError(why)
+    return row
+
+
+def by_asyncio(registry: LocalRegistry, data: bytes) -> Any:
+    async def read() -> Any:
+        client = AsyncSchemaRegistryClient({"url": registry.url})
+        return await (await AsyncAvroDeserializer(client))(data, CTX)
+
+    return asyncio.run(read())
+
+
+READS: dict[str, Read] = {
+    "deserialize": lambda registry, data: loose(registry).deserialize("t", data),
+    "call": lambda registry, data: loose(registry)(data, CTX),
+    "memoryview": lambda registry, data: loose(registry).deserialize("t", memoryview(data)),
+    "deserialize_many": lambda registry, data: next(loose(registry).deserialize_many("t", [data])),
+    "deserialize_batch": in_batch,
+    "deserialize_batch, error_column": in_batch_with_errors,
+    "compat": lambda registry, data: AvroDeserializer(SchemaRegistryClient({"url": registry.url}))(data, CTX),
+    "compat, asyncio": by_asyncio,
+}
+each_way = pytest.mark.parametrize("read", READS.values(), ids=READS.keys())
+
+
+def register(registry: LocalRegistry, schema: Any) -> None:
+    KafkaAvroSerializer({"schema.registry.url": registry.url}, schema).warm_up("t")
+
+
+@each_way
+def test_confluents_bytes_are_no_record_with_bytes_behind_it(registry: LocalRegistry, read: Read) -> None:
+    register(registry, USER)
+    with pytest.raises(DecodeError, match=r"topic t, .*Confluent's serializer \(0x00, schema id 7\)"):
+        read(registry, CONFLUENT)
+
+
+@each_way
+def test_json_is_no_number_with_bytes_behind_it(registry: LocalRegistry, read: Read) -> None:
+    register(registry, VALUE)
+    with pytest.raises(DecodeError, match=r"topic t, .*got 6 more bytes \(hint: the message looks like JSON text"):
+        read(registry, JSON)
+
+
+@each_way
+def test_bytes_may_follow_behind_the_header_of_a_known_version(registry: LocalRegistry, read: Read) -> None:
+    register(registry, VALUE)
+    assert read(registry, header(0) + b"\x0amore") == {"v": 5}
+    assert read(registry, b"\x0a") == {"v": 5}
+
+
+@each_way
+def test_an_unknown_version_lets_nothing_follow_its_body(registry: LocalRegistry, read: Read) -> None:
+    register(registry, VALUE)
+    assert read(registry, header(9) + b"\x0a") == {"v": 5}
+    with pytest.raises(DecodeError, match=r"behind the header: .*got 4 more bytes.*as a whole: .*got 14 more bytes"):
+        read(registry, header(9) + b"\x0amore")
+
+
+@each_way
+def test_an_unknown_version_lets_nothing_follow_the_whole(registry: LocalRegistry, read: Read) -> None:
+    register(registry, LONGS)
+    nine = {**TEN, "j": 9}  # as Avro: the header of version 18
+    assert read(registry, Codec(LONGS).encode(nine)) == nine
+    with pytest.raises(DecodeError, match=r"as a whole: .*got 1 more bytes"):
+        read(registry, Codec(LONGS).encode(nine) + b"x")
+
+
+def test_the_callers_version_reads_a_message_without_header_whole_and_both_keep_apart(registry: LocalRegistry) -> None:
+    register(registry, VALUE)
+    reader = loose(registry)
+    for _ in range(2):  # the second time, all is bound
+        assert reader.deserialize("t", header(0) + b"\x0amore", version=0) == {"v": 5}
+        assert reader.deserialize("t", b"\x0a", version=0) == {"v": 5}
+        with pytest.raises(DecodeError, match=r"topic t, schema version 0, byte 1: .*got 6 more bytes.*JSON text"):
+            reader.deserialize("t", JSON, version=0)
+        with pytest.raises(DecodeError, match=r"topic t, schema version 0, byte 1: .*got 6 more bytes.*JSON text"):
+            reader.deserialize("t", JSON, version=-1)
+
+
+def test_the_callers_version_reads_a_message_of_an_unknown_version_whole(registry: LocalRegistry) -> None:
+    register(registry, LONGS)
+    reader = loose(registry)
+    nine = {**TEN, "j": 9}
+    assert reader.deserialize("t", Codec(LONGS).encode(nine), version=0) == nine
+    with pytest.raises(DecodeError, match=r"as a whole: .*got 1 more bytes"):
+        reader.deserialize("t", Codec(LONGS).encode(nine) + b"x", version=0)
+
+
+def test_the_callers_version_reads_what_the_headers_version_does_not_whole(registry: LocalRegistry) -> None:
+    register(registry, LONGS)
+    reader = loose(registry)
+    assert reader.deserialize("t", Codec(LONGS).encode(TEN), version=0) == TEN
+    with pytest.raises(DecodeError, match=r"topic t, schema version 0, byte 10: .*got 1 more bytes"):
+        reader.deserialize("t", Codec(LONGS).encode(TEN) + b"x", version=0)
+
+
+def test_another_readers_schema_changes_nothing(registry: LocalRegistry) -> None:
+    register(registry, VALUE)
+    wider = record("Value", ("v", "double"))
+    assert loose(registry, wider).deserialize("t", header(0) + b"\x0amore") == {"v": 5.0}
+    with pytest.raises(DecodeError, match="JSON text"):
+        loose(registry, wider).deserialize("t", JSON)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_it_holds_for_a_topic_that_was_recreated_meanwhile(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, batch: bool
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    pa = pytest.importorskip("pyarrow") if batch else None
+    reader = loose(registry, record("Value", ("v", "double")))
+
+    def read(data: bytes) -> Any:
+        return reader.deserialize_batch("t", pa.array([data])).to_pylist()[0] if pa else reader.deserialize("t", data)
+
+    def recreate(kind: str) -> None:
+        url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+        requests.delete(f"{url}?force=true", timeout=10).raise_for_status()
+        schema = {"type": "AVRO", "schema": json.dumps(record("Value", ("v", kind))), "properties": {}}
+        requests.post(url, json=schema, timeout=10).raise_for_status()
+
+    recreate("double")
+    assert read(header(0) + Codec("double").encode(5.0)) == {"v": 5.0}
+    recreate("long")
+    assert read(header(0) + b"\x0amore") == {"v": 5.0}
+    recreate("double")
+    assert read(Codec("double").encode(5.0)) == {"v": 5.0}
+    recreate("long")
+    with pytest.raises(DecodeError, match=r"topic t, .*got 4 more bytes.*looks like text: .nmore"):
+        read(b"nmore")
+    assert read(b"n") == {"v": 55.0}
