@@ -95,12 +95,13 @@ class BatchReader:
         """What becomes of a message that could not be read: another way to read it, or its error."""
         if version in self.fell_back:
             return self._unreadable(version, errors)
-        error = errors[0].at(topic=self._topic, version=self.known[version].version)
-        self._binding.doubt(self._topic)  # it may have been made anew, or have a newer latest schema
         before = self.known[version]
+        error = errors[0].at(topic=self._topic, version=before.version)
+        self._binding.doubt(self._topic)  # it may have been made anew, or have a newer latest schema
         news = self.find(version)
-        if isinstance(news, tuple) and version in self.known and self.known[version] is not before:
+        if self.known[version] is not before:
             return news
+        self.fell_back.pop(version, None)  # recreated without this version: the first error holds
         return with_hint(error, message, None if version == HEADERLESS else version)
 
     def _unreadable(self, version: int, errors: list[DecodeError]) -> DecodeError:

@@ -214,6 +214,45 @@ def test_a_topic_made_anew_is_noticed_in_the_middle_of_a_batch(
     assert batch.to_pylist() == [{"name": "", "age": 2.5}] * 2
 
 
+def test_a_version_that_a_recreated_topic_lacks_is_an_error_of_each_of_its_rows(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    first, second = written(registry, 2)
+    deserializer = KafkaAvroDeserializer(conf(registry), version(0))
+    assert deserializer.deserialize_batch("t", pa.array([first, second])).to_pylist() == [
+        {"name": "v0"},
+        {"name": "v1"},
+    ]
+
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
+    requests.delete(url, timeout=10).raise_for_status()
+    KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), USER).serialize("t", ANN)
+    rows = pa.array([second[:-1], second[:-1], second, first])
+    batch = deserializer.deserialize_batch("t", rows, error_column="why")
+    assert batch["name"].to_pylist() == [None, None, "v1", "v0"]
+    for why in batch["why"].to_pylist()[:2]:
+        assert why.startswith("topic t, schema version 1, field f0, byte 14: the message ends inside a number")
+
+
+def test_what_a_recreated_topic_does_not_read_either_says_what_it_looks_like(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    written(registry, 1)
+    deserializer = KafkaAvroDeserializer(conf(registry), version(0))
+    assert deserializer.deserialize_batch("t", pa.array([b"\6ann"])).to_pylist() == [ANN]
+
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
+    requests.delete(url, timeout=10).raise_for_status()
+    KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), version(1)).serialize("t", ANN)
+    error = refused(registry, [b"\0\0\0\0\5\xff"])
+    assert str(error).startswith("topic t, row 0, schema version 0, ")
+    assert "Confluent's serializer (0x00, schema id 5)" in str(error)
+    with pytest.raises(DecodeError, match=r"^topic t, row 0, schema version 0, .*schema id 5"):
+        deserializer.deserialize_batch("t", pa.array([b"\0\0\0\0\5\xff"]))
+
+
 def test_a_pickle_knows_the_schemas_of_its_batches(registry: LocalRegistry) -> None:
     messages = written(registry, 3)
     deserializer, serializer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry), version(2))

@@ -157,7 +157,9 @@ cdef class Batch:
         self.known[version] = again
         self.ask(version)
         if not self.reads_one_of(row, again, 0, start, size, errors):
-            self.refuse(row, errors.pop())
+            last = errors.pop()
+            again = self.failed(version, [last], (<char*>start)[:size])
+            self.refuse(row, last if isinstance(again, tuple) else again)
         return 0
 
     cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,
