@@ -67,7 +67,7 @@ lint: $(BUILT) ## ruff, cython-lint, and actionlint where it is installed
 # Only what the stubs show is for others: the rest of the compiled modules is their own.
 types: $(BUILT) ## mypy --strict, and whether the stubs of compiled modules are true
 	$(BIN)/mypy --strict $(TYPED)
-	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _header _serdes)
+	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _flights _header _serdes)
 
 imports: $(BUILT) ## imports go downwards only
 	$(BIN)/lint-imports

@@ -301,11 +301,15 @@ class Binding:
         in_use, self._in_use = self._in_use, {}
         known = [(name, topic) for name, topic in list(in_use.items()) if self._memory.newest(name) is not None]
         known.sort(key=lambda use: self._asked.get(use[0], _ASKED) or 0.0)  # the longest unasked first
-        for name, topic in known[:_MOST_LOOKS]:
-            self._look_at(topic, name)
-        for name, topic in known[_MOST_LOOKS:]:
-            self._in_use.setdefault(name, topic)
-        self._let_rebind()
+        rest = dict(known)
+        try:
+            for name, topic in known[:_MOST_LOOKS]:
+                del rest[name]
+                self._look_at(topic, name)
+        finally:  # also after what nobody foresaw: the next round comes
+            for name, topic in rest.items():
+                self._in_use.setdefault(name, topic)
+            self._let_rebind()
         with self._users_lock:
             if not self._users:
                 self._watch.stop()
@@ -315,7 +319,7 @@ class Binding:
             known = self._ask_latest(topic, name, _REFRESH_SECONDS)
         except SchemaNotFoundError:
             self._lost(topic, name)
-        except (SchemaRegistryError, SchemaError) as error:  # no reason to stop what goes well
+        except SerdesError as error:  # no reason to stop what goes well
             self._heard_of(name)
             logger.warning("topic %s keeps the schemas that it had: %s", topic, error)
         else:
@@ -370,7 +374,6 @@ class Binding:
 
     def _in_child(self) -> None:
         """The parent's threads are not here: nobody is waited for, and the watch starts with the next question."""
-        self._flights.reset()
         self._watch.reset()
         self._memory.after_fork()
         self._asked.after_fork()

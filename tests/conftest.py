@@ -25,7 +25,7 @@ os.environ["PYTHONSAFEPATH"] = "1"
 # The real servers and Spark's session, for the folders alike, so that each starts once for a run.
 pytest_plugins = ["server_fixtures", "spark_fixtures"]
 
-COMPILED = ("_header", "_cache", "_codec", "_serdes", "_arrow")
+COMPILED = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow")
 
 
 def compiled_suffix(name: str) -> str:

@@ -1,11 +1,18 @@
-"""Waiting for conditions, with a bound that only catches a hang."""
+"""Waiting for conditions, threads and processes, with a bound that only catches a hang."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
 
 HANG_SECONDS = 90.0  # what a machine that is busy with other work still stays below
+
+_T = TypeVar("_T")
 
 
 def until(condition: Callable[[], object], what: str, seconds: float = HANG_SECONDS) -> None:
@@ -18,3 +25,39 @@ def until(condition: Callable[[], object], what: str, seconds: float = HANG_SECO
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds:.0f} s in vain: {what}"
         time.sleep(0.02)
+
+
+def join(*threads: threading.Thread, seconds: float = HANG_SECONDS) -> None:
+    """Wait for threads to end. Raises AssertionError: one of them does not."""
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+        assert not thread.is_alive(), f"waited {seconds:.0f} s in vain: {thread.name} ends"
+
+
+def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:
+    """What a forked child ends with, as :func:`os.waitstatus_to_exitcode` has it. One that does not end is killed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise AssertionError(f"waited {seconds:.0f} s in vain: the forked child ends")
+        time.sleep(0.01)
+
+
+def elsewhere(work: Callable[[], _T], seconds: float = HANG_SECONDS) -> _T:
+    """What another thread gets or raises. A thread that waits for ever fails the test, and holds up nothing else."""
+    outcome: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except Exception as error:  # noqa: BLE001 - handed on
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return outcome.result(seconds)

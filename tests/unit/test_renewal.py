@@ -11,7 +11,7 @@ from scripted_registry import Clock
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import AuthenticationError
-from streamnative_serdes.schema_registry.renewal import Renewed
+from streamnative_serdes.schema_registry.renewal import _NEXT, Renewed
 from streamnative_serdes.schema_registry.retry import Trouble
 from streamnative_serdes.schema_registry.tokens import Token
 
@@ -51,18 +51,22 @@ def issuer(clock: Clock) -> Issuer:
 
 
 @pytest.fixture
-def ask(issuer: Issuer, clock: Clock) -> Callable[[], str]:
-    renewed = Renewed(issuer.fetch, clock)
+def renewed(issuer: Issuer, clock: Clock) -> Renewed:
+    return Renewed(issuer.fetch, clock)
 
-    def text() -> str:
+
+@pytest.fixture
+def ask(renewed: Renewed, clock: Clock) -> Callable[[], object]:
+    """The token's text, or the trouble there is."""
+
+    def text() -> object:
         token = renewed.token(clock() + HANG_SECONDS)
-        return token.text
+        return token.text if isinstance(token, Token) else token
 
-    text.renewed = renewed  # type: ignore[attr-defined]
     return text
 
 
-def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], str], clock: Clock) -> None:
+def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], object], clock: Clock) -> None:
     assert ask() == "token 1"
     clock.now += 0.79 * LIFETIME
     assert ask() == "token 1"
@@ -73,7 +77,7 @@ def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], str], clo
 
 
 def test_while_one_thread_renews_the_others_go_on_with_the_old_one(
-    ask: Callable[[], str], issuer: Issuer, clock: Clock
+    ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
     clock.now += 0.9 * LIFETIME
@@ -83,13 +87,13 @@ def test_while_one_thread_renews_the_others_go_on_with_the_old_one(
         until(lambda: len(issuer.deadlines) == 2, "the other thread asks")
         assert [ask() for _ in range(5)] == ["token 1"] * 5
         issuer.open.set()
-        assert renewing.result() == "token 2"
+        assert renewing.result(HANG_SECONDS) == "token 2"
     assert ask() == "token 2"
     assert len(issuer.deadlines) == 2
 
 
 def test_a_renewal_takes_no_more_than_half_of_what_is_left(
-    ask: Callable[[], str], issuer: Issuer, clock: Clock
+    ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
     clock.now += 0.9 * LIFETIME
@@ -99,7 +103,11 @@ def test_a_renewal_takes_no_more_than_half_of_what_is_left(
 
 @pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
 def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
-    ask: Callable[[], str], issuer: Issuer, clock: Clock, fault: Trouble | Exception, caplog: pytest.LogCaptureFixture
+    ask: Callable[[], object],
+    issuer: Issuer,
+    clock: Clock,
+    fault: Trouble | Exception,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     ask()
     clock.now += 0.9 * LIFETIME
@@ -112,7 +120,7 @@ def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
 
 
 def test_a_token_that_ends_while_its_renewal_fails_is_not_given_out(
-    ask: Callable[[], str], issuer: Issuer, clock: Clock
+    ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
     clock.now += LIFETIME - 0.01
@@ -122,24 +130,59 @@ def test_a_token_that_ends_while_its_renewal_fails_is_not_given_out(
     assert issuer.deadlines[1] - clock.now > 0.9  # a second, however little was left
 
 
-def test_those_who_waited_for_a_request_that_failed_do_not_repeat_it_one_by_one(
-    ask: Callable[[], str], issuer: Issuer
+@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+def test_waiting_threads_take_the_one_answer_of_the_issuer_and_do_not_each_ask(
+    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, fault: Trouble | Exception
 ) -> None:
-    issuer.faults = [AuthenticationError("invalid_client")]
+    issuer.faults = [fault]
     issuer.open.clear()
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(ask) for _ in range(8)]
-        until(lambda: sum(future.running() for future in asked) == 8 and issuer.deadlines, "all threads ask")
+        until(lambda: renewed._flights.waiting(_NEXT) == 7, "one asks, the others wait")
         issuer.open.set()
-        outcomes = [future.exception() for future in asked]
-    assert any(isinstance(outcome, AuthenticationError) for outcome in outcomes)
-    failed = [outcome for outcome in outcomes if outcome is not None]
-    assert len({id(error) for error in failed}) == len(failed)  # each has its own
-    assert ask().startswith("token")
+        outcomes = [future.exception(HANG_SECONDS) or future.result() for future in asked]
+    assert len(issuer.deadlines) == 1
+    assert [str(outcome) for outcome in outcomes] == [str(fault)] * 8
+    errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    assert len({id(error) for error in errors}) == len(errors)  # each has its own
+    assert ask() == "token 2"
 
 
-def test_a_token_that_is_rejected_is_replaced_unless_another_thread_did(ask: Callable[[], str], clock: Clock) -> None:
-    renewed = ask.renewed  # type: ignore[attr-defined]
+def test_waiting_threads_take_the_one_token_that_comes(
+    ask: Callable[[], object], renewed: Renewed, issuer: Issuer
+) -> None:
+    issuer.open.clear()
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(ask) for _ in range(8)]
+        until(lambda: renewed._flights.waiting(_NEXT) == 7, "one asks, the others wait")
+        issuer.open.set()
+        assert [future.result(HANG_SECONDS) for future in asked] == ["token 1"] * 8
+    assert len(issuer.deadlines) == 1
+
+
+@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+def test_a_token_that_is_rejected_while_its_renewal_fails_is_not_given_out_again(
+    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, clock: Clock, fault: Trouble | Exception
+) -> None:
+    """The registry takes it no more, say after a change of keys, while the issuer is about to say no."""
+    assert ask() == "token 1"
+    clock.now += 0.9 * LIFETIME
+    issuer.faults = [fault]
+    issuer.open.clear()
+    with ThreadPoolExecutor(1) as pool:
+        renewing = pool.submit(ask)
+        until(lambda: len(issuer.deadlines) == 2, "the other thread asks")
+        assert ask() == "token 1"
+        renewed.reject("token 1")
+        issuer.open.set()
+        assert renewing.result(HANG_SECONDS) == "token 3"
+    assert ask() == "token 3"
+    assert len(issuer.deadlines) == 3
+
+
+def test_a_token_that_is_rejected_is_replaced_unless_another_thread_did(
+    ask: Callable[[], object], renewed: Renewed
+) -> None:
     assert ask() == "token 1"
     renewed.reject("token 1")
     assert ask() == "token 2"
@@ -167,4 +210,4 @@ def test_who_waits_for_a_request_of_another_thread_does_so_until_its_deadline(is
         assert isinstance(outcome, Trouble)
         assert "another thread is asking for" in outcome.text
         issuer.open.set()
-        assert isinstance(first.result(), Token)
+        assert isinstance(first.result(HANG_SECONDS), Token)

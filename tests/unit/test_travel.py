@@ -121,8 +121,8 @@ def test_a_process_may_be_told_not_to_watch(unwatched: None) -> None:
     looker = Looker()
     watch = Watch(60.0, looker.look)
     watch.ensure()
-    assert watch._ending is None
+    assert watch._running is None
     Watch.allowed = True
     watch.ensure()
-    assert watch._ending is not None
+    assert watch._running is not None
     watch.stop()

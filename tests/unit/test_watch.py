@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
+from interrupts import each_interrupt
+from waiting import until as waiting_until
 
 from streamnative_serdes.watch import Watch
 
-PATIENCE = 30.0  # seconds until a test that waits for ever fails
-
 
 class Owner:
-    """Looks, and fails while it is told to."""
+    """Looks, and fails as it is told to."""
 
     def __init__(self) -> None:
         self.looks = 0
-        self.fails = False
+        self.fails: BaseException | None = None
         self.watch = Watch(0.01, self.look)
 
     def look(self) -> None:
         self.looks += 1
         if self.fails:
-            raise OSError("as told")
+            raise self.fails
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.005)
+def until(condition: Callable[[], object]) -> None:
+    waiting_until(condition, "the watch does so")
 
 
 def threads() -> set[threading.Thread]:
@@ -52,16 +48,41 @@ def test_it_looks_again_and_again_in_one_thread_until_it_is_stopped() -> None:
     owner.watch.stop()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_after_a_failure_the_next_question_starts_it_again() -> None:
+def test_it_outlives_whatever_a_look_raises_and_says_so_once_per_kind(caplog: pytest.LogCaptureFixture) -> None:
     before, owner = threads(), Owner()
-    owner.fails = True
+    owner.watch.ensure()
+    for error in (ValueError("first"), RecursionError("second"), ValueError("third")):
+        owner.fails, looks = error, owner.looks
+        until(lambda: owner.looks > looks + 2)  # noqa: B023
+    assert len(threads() - before) == 1
+    owner.fails, looks = None, owner.looks
+    until(lambda: owner.looks > looks)
+    owner.watch.stop()
+    told = [record for record in caplog.records if "a look at the topics in use failed" in record.getMessage()]
+    assert [record.exc_info and record.exc_info[0] for record in told] == [ValueError, RecursionError]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_after_an_interrupt_the_next_question_starts_it_again() -> None:
+    before, owner = threads(), Owner()
+    owner.fails = KeyboardInterrupt()
     owner.watch.ensure()
     until(lambda: owner.looks == 1 and not threads() - before)
-    owner.fails = False
+    owner.fails = None
     owner.watch.ensure()
     until(lambda: owner.looks >= 3)
     owner.watch.stop()
+
+
+def test_after_each_interrupt_of_its_start_it_looks_and_can_be_stopped() -> None:
+    before, owners = threads(), [Owner()]
+    for _ in each_interrupt(lambda: owners[-1].watch.ensure()):
+        owner = owners[-1]
+        owner.watch.ensure()
+        until(lambda: owner.looks >= 1)  # noqa: B023
+        owner.watch.stop()
+        until(lambda: not threads() - before)
+        owners.append(Owner())
 
 
 def test_it_keeps_nobody_alive() -> None:

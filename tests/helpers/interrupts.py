@@ -1,0 +1,52 @@
+"""Interrupts, as Ctrl-C sends them, at each bytecode of the package that some work goes through."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import streamnative_serdes
+
+PACKAGE = str(Path(streamnative_serdes.__file__).parent)
+
+
+def interrupted(work: Callable[[], object], at: int) -> KeyboardInterrupt | None:
+    """Raise KeyboardInterrupt before the ``at``-th bytecode of the package; None if the work has fewer of them."""
+    left = at
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt as interrupt:
+        return interrupt
+    finally:
+        sys.settrace(before)
+    return None
+
+
+def each_interrupt(work: Callable[[], object]) -> Iterator[KeyboardInterrupt]:
+    """Interrupt the work at its first bytecode, its second, and so on. Tracebacks, and so frames, stay alive."""
+    kept = []
+    for at in count(1):
+        interrupt = interrupted(work, at)
+        if interrupt is None:
+            assert at > 20, "hardly anything was interrupted"
+            return
+        kept.append(interrupt)
+        yield interrupt

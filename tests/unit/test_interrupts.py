@@ -1,0 +1,213 @@
+"""An interrupt (Ctrl-C) may come between any two bytecodes, and leaves nothing that others wait for without end."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from interrupts import each_interrupt
+from scripted_registry import CONF, Clock
+from waiting import HANG_SECONDS, elsewhere, until
+
+from streamnative_serdes.binding import Binding
+from streamnative_serdes.errors import SchemaNotFoundError
+from streamnative_serdes.flights import Flights
+from streamnative_serdes.schema import parse
+from streamnative_serdes.schema_registry import SchemaInfo
+from streamnative_serdes.schema_registry.renewal import Renewed
+from streamnative_serdes.schema_registry.retry import Trouble
+from streamnative_serdes.schema_registry.tokens import Token
+
+INT = parse('"int"')
+
+
+@pytest.fixture
+def binding() -> Binding:
+    binding = Binding({**CONF, "schema.registry.url": "http://127.0.0.1:1", "cache.missing.ttl.sec": 0.0})
+    binding._watch.allowed = False  # type: ignore[misc] # this one's alone
+    return binding
+
+
+class Topics:
+    """A registry with a new topic for each interrupt."""
+
+    def __init__(self) -> None:
+        self.name = "t0"
+        self.asked: list[str] = []
+
+    def register(self, topic: str, _text: str) -> int:
+        self.asked.append(topic)
+        return 3
+
+    def latest(self, topic: str, *, patience: float | None = None) -> SchemaInfo:
+        self.asked.append(topic)
+        return SchemaInfo(3, "AVRO", '"int"')
+
+    def missing(self, topic: str, version: int) -> SchemaInfo:
+        self.asked.append(topic)
+        raise SchemaNotFoundError("no such version", topic=topic, version=version)
+
+    def after(self, number: int) -> None:
+        self.name = f"t{number}"
+
+
+@pytest.fixture
+def topics(binding: Binding, monkeypatch: pytest.MonkeyPatch) -> Topics:
+    topics = Topics()
+    for name, answer in (("register", topics.register), ("latest", topics.latest), ("by_version", topics.missing)):
+        monkeypatch.setattr(binding.client, name, answer)
+    return topics
+
+
+def test_registering_goes_well_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+    for number, _ in enumerate(each_interrupt(lambda: binding.registered(topics.name, INT)), 1):
+        assert elsewhere(lambda: binding.registered(topics.name, INT)) == 3
+        assert topics.asked.count(topics.name) in (1, 2)
+        topics.after(number)
+
+
+def test_looking_at_a_topic_goes_on_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+    binding.registered("t", INT)
+    for _ in each_interrupt(lambda: binding.confirm("t")):
+        asked = len(topics.asked)
+        elsewhere(lambda: binding.confirm("t"))
+        assert len(topics.asked) == asked + 1  # the registry is asked, and not what was left of a question before
+
+
+def test_a_no_is_asked_for_afresh_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+    def ask() -> None:
+        with pytest.raises(SchemaNotFoundError):
+            binding.version("t", 7)
+
+    for _ in each_interrupt(ask):
+        asked = len(topics.asked)
+        elsewhere(ask)
+        assert len(topics.asked) == asked + 1
+
+
+@pytest.mark.parametrize("state", ["none", "old", "rejected", "failing"])
+def test_a_token_is_had_elsewhere_after_each_interrupt_of_its_renewal(state: str) -> None:
+    clock, numbers = Clock(), itertools.count()
+    failing = False
+
+    def fetch(_: float) -> Token | Trouble:
+        return Trouble("down") if failing else Token(f"token {next(numbers)}", clock() + 100)
+
+    def ask() -> Any:
+        nonlocal failing
+        failing = state == "failing"
+        return renewed.token(clock() + HANG_SECONDS)
+
+    def prepare() -> None:
+        if state == "none":
+            renewed._held = None
+        if state in ("old", "failing"):
+            clock.now += 90
+        if state == "rejected":
+            renewed.reject(renewed.token(clock() + 1).text)  # type: ignore[union-attr]
+
+    renewed = Renewed(fetch, clock)
+    renewed.token(clock() + 1)
+    prepare()
+    for _ in each_interrupt(ask):
+        failing = False
+        assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text.startswith("token")
+        clock.now += 200  # what is held has run out
+        assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text == f"token {next(numbers) - 1}"
+        prepare()
+
+
+def test_a_leader_that_is_interrupted_leaves_the_work_to_one_of_those_who_wait() -> None:
+    flights, started, go_on = Flights(), threading.Event(), threading.Event()
+    worked: list[int] = []
+
+    def interrupted() -> int:
+        started.set()
+        assert go_on.wait(HANG_SECONDS)
+        raise KeyboardInterrupt
+
+    def work() -> int:
+        worked.append(1)
+        until(lambda: flights.waiting("k") == 6, "the others wait for this one")
+        return 5
+
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(flights.run, "k", interrupted)
+        assert started.wait(HANG_SECONDS)
+        others = [pool.submit(flights.run, "k", work) for _ in range(7)]
+        until(lambda: flights.waiting("k") == 7, "all wait")
+        go_on.set()
+        assert isinstance(first.exception(HANG_SECONDS), KeyboardInterrupt)
+        assert [other.result(HANG_SECONDS) for other in others] == [5] * 7
+    assert worked == [1]
+
+
+def test_who_waits_gives_up_after_its_time_and_the_work_goes_on() -> None:
+    flights, go_on = Flights(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(flights.run, "k", lambda: go_on.wait(HANG_SECONDS))
+        until(lambda: _busy(flights, "k"), "the first is at work")
+        for seconds in (0.0, -1.0, 0.01):
+            with pytest.raises(TimeoutError, match="another thread"):
+                flights.run("k", lambda: pytest.fail("the work is under way"), seconds)
+        assert flights.waiting("k") == 0
+        go_on.set()
+        assert first.result(HANG_SECONDS) is True
+
+
+def test_two_threads_in_the_middle_of_their_work_never_wait_for_each_other() -> None:
+    """As where a finalizer asks what another thread is asking for, whose finalizer asks what this one is asking for."""
+    flights, both = Flights(), threading.Barrier(2, timeout=HANG_SECONDS)
+
+    def work(other: str) -> str:
+        both.wait()
+        return flights.run(other, lambda: f"{other} by itself", HANG_SECONDS)
+
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(flights.run, "b", lambda: work("a"))
+        outcomes = {elsewhere(lambda: flights.run("a", lambda: work("b"))), second.result(HANG_SECONDS)}
+    assert len(outcomes) == 1  # one waited for the other, which did the work itself
+    assert outcomes < {"a by itself", "b by itself"}
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system sends no signal to a thread")
+def test_a_thread_that_waits_twice_is_counted_with_both() -> None:
+    """A handler that runs while its thread waits may wait too; what it waited for first is not forgotten."""
+    flights, third = Flights(), threading.Event()
+    seen: list[str] = []
+
+    def handler(*_: object) -> None:
+        seen.append(flights.run("c", lambda: "nobody is at it", HANG_SECONDS))
+
+    def lead_b() -> str:
+        until(lambda: flights.waiting("b") == 1, "the main thread waits for this one")
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+        until(lambda: flights.waiting("c") == 1, "its handler waits as well")
+        third.set()
+        until(lambda: seen, "the handler is done")
+        # The main thread waits for us again, so we must not wait for it.
+        return flights.run("a", lambda: "by itself", HANG_SECONDS)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            pool.submit(flights.run, "c", lambda: str(third.wait(HANG_SECONDS)))
+            until(lambda: _busy(flights, "c"), "c is under way")
+            pool.submit(flights.run, "b", lead_b)
+            until(lambda: _busy(flights, "b"), "b is under way")
+            assert flights.run("a", lambda: flights.run("b", lambda: "twice")) == "by itself"
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert seen == ["True"]
+
+
+def _busy(flights: Flights, key: str) -> bool:
+    try:
+        flights.run(key, lambda: None, 0.0)
+    except TimeoutError:
+        return True
+    return False
