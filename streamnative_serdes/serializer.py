@@ -169,7 +169,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 def _codec(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
     """What writes by ``schema``, which may be a class's; objects of ``cls`` too."""
     given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-    parsed = parse(given, limits=schema_limits(conf))
+    parsed = parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
     return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
 
 

@@ -71,7 +71,9 @@ def load(source: object) -> str:
     )
 
 
-def parse(source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMITS) -> Schema:
+def parse(
+    source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMITS, to_register: bool = False
+) -> Schema:
     """Parse a schema.
 
     Args:
@@ -80,6 +82,8 @@ def parse(source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMI
             defaults, names and logical types; these are an error only when needed, and a bad logical type falls
             back to its base type.
         limits: how large it may be.
+        to_register: it may go to Pulsar's registry, so its defaults have to be such as brokers take: one that Avro 1.12
+            allows and they do not is registered once, and then the topic takes no other schema.
 
     Raises:
         SchemaError: with the path inside the schema.
@@ -98,7 +102,7 @@ def parse(source: object, *, strict: bool = True, limits: Limits = _DEFAULT_LIMI
         root = parser.parse(tree, "", "", 0)
         if strict:
             refuse_endless(parser.names.values())
-            parser.check_defaults()
+            parser.check_defaults(DefaultChecker(as_brokers=to_register))
     except RecursionError:
         raise NestedTooDeeplyError from None
     return Schema(text, root, parser.names)
@@ -271,12 +275,11 @@ class _Parser:
             raise SchemaError(f"logical type {name}: {fault}", path=path)
         return None
 
-    def check_defaults(self) -> None:
-        checker = DefaultChecker()
+    def check_defaults(self, checker: DefaultChecker) -> None:
         for path, parsed in self.defaults:
             fault = checker.fault(parsed.type, parsed.default)
             if fault:
-                raise SchemaError(f"bad default: {fault}", path=path)
+                raise SchemaError(f"bad default: {fault}", path=path, hint=checker.hint)
 
 
 _FIELD_KEYS = frozenset({"name", "type", "default", "doc", "aliases", "order"})

@@ -94,21 +94,32 @@ def default_fault(kind: AvroType, value: Any) -> str | None:
 
 
 class DefaultChecker:
-    """Checks defaults, which nest and may fall back on other defaults: so steps and depth are bounded."""
+    """Checks defaults, which nest and may fall back on other defaults: so steps and depth are bounded.
+
+    Args:
+        as_brokers: take only what Pulsar's brokers take too, which compare schemas by Java's Avro 1.11 (seen on 4.0.8)
+            and older: of a union its first branch, and text for a number that is not finite as a field's whole default
+            alone.
+
+    ``hint`` is for the fault that was found last.
+    """
 
     MAX_STEPS = 1_000_000
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_brokers: bool = False) -> None:
+        self.as_brokers = as_brokers
+        self.hint: str | None = None
         self.steps = 0
 
-    def fault(self, kind: AvroType, value: Any, depth: int = 0) -> str | None:
-        """As :func:`default_fault`."""
+    def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> str | None:
+        """As :func:`default_fault`. ``whole``: ``value`` is a field's default, and no part of another."""
         self.steps += 1
         if depth > MAX_DEPTH or self.steps > self.MAX_STEPS:
             return "it contains itself, or the defaults of the schema are too large"
         if isinstance(kind, Union):
-            fits = any(self.fault(branch, value, depth + 1) is None for branch in kind.branches)
-            return None if fits else f"{value!r:.80} matches no branch of the union"
+            return self._union_fault(kind, value, depth + 1)
+        if self.as_brokers and not whole and kind.kind in ("float", "double") and isinstance(value, str):
+            return f"{value!r:.80} as text is a {kind.kind} only where it is the whole default of a field"
         if isinstance(kind, Record):
             return self._record_fault(kind, value, depth + 1)
         if isinstance(kind, Array) and isinstance(value, list):
@@ -122,18 +133,37 @@ class DefaultChecker:
             return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
         return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
 
+    def _union_fault(self, kind: Union, value: Any, depth: int) -> str | None:
+        for number, branch in enumerate(kind.branches):
+            if self.fault(branch, value, depth, whole=False) is None:
+                return None if number == 0 or not self.as_brokers else self._not_the_first(kind, number, value)
+        return f"{value!r:.80} matches no branch of the union"
+
+    def _not_the_first(self, kind: Union, number: int, value: Any) -> str:
+        first, fitting = (_named(kind.branches[at]) for at in (0, number))
+        self.hint = (
+            f"put {fitting} first in the union: Pulsar would register this schema, and then refuse every other one. "
+            "For a topic that has it already, auto.register.schemas=false looks it up alone"
+        )
+        return f"{value!r:.80} is no {first}, the first branch of the union, but {fitting}"
+
     def _first_fault(self, kind: AvroType, values: Iterable[Any], depth: int) -> str | None:
-        return next((fault for item in values if (fault := self.fault(kind, item, depth))), None)
+        return next((fault for item in values if (fault := self.fault(kind, item, depth, whole=False))), None)
 
     def _record_fault(self, kind: Record, value: Any, depth: int) -> str | None:
         if not isinstance(value, dict):
             return f"{value!r:.80} is no record {kind.name}"
         for part in kind.fields:
             given = value.get(part.name, part.default)
-            fault = "has no value" if given is MISSING else self.fault(part.type, given, depth)
+            own = part.name not in value
+            fault = "has no value" if given is MISSING else self.fault(part.type, given, depth, whole=own)
             if fault:
                 return f"{part.name}: {fault}"
         return None
+
+
+def _named(kind: AvroType) -> str:
+    return kind.name if isinstance(kind, Record | Enum | Fixed) else kind.kind
 
 
 def _floating_default(kind: str, value: Any) -> bool:

@@ -146,7 +146,7 @@ def _is_valid_leaf(kind: str, value: Any) -> bool:
 class NeededDefaults(DefaultChecker):
     """Java encodes the defaults that a reader needs, and so meets what is wrong inside of them."""
 
-    def fault(self, kind: AvroType, value: Any, depth: int = 0) -> None:
+    def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> None:  # noqa: ARG002
         """As ``ResolvingGrammarGenerator.encode``, which knows no refusal but exceptions.
 
         Raises:

@@ -15,6 +15,7 @@ from typing import Any
 
 from avro_evolution import defaulted_record, logical_names, writer_reader_datum
 from avro_strategies import EDITS, edited
+from defaults import taken_by_us
 from hypothesis import given
 from hypothesis import strategies as st
 from java_oracle import JavaAvro, Read, RefusedError
@@ -25,6 +26,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing.compatibility import can_read
+from streamnative_serdes.testing.java_avro import check_defaults
 from streamnative_serdes.testing.refusals import BrokerError
 
 Sample = tuple[Any, Any, Any]
@@ -132,6 +134,19 @@ def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) ->
     nothing = {**record, "fields": []}
 
     assert Codec(record).encode({}) == java.read(nothing, b"", record).written
+
+
+@given(record=defaulted_record())
+@examples(300)
+def test_a_default_may_be_registered_where_the_stand_in_registry_goes_on_with_it(java: JavaAvro, record: Any) -> None:
+    java.canonical(record, strict=True)  # Avro 1.12 takes each
+    try:
+        check_defaults(parse(record))
+    except BrokerError as error:
+        assert "Invalid default for field" in str(error)
+        assert not taken_by_us(record)
+    else:
+        assert taken_by_us(record)
 
 
 @given(sample=writer_reader_datum())

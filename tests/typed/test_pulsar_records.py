@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import io
+import json
 from typing import Any
 
 import fastavro
 import pytest
+import requests
 from pulsar.schema import (
     Array,
     AvroSchema,
@@ -44,7 +46,7 @@ class Address(Record):
 class User(Record):
     _avro_namespace = "org.example"
     name = String(required=True)
-    age = Integer(default=18, required_default=True)
+    age = Integer(default=18, required_default=True, required=True)
     big = Long()
     ratio = Float()
     weight = Double()
@@ -134,6 +136,25 @@ def test_a_record_that_has_gained_fields_reads_old_messages(registry: LocalRegis
     old = KafkaAvroSerializer(conf, earlier).serialize(TOPIC, {"city": "London", "lots": [{"number": 7}]})
     found = KafkaAvroDeserializer({**conf, "value.type": later}).deserialize(TOPIC, old)
     assert found == later(city="London", lots=[Lot(number=7, size=3)], zip=None, floor=1)
+
+
+class Stumbling(Record):
+    """pulsar-client puts null first, whatever the default is."""
+
+    age = Integer(default=18, required_default=True)
+
+
+def test_a_record_that_brokers_stumble_over_is_looked_up_and_read_but_not_registered(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url}
+    for serializer in (lambda: KafkaAvroSerializer(conf, Stumbling), lambda: KafkaAvroSerializer(conf)):
+        with pytest.raises(SchemaError, match="field age: bad default: 18 is no null, the first branch of the union"):
+            serializer().serialize(TOPIC, Stumbling(age=1))
+    payload = {"type": "AVRO", "schema": json.dumps(AvroSchema(Stumbling)._schema), "properties": {}}
+    url = f"{registry.url}/admin/v2/schemas/public/default/{TOPIC}/schema"
+    assert requests.post(url, json=payload, timeout=10).status_code == 200
+    framed = KafkaAvroSerializer({**conf, "auto.register.schemas": False}, Stumbling).serialize(TOPIC, Stumbling(age=1))
+    reader = KafkaAvroDeserializer({**conf, "value.type": Stumbling})
+    assert reader.deserialize(TOPIC, framed) == Stumbling(age=1)
 
 
 def test_a_field_that_is_called_as_an_argument_of_all_records_cannot_be_read(registry: LocalRegistry) -> None:

@@ -1,0 +1,127 @@
+"""Defaults that Avro allows and Pulsar's brokers stumble over are refused where they would be registered."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from defaults import STUMBLED_OVER, TAKEN, broken_elsewhere, field, record, taken_by_us
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KafkaAvroSerializerBuilder, SchemaError
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.compat import SchemaRegistryClient
+from streamnative_serdes.compat.avro import AvroSerializer
+from streamnative_serdes.schema import parse
+from streamnative_serdes.testing import LocalRegistry
+
+SECOND = record(field(["null", "string"], "x"))
+FIXED = record(field(["string", "null"], "x"))
+WORDS = "field f: bad default: 'x' is no null, the first branch of the union, but string"
+
+
+@pytest.mark.parametrize(("kind", "default"), TAKEN)
+def test_a_default_that_brokers_take_is_taken(kind: Any, default: Any) -> None:
+    assert taken_by_us(record(field(kind, default)))
+
+
+@pytest.mark.parametrize(("kind", "default"), STUMBLED_OVER)
+def test_a_default_that_brokers_stumble_over_is_refused_wherever_it_stands(kind: Any, default: Any) -> None:
+    for schema in (record(field(kind, default)), *broken_elsewhere(kind, default)):
+        assert not taken_by_us(schema)
+        parse(schema)  # valid Avro 1.12
+
+
+@pytest.mark.parametrize(("kind", "default"), [*TAKEN, *STUMBLED_OVER])
+def test_local_registry_takes_the_next_schema_where_we_took_the_first(kind: Any, default: Any) -> None:
+    first, second = record(field(kind, default)), record(field(kind, default), field("int", 0, "y"))
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url, "auto.register.schemas": False}
+        assert _post(registry, first) == 200
+        assert _post(registry, second) == (200 if taken_by_us(first) else 500)
+        assert KafkaAvroSerializer(conf, first).warm_up("t") is None  # a look-up finds it all the same
+
+
+def _post(registry: LocalRegistry, schema: Any) -> int:
+    import requests
+
+    payload = {"type": "AVRO", "schema": json.dumps(schema), "properties": {}}
+    answer = requests.post(f"{registry.url}/admin/v2/schemas/public/default/t/schema", json=payload, timeout=10)
+    return answer.status_code
+
+
+def test_the_error_names_both_branches_and_what_to_do(registry: LocalRegistry) -> None:
+    with pytest.raises(SchemaError) as caught:
+        KafkaAvroSerializer({"schema.registry.url": registry.url}, SECOND)
+    assert str(caught.value).startswith(f"{WORDS} (hint: put string first in the union: Pulsar would register this")
+    assert "auto.register.schemas=false" in str(caught.value)
+    with pytest.raises(SchemaError, match="'NaN' as text is a double only where it is the whole default of a field"):
+        parse(record(field({"type": "array", "items": "double"}, ["NaN"])), to_register=True)
+    with pytest.raises(SchemaError, match=r"'x' matches no branch of the union$"):
+        parse(record(field(["null", "int"], "x")), to_register=True)
+
+
+def test_no_constructor_lets_it_through(registry: LocalRegistry, tmp_path: Path) -> None:
+    conf = {"schema.registry.url": registry.url}
+    file = tmp_path / "schema.avsc"
+    file.write_text(json.dumps(SECOND))
+    client = SchemaRegistryClient({"url": registry.url})
+    makers = [
+        *[lambda given=given: KafkaAvroSerializer(conf, given) for given in (SECOND, json.dumps(SECOND), file)],
+        lambda: KafkaAvroSerializer(None, SECOND).configure(conf),
+        lambda: KafkaAvroSerializer({**conf, "auto.register.schemas": "true"}, SECOND),
+        lambda: KafkaAvroSerializerBuilder(SECOND).build(conf, False),
+        lambda: AvroSerializer(client, json.dumps(SECOND)),
+    ]
+    for make in makers:
+        with pytest.raises(SchemaError) as caught:
+            make()
+        assert WORDS in str(caught.value)
+    assert registry.calls.total() == 0
+
+
+def test_the_corrected_schema_is_taken_by_a_topic_that_never_had_the_other(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url}
+    assert KafkaAvroSerializer(conf, FIXED).serialize("t", {}) is not None
+    more = record(*FIXED["fields"], field("int", 0, "y"))
+    assert KafkaAvroSerializer(conf, more).serialize("t", {}) is not None
+
+
+def test_a_topic_that_has_such_a_schema_is_written_and_read_all_the_same(registry: LocalRegistry) -> None:
+    assert _post(registry, SECOND) == 200
+    conf = {"schema.registry.url": registry.url}
+    looks_up = KafkaAvroSerializer({**conf, "auto.register.schemas": False}, SECOND)
+    by_latest = KafkaAvroSerializer(conf)
+    travelled = pickle.loads(pickle.dumps(looks_up))
+    for serializer in (looks_up, by_latest, travelled):
+        framed = serializer.serialize("t", {})
+        for deserializer in (KafkaAvroDeserializer(conf), KafkaAvroDeserializer(conf, SECOND)):
+            assert deserializer.deserialize("t", framed) == {"f": "x"}
+
+
+def test_what_is_never_registered_is_as_avro_has_it() -> None:
+    assert Codec(SECOND).decode(Codec(SECOND).encode({})) == {"f": "x"}
+    assert Codec(record(), SECOND).decode(b"") == {"f": "x"}
+
+
+@dataclasses.dataclass
+class Tags:
+    tags: list[str | None] = dataclasses.field(default_factory=lambda: ["x"])
+    name: str | None = "x"
+
+
+@dataclasses.dataclass
+class Named:
+    name: str | None = "x"
+
+
+def test_a_class_has_the_branch_of_its_default_first_or_is_refused(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url, "allow.null": False}
+    assert KafkaAvroSerializer(conf, Named).serialize("t", Named()) is not None
+    for make in (lambda: KafkaAvroSerializer(conf, Tags), lambda: KafkaAvroSerializer(conf).serialize("t", Tags())):
+        with pytest.raises(SchemaError, match="field tags: bad default: 'x' is no null, the first branch"):
+            make()
+    assert KafkaAvroDeserializer({**conf, "value.type": Tags}).stats()["errors"] == 0  # for reading it will do
