@@ -36,7 +36,8 @@ class KafkaAvroSerializerBuilder(SerializerBuilder):
         """The serializer, and what of ``conf`` is not for it.
 
         Raises:
-            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+            ConfigError: a bad value, no ``schema.registry.url``, a Kafka user of another tenant than ``pulsar.tenant``,
+                or ``is_key``.
         """
         refuse_keys(is_key)
         own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
@@ -55,7 +56,8 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
         """The deserializer, and what of ``conf`` is not for it.
 
         Raises:
-            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+            ConfigError: a bad value, no ``schema.registry.url``, a Kafka user of another tenant than ``pulsar.tenant``,
+                or ``is_key``.
         """
         refuse_keys(is_key)
         own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
@@ -68,6 +70,7 @@ def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> 
     ``sasl.username`` and ``sasl.password`` are for both, if our options ask for them.
     """
     shared = {option.key for option in options if option.shared}
+    config.refuse_other_tenant(conf, conf)  # the client signs in with its user, whether or not we read it
     ours = {option.key for option in options} - shared | set(config.NOT_THERE)
     read = ours | shared if config.inherits(conf) else ours
     own = {key: value for key, value in conf.items() if key in read}

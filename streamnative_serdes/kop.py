@@ -3,10 +3,14 @@
 ::
 
     PLAIN        username TENANT/NAMESPACE, password token:TEXT    one token, for as long as the client lives
-    OAUTHBEARER  oauth_cb -> token, its end, principal, {"tenant": TENANT}      asked for anew ahead of its end
+    OAUTHBEARER  oauth_cb -> token, its end, principal, {"username": TENANT}    asked for again ahead of its end
 
-Source: KoP's SaslAuthenticator, as seen live: the tenant decides where short names of topics are; the namespace is the
-broker's own matter, but the form wants one.
+Where KoP puts a topic given by a short name, no client can change: into the tenant of the user, or the broker's
+``kafkaTenant`` where nobody signs in, and always into the broker's ``kafkaNamespace``. So ``pulsar.tenant`` and
+``pulsar.namespace`` have to say what the broker does. A topic of any other place goes by its full name,
+``persistent://TENANT/NAMESPACE/TOPIC``.
+
+Source: KoP's SaslAuthenticator and KopOAuthBearerSaslServer, and what was seen live (KoP 3.1.1.1).
 """
 
 from __future__ import annotations
@@ -38,15 +42,19 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
 
     Args:
         conf: the options of a SerDes, of which ``pulsar.tenant``, ``pulsar.namespace`` and those of the token count;
-            others are ignored.
+            others are ignored. KoP takes the tenant from what is returned; the namespace only completes the form
+            ``TENANT/NAMESPACE`` of the user's name.
         mechanism: None is PLAIN for a token that is given as text, else OAUTHBEARER: PLAIN is one password for ever.
         tls: whether the brokers are spoken to over TLS.
 
     Raises:
-        ConfigError: ``conf`` asks for no token, or for one that runs out with PLAIN.
+        ConfigError: ``conf`` asks for no token, or for one that runs out with PLAIN; or the user that it names is of
+            another tenant than ``pulsar.tenant``.
         AuthenticationError: PLAIN, and the file or function for the token gives none.
     """
     values = config.parse(config.REGISTRY_OPTIONS, conf, strict=False)
+    user, _, password = (values["basic.auth.user.info"] or "").partition(":")
+    config.refuse_other_tenant({"sasl.username": user, "sasl.password": password}, values)
     bearer = _bearer(values)
     if mechanism is None:
         mechanism = "OAUTHBEARER" if bearer.renewable else "PLAIN"
@@ -86,10 +94,15 @@ class TokenCallback:
         try:
             token = _ask(self._conf, self._bearer)
             claims = _claims(token.text)
-            return token.text, _end(token, claims), str(claims.get("sub", "")), {"tenant": self._conf["pulsar.tenant"]}
+            return token.text, _end(token, claims), str(claims.get("sub", "")), self._extensions()
         except SerdesError as error:
             _log.error("no token for Kafka: %s", error)  # the client does not show what it is told
             raise
+
+    def _extensions(self) -> dict[str, str]:
+        # KoP reads `username`, as it reads the user's name of PLAIN; without it, messages go to the broker's own
+        # tenant. An extension `tenant` it takes and ignores, and no successor of KoP is known to read one.
+        return {"username": self._conf["pulsar.tenant"]}
 
 
 def _bearer(conf: Mapping[str, Any]) -> Bearer:

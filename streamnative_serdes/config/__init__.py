@@ -2,6 +2,7 @@
 
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
 from .credentials import inherits
+from .kafka_user import refuse_other_tenant
 from .option import Option, markdown
 from .parsing import NOT_THERE, parse
 from .registry import REGISTRY_OPTIONS
@@ -22,4 +23,5 @@ __all__ = [
     "inherits",
     "markdown",
     "parse",
+    "refuse_other_tenant",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from streamnative_serdes.errors import ConfigError
 
 from . import credentials
+from .kafka_user import refuse_other_tenant
 from .option import Option, checked
 
 # Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
@@ -47,6 +48,7 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     if values["schema.registry.url"] is None:
         raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
     credentials.refuse_contradictions(values)
+    refuse_other_tenant(conf, values)
     _refuse_contradictions(values)
     return values
 

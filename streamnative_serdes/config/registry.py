@@ -16,8 +16,20 @@ REGISTRY_OPTIONS = (
         "`mock://SCOPE` is a registry in the memory of this process.",
         secret=True,  # what is no address may hold a password
     ),
-    Option("pulsar.tenant", "public", checks.text, "Tenant of topics given by a short name."),
-    Option("pulsar.namespace", "default", checks.text, "Namespace of topics given by a short name."),
+    Option(
+        "pulsar.tenant",
+        "public",
+        checks.text,
+        "Tenant of topics given by a short name. It has to be the one where the broker puts their messages: with KoP, "
+        "that of the Kafka user ([auth.md](auth.md)). A Kafka user that tells another tenant is an error.",
+    ),
+    Option(
+        "pulsar.namespace",
+        "default",
+        checks.text,
+        "Namespace of topics given by a short name. It has to be the one where the broker puts their messages: with "
+        "KoP, its `kafkaNamespace`, whatever clients say. Topics elsewhere go by `persistent://TENANT/NAMESPACE/TOPIC`.",
+    ),
     *CREDENTIAL_OPTIONS,
     *TLS_OPTIONS,
     Option(

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamnative_serdes.config import refuse_other_tenant
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.schema import load
 from streamnative_serdes.serialization import SerializationContext
@@ -57,7 +58,7 @@ class KafkaAvroSink:
         most_reasons: of messages that could not be delivered, how many are named in the error.
 
     Raises:
-        ConfigError: a bad option.
+        ConfigError: a bad option, or a short topic name and a Kafka user of another tenant than ``pulsar.tenant``.
         SchemaError: no valid schema.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
@@ -79,6 +80,8 @@ class KafkaAvroSink:
     ) -> None:
         _refuse_mixed(key, value)
         refuse_options(kafka, topic)
+        if "/" not in topic:  # a full name is what it is, whoever signs in
+            refuse_other_tenant(kafka, conf)
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
         self._conf, self._schema = dict(conf), schema if schema is None or isinstance(schema, type) else load(schema)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes.batches import OnError
+from streamnative_serdes.config import refuse_other_tenant
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import SerializationContext
 
@@ -56,7 +57,7 @@ class KafkaAvroSource:
         on_error: as of :meth:`KafkaAvroDeserializer.deserialize_many`.
 
     Raises:
-        ConfigError: a bad option.
+        ConfigError: a bad option, or a short topic name and a Kafka user of another tenant than ``pulsar.tenant``.
         SchemaRegistryError: the registry cannot be reached, or refuses to answer.
     """
 
@@ -73,6 +74,8 @@ class KafkaAvroSource:
         on_error: OnError = "raise",
     ) -> None:
         require_options(kafka, topic)
+        if "/" not in topic:  # a full name is what it is, whoever signs in
+            refuse_other_tenant(kafka, conf)
         self._topic, self._kafka, self._on_error = topic, dict(kafka), on_error
         self._deserializer = KafkaAvroDeserializer(conf, schema, from_dict)
         self._deserializer.warm_up(topic)

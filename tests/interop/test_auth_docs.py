@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from confluent_kafka import serialization
 from oauth_issuer import SECRET, Issuer, key_file
 
-from streamnative_serdes.testing import LocalRegistry
+from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 ROOT = Path(__file__).parents[2]
 KEY = "the-api-key"
@@ -43,17 +44,28 @@ def test_one_key_in_the_serdes_configuration() -> None:
         assert names["kop"].sasl_settings(names["conf"])["sasl.password"] == f"token:{KEY}"
 
 
+def test_a_full_name_is_where_it_says_for_schema_and_messages() -> None:
+    topic = "persistent://acme/sales/users"
+    with LocalRegistry() as registry, MockBroker({topic: 1}) as broker:
+        for made, body in (("tenants/acme", {"allowedClusters": ["standalone"]}), ("namespaces/acme/sales", {})):
+            assert requests.put(f"{registry.url}/admin/v2/{made}", json=body, timeout=10).status_code == 204
+        producer = run(BLOCKS[2], registry, **{"localhost:9092": broker.bootstrap_servers})["producer"]
+        assert producer.flush(30) == 0
+        schema = requests.get(f"{registry.url}/admin/v2/schemas/acme/sales/users/schema", timeout=10)
+        assert schema.json()["version"] == 0
+
+
 def test_a_service_account(tmp_path: Path) -> None:
     path = tmp_path / "service-account.json"
     with Issuer(make=lambda _: KEY) as issuer, LocalRegistry(token=KEY) as registry:
         path.write_text(key_file(issuer_url=issuer.url))
-        names = run(BLOCKS[2], registry, **{"file:///secrets/service-account.json": path.as_uri()})
+        names = run(BLOCKS[3], registry, **{"file:///secrets/service-account.json": path.as_uri()})
         assert names["serializer"].serialize("users", {"name": "Ada"}) is not None
     assert issuer.forms[0]["audience"] == "urn:sn:pulsar:my-organization:my-instance"
 
 
 def test_no_block_is_left_out() -> None:
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
 
 
 @pytest.mark.parametrize("good", [True, False])

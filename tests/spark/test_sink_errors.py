@@ -18,6 +18,18 @@ from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import MockBroker
 
 
+def test_a_kafka_user_of_another_tenant_is_refused_where_the_topic_has_a_short_name(
+    kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    signed_in = {**kafka, "sasl.username": "t2/default", "sasl.password": "token:a"}
+    for make in (KafkaAvroSink, KafkaAvroSource):
+        with pytest.raises(ConfigError, match=r"is of tenant t2, and pulsar\.tenant is public"):
+            make(TOPIC, signed_in, conf, SCHEMA)
+    KafkaAvroSink(f"public/default/{TOPIC}", signed_in, conf, SCHEMA)
+    KafkaAvroSource(f"public/default/{TOPIC}", signed_in, conf, SCHEMA)
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
+
+
 def test_a_row_that_does_not_fit_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
     lost = orders.coalesce(1).withColumn("state", F.when(F.col("id") == 7, "LOST").otherwise(F.col("state")))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from sasl_capture import SaslCapture, extensions
 
 from streamnative_serdes import kop
 from streamnative_serdes.errors import AuthenticationError, ConfigError
@@ -54,8 +55,23 @@ def test_a_token_that_may_change_is_asked_for_again_and_again(tmp_path: Path) ->
         for token, name, seconds in zip(tokens, ("me", "you"), (600, 900), strict=True):
             file.write_text(token)
             text, end, principal, extensions = settings["oauth_cb"](None)
-            assert (text, principal, extensions) == (token, name, {"tenant": "acme"})
+            assert (text, principal, extensions) == (token, name, {"username": "acme"})
             assert end == pytest.approx(time.time() + seconds, abs=60)
+
+
+@pytest.mark.parametrize("tenant", ["public", "t2"])
+def test_a_client_names_the_tenant_in_the_extension_that_kop_reads(tenant: str) -> None:
+    conf = {**URL, "bearer.auth.token": jwt(sub="me", exp=time.time() + 600), "pulsar.tenant": tenant}
+    settings = kop.sasl_settings(conf, "OAUTHBEARER", tls=False)
+    with SaslCapture() as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0, **settings})
+        deadline = time.monotonic() + 30
+        while broker.said.empty():
+            assert time.monotonic() < deadline, "the client did not sign in"
+            producer.poll(0.1)
+        said = broker.said.get()
+    assert conf["bearer.auth.token"].encode() in said
+    assert extensions(said) == {"username": tenant}
 
 
 def test_either_mechanism_may_be_asked_for(tmp_path: Path) -> None:
@@ -90,9 +106,17 @@ def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogC
         ({"basic.auth.user.info": "me:password"}, "KoP takes tokens"),
         ({"bearer.auth.token": "a b"}, "bearer.auth.token is no token"),
         ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "two ways to sign in"),
+        (
+            {"basic.auth.user.info": "t2/default:token:a"},
+            "user t2/default is of tenant t2, and pulsar.tenant is public",
+        ),
+        (
+            {"bearer.auth.token": "a", "sasl.username": "public/x", "sasl.password": "token:a", "pulsar.tenant": "t2"},
+            "user public/x is of tenant public, and pulsar.tenant is t2",
+        ),
     ],
 )
-def test_what_is_no_token_is_refused(options: dict[str, str], words: str) -> None:
+def test_what_is_no_token_or_of_another_tenant_is_refused(options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         kop.sasl_settings({**URL, **options})
 

@@ -1,0 +1,79 @@
+"""The Kafka user's tenant and ours: KoP puts topics with short names into the user's, so both have to be the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import (
+    ConfigError,
+    KafkaAvroDeserializer,
+    KafkaAvroDeserializerBuilder,
+    KafkaAvroSerializer,
+    KafkaAvroSerializerBuilder,
+    config,
+)
+
+URL = {"schema.registry.url": "http://localhost:8080"}
+INHERIT = {"bearer.auth.credentials.source": "SASL_INHERIT"}
+TOKEN = {"sasl.password": "token:secret-text"}
+
+
+def user(name: object, **more: Any) -> dict[str, Any]:
+    return {**URL, **TOKEN, "sasl.username": name, **more}
+
+
+BUILDERS = [KafkaAvroSerializerBuilder("string"), KafkaAvroDeserializerBuilder()]
+CONTRADICTIONS = [
+    (user("t2/default"), "t2", "public"),
+    (user("t2/default", **{"pulsar.tenant": "public"}), "t2", "public"),
+    (user("public/default", **{"pulsar.tenant": "t2"}), "public", "t2"),
+    (user("t2/", **{"pulsar.tenant": "t3"}), "t2", "t3"),
+    (user("t2/ns/more", **{"pulsar.tenant": "t3"}), "t2", "t3"),
+]
+# The namespace in the user's name, KoP ignores; other names and passwords are any Kafka's.
+FINE = [
+    user("public/default"),
+    user("public/other", **{"pulsar.namespace": "third"}),
+    user("t2/default", **{"pulsar.tenant": "t2"}),
+    user("alice"),
+    user("t2"),
+    user("/default"),
+    user(""),
+    user(None),
+    {**user("t2/default"), "sasl.password": "secret"},
+    {**user("t2/default"), "sasl.password": None},
+    {**URL, "sasl.username": "t2/default"},
+    {**URL, **TOKEN},
+]
+
+
+@pytest.mark.parametrize(("conf", "theirs", "ours"), CONTRADICTIONS)
+@pytest.mark.parametrize("inherited", [False, True])
+@pytest.mark.parametrize("builder", BUILDERS, ids=["serializer", "deserializer"])
+def test_a_builder_refuses_a_kafka_user_of_another_tenant(
+    builder: Any, inherited: bool, conf: dict[str, Any], theirs: str, ours: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"is of tenant {theirs}, and pulsar\.tenant is {ours}") as caught:
+        builder.build({**conf, **(INHERIT if inherited else {})}, False)
+    assert f"set pulsar.tenant={theirs}, or sign in as a user {ours}/NAMESPACE" in str(caught.value)
+    assert "secret-text" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("conf", "theirs", "ours"), CONTRADICTIONS)
+@pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
+def test_so_does_a_serdes_that_signs_in_as_that_user_or_is_configured_with_the_clients_options(
+    face: Any, conf: dict[str, Any], theirs: str, ours: str
+) -> None:
+    for make in (lambda: face({**conf, **INHERIT}), lambda: face().configure(conf)):
+        with pytest.raises(ConfigError, match=rf"is of tenant {theirs}, and pulsar\.tenant is {ours}"):
+            make()
+
+
+@pytest.mark.parametrize("conf", FINE)
+def test_a_user_that_tells_no_other_tenant_is_taken(conf: dict[str, Any]) -> None:
+    for builder in BUILDERS:
+        assert builder.build(conf, False)[1].items() >= {key: conf[key] for key in conf if key[:4] == "sasl"}.items()
+    KafkaAvroSerializer().configure(conf)
+    config.refuse_other_tenant(conf, conf)
