@@ -11,6 +11,8 @@ from pyspark.sql import types as T
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.schema import Record
 
+from .types import parts_of
+
 
 def quoted(name: str) -> str:
     """For Spark, to which dots and backticks of a bare name would mean something."""
@@ -61,14 +63,7 @@ def refuse_intervals(name: str, kind: T.DataType, *intervals: type[T.DataType]) 
             f"column {name!r:.80} holds {kind.simpleString()}, which is not supported",
             hint='make numbers of it before, as with F.expr("extract(MONTH from ...)")',
         )
-    inner: list[T.DataType] = []
-    if isinstance(kind, T.StructType):
-        inner = [field.dataType for field in kind.fields]
-    elif isinstance(kind, T.ArrayType):
-        inner = [kind.elementType]
-    elif isinstance(kind, T.MapType):
-        inner = [kind.keyType, kind.valueType]
-    for each in inner:
+    for each in parts_of(kind):
         refuse_intervals(name, each, *intervals)
 
 

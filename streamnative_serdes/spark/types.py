@@ -16,9 +16,11 @@ import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 from streamnative_serdes.schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
 
+# As many as Arrow's columns: a record that is used twice has its columns twice, so nesting may double them.
+_MOST_COLUMNS: Final = 20_000
 _MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # how Spark notes a type that Avro lacks
@@ -65,10 +67,15 @@ def to_spark_type(schema: object, *, logical_types: bool = True, times: bool = H
             :func:`decode_df` gives it to sessions whose ``spark.sql.timeType.enabled`` is false.
 
     Raises:
-        SchemaError: no schema; one that contains itself; a decimal of more than 38 digits. The error names the field.
+        SchemaError: no schema; one that contains itself, or takes more than 20,000 columns; a decimal of more than 38
+            digits. The error names the field.
     """
     # Lenient: what a registry holds may have a default that no one needs here.
-    return _Reader(logical_types, times).type(parse(schema, strict=False).root, "")
+    root = parse(schema, strict=False).root
+    try:
+        return _Reader(logical_types, times).of(root)
+    except RecursionError:
+        raise NestedTooDeeplyError from None
 
 
 class _Reader:
@@ -77,6 +84,17 @@ class _Reader:
     def __init__(self, logical_types: bool, times: bool) -> None:
         self.logical_types, self.times = logical_types, times
         self.open: list[str] = []
+        self.columns = 1  # the rows, as one struct
+
+    def of(self, root: AvroType) -> T.DataType:
+        if not isinstance(root, Record):
+            self._count(1)
+        return self.type(root, "")
+
+    def _count(self, more: int) -> None:
+        self.columns += more
+        if self.columns > _MOST_COLUMNS:
+            raise SchemaError(f"the schema takes more than {_MOST_COLUMNS} columns")
 
     def type(self, kind: AvroType, path: str) -> T.DataType:
         match kind:
@@ -85,8 +103,10 @@ class _Reader:
             case Enum():
                 return T.StringType()
             case Array():
+                self._count(1)
                 return T.ArrayType(self.type(kind.items, f"{path}[]"), nullable(kind.items))
             case Map():
+                self._count(3)  # its entries, keys and values
                 return T.MapType(T.StringType(), self.type(kind.values, f"{path}{{}}"), nullable(kind.values))
             case Union():
                 return self._union(kind, path)
@@ -109,6 +129,7 @@ class _Reader:
                 path=path,
                 hint="read the topic by a reader's schema without that field",
             )
+        self._count(len(record.fields))
         self.open.append(record.name)
         try:
             inner = f"{path}." if path else ""
@@ -130,6 +151,7 @@ class _Reader:
             return T.LongType()
         if branches and kinds <= {"float", "double"}:
             return T.DoubleType()
+        self._count(len(branches))
         return T.StructType(
             [
                 T.StructField(f"member{number}", self.type(branch, f"{path}.member{number}"), True)
@@ -164,11 +186,41 @@ def to_avro_schema(struct_type: T.StructType, name: str = "topLevelRecord", name
 
     Raises:
         SchemaError: a type that Avro has none for (CHAR, VARCHAR, VARIANT, other collations than UTF8_BINARY, maps with
-            keys that are no strings), or a name that is none in Avro; the error names the column.
+            keys that are no strings), or a name that is none in Avro; the error names the column. Or more than 20,000
+            columns, those inside of others included.
     """
     if not isinstance(struct_type, T.StructType):
         raise SchemaError(f"expected a StructType, got {type(struct_type).__name__}", hint="df.schema is one")
-    return _record(struct_type, name, namespace, "")
+    _require_bounded(struct_type)
+    try:
+        return _record(struct_type, name, namespace, "")
+    except RecursionError:
+        raise NestedTooDeeplyError from None
+
+
+def _require_bounded(struct: T.StructType) -> None:
+    """Before any work: a type that is used twice is written out twice."""
+    waiting: list[T.DataType] = [struct]
+    count = 0
+    while waiting:
+        kind = waiting.pop()
+        inner = parts_of(kind)
+        count += len(inner)
+        if count > _MOST_COLUMNS:
+            raise SchemaError(f"the schema would take more than {_MOST_COLUMNS} columns")
+        waiting += inner
+
+
+def parts_of(kind: T.DataType) -> list[T.DataType]:
+    """The types that a column of this type holds."""
+    match kind:
+        case T.StructType():
+            return [field.dataType for field in kind.fields]
+        case T.ArrayType():
+            return [kind.elementType]
+        case T.MapType():
+            return [kind.keyType, kind.valueType]
+    return []
 
 
 def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[str, Any]:

@@ -31,3 +31,11 @@ def mapping(values: Json) -> Json:
 
 def logical(base: str, name: str, **more: Any) -> Json:
     return {"type": base, "logicalType": name, **more}
+
+
+def doubling(levels: int) -> Json:
+    """A record that holds two of the next one, and so on: 2 ** levels values, in a text of so many lines."""
+    found = record("R0", ("a", "int"))
+    for level in range(1, levels + 1):
+        found = record(f"R{level}", ("a", found), ("b", f"R{level - 1}"))
+    return found

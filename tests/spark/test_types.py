@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +17,11 @@ from hypothesis import strategies as st
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
+from schemas import doubling
 
 from streamnative_serdes import SchemaError
+from streamnative_serdes.arrow import arrow_schema_of
+from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.schema import parse
 from streamnative_serdes.spark.types import HAS_TIME, to_avro_schema, to_spark_type
 
@@ -120,6 +125,54 @@ def test_a_record_that_contains_itself_is_named() -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}
     with pytest.raises(SchemaError, match=r"field f0\.next: record N contains itself"):
         to_spark_type(record(node))
+
+
+MOST = 20_000  # columns
+
+
+def fits(schema: Any) -> tuple[bool, bool]:
+    """Whether Spark, and whether Arrow, has columns enough."""
+    return _fits(to_spark_type, schema), _fits(arrow_schema_of, schema)
+
+
+def _fits(types: Callable[[Any], object], schema: Any) -> bool:
+    try:
+        types(schema)
+    except SchemaError as error:
+        assert re.search("the schema takes more than 20000 (Arrow )?columns", str(error))
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [
+        ("int", 1),
+        (["null", "int"], 1),
+        (["int", "long"], 1),
+        ({"type": "array", "items": "int"}, 2),
+        (record("int", "int", name="Inner"), 3),
+        (["string", "null", "int"], 3),
+        ({"type": "map", "values": "int"}, 4),
+    ],
+    ids=str,
+)
+def test_columns_are_as_many_as_arrow_has(kind: Any, columns: int) -> None:
+    count, rest = divmod(MOST - 1, columns)  # the rows are one
+    again = "Inner" if "Inner" in str(kind) else kind
+    fields = [kind, *[again] * (count - 1), *["int"] * rest]
+    assert fits(record(*fields)) == (True, True)
+    assert fits(record(*fields, "int")) == (False, False)
+
+
+def test_what_is_no_record_is_one_column_more() -> None:
+    for fields, expected in ((MOST - 3, True), (MOST - 2, False)):  # beside the rows, "value", and its item
+        assert fits({"type": "array", "items": record(*["int"] * fields)}) == (expected, expected)
+
+
+def test_records_that_each_hold_two_of_the_next_are_refused_before_they_are_laid_out() -> None:
+    with pytest.raises(SchemaError, match="takes more than 20000 columns"):
+        to_spark_type(doubling(16))
 
 
 # --- Spark -> Avro
@@ -242,6 +295,26 @@ def test_a_column_added_later_does_not_break_readers() -> None:
 def test_what_avro_cannot_hold_is_named(kind: T.DataType, expected: str) -> None:
     with pytest.raises(SchemaError, match=expected):
         to_avro_schema(struct(kind))
+
+
+def test_structs_that_each_hold_two_of_the_next_are_refused_before_they_are_written_out() -> None:
+    columns = struct(T.IntegerType())
+    for _ in range(16):
+        columns = struct(columns, columns)
+    with pytest.raises(SchemaError, match="would take more than 20000 columns"):
+        to_avro_schema(columns)
+    to_avro_schema(struct(*[T.IntegerType()] * MOST))
+    for many in (struct(*[T.IntegerType()] * (MOST + 1)), struct(*[T.ArrayType(T.IntegerType())] * (MOST // 2 + 1))):
+        with pytest.raises(SchemaError, match="would take more than 20000 columns"):
+            to_avro_schema(many)
+
+
+def test_a_struct_too_deep_to_be_walked_is_an_error() -> None:
+    columns = struct(T.IntegerType())
+    for _ in range(1_500):
+        columns = struct(columns)
+    with pytest.raises(NestedTooDeeplyError):
+        to_avro_schema(columns)
 
 
 def test_a_schema_is_made_of_structs_alone() -> None:
