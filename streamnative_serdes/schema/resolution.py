@@ -49,7 +49,8 @@ class Resolution:
     writer: AvroType
     reader: AvroType
     fault: str | None = None
-    parts: list[Resolution | None] = field(default_factory=list)
+    # Not in the text: a record that is met again would be written again, with all below it.
+    parts: list[Resolution | None] = field(default_factory=list, repr=False)
     added: list[Field] = field(default_factory=list)  # fields of the reader's record that come from their defaults
     # Java goes on to use a record that turned out to lack a field where it met it in its own fields; we do not.
     late_fault: str | None = None

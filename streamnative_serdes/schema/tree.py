@@ -92,13 +92,17 @@ class Field:
     props: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Record:
     name: str
     fields: tuple[Field, ...] = ()
     aliases: tuple[str, ...] = ()
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "record"
+
+    def __repr__(self) -> str:
+        # Without their types: records that each hold two of the next would double the text with each level.
+        return f"Record(name={self.name!r}, fields={[part.name for part in self.fields]!r})"
 
 
 Named: TypeAlias = Record | Enum | Fixed

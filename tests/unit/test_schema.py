@@ -7,10 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import doubling
 
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema import MISSING, Array, Enum, Fixed, Map, Primitive, Record, Union, comparable, parse
+from streamnative_serdes.schema import (
+    MISSING,
+    Array,
+    Enum,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Union,
+    comparable,
+    parse,
+    resolve,
+)
 
 
 def record(*fields: dict[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:
@@ -297,6 +310,14 @@ def test_two_schemas_are_one_where_pulsar_takes_them_for_one(other: Any, same: b
 
     assert one.same_as(parse(other)) is same
     assert (comparable(one.root) == comparable(parse(other).root)) is same
+
+
+def test_what_a_parsed_schema_prints_does_not_double_with_each_record() -> None:
+    schema, reader = parse(doubling(14)), parse(json.dumps(doubling(14)).replace('"int"', '"long"'))
+
+    for printed in (schema, schema.root, [schema.names["R1"]], resolve(schema, reader)):
+        assert len(repr(printed)) < 10_000
+    assert repr(schema.names["R1"]) == "Record(name='R1', fields=['a', 'b'])"
 
 
 def test_canonical_form_and_its_schema_agree() -> None:
