@@ -10,12 +10,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from schemas import doubling, record
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes.arrow import ColumnCodec, arrow_schema_of  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec, ColumnWriter, arrow_schema_of  # noqa: E402 - not without pyarrow
 from streamnative_serdes.codec import Codec, Duration  # noqa: E402
 from streamnative_serdes.errors import EncodeError, SchemaError  # noqa: E402
+from streamnative_serdes.schema import parse  # noqa: E402
 
 DAY, NOW = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30, 15, 123000)
 ID = UUID("bdd640fb-0667-4ad1-9c80-317fa3b1799d")
@@ -154,12 +156,20 @@ def test_columns_are_bounded_in_number_and_depth() -> None:
     with pytest.raises(SchemaError, match="nested deeper than the 60 levels"):
         arrow_schema_of(nested)
 
-    doubling: Any = {"type": "record", "name": "R0", "fields": [{"name": "a", "type": "int"}]}
-    for i in range(1, 20):
-        fields = [{"name": "a", "type": doubling}, {"name": "b", "type": f"R{i - 1}"}]
-        doubling = {"type": "record", "name": f"R{i}", "fields": fields}
     with pytest.raises(SchemaError, match="more than 20000 Arrow columns"):
-        arrow_schema_of(doubling)
+        arrow_schema_of(doubling(19))
+
+
+def test_unions_of_records_that_hold_such_unions_find_their_columns_or_give_up() -> None:
+    """Each level has two records, which differ in nothing that a column could tell."""
+    column, branches = pa.string(), [record("A0", ("x", "long")), record("B0", ("x", "long"))]
+    for level in range(1, 18):
+        column = pa.struct([("x", column)])
+        again = [f"A{level - 1}", f"B{level - 1}"]
+        branches = [record(f"A{level}", ("x", branches)), record(f"B{level}", ("x", again))]
+    column = pa.struct([("x", pa.struct([("x", column)]))])
+    with pytest.raises(SchemaError, match="takes more than 200000 steps to find the columns of its unions"):
+        ColumnWriter(parse(record("Top", ("x", branches))), {}).encode(pa.array([], column), b"")
 
 
 # --- what may be written from other types than those ---------------------------------------------------------------

@@ -27,6 +27,7 @@ cdef enum WriteKind:
 
 cdef enum:
     NO_BYTES = -2
+    MAX_TRIED = 200_000         # pairs of a type and a column: unions of records that hold such unions multiply
 
 cdef struct WriteOp:
     int kind
@@ -56,6 +57,7 @@ cdef class WritePlan:
     cdef WriteOp* ops
     cdef WriteOp** edges
     cdef int count, room, root
+    cdef int tried
     cdef object default_of
     cdef bint logical, closed, complete
     cdef int max_depth
@@ -132,6 +134,9 @@ cdef class WritePlan:
 
     cdef int compile(self, object schema, SourceType source) except -1:
         cdef str kind = schema.kind
+        self.tried += 1
+        if self.tried > MAX_TRIED:
+            raise SchemaError(f"the schema takes more than {MAX_TRIED} steps to find the columns of its unions")
         if source.dictionary is not None:
             return self.indexed(schema, source)
         if kind == "union":
