@@ -1,0 +1,163 @@
+"""Which tests have the say about which files.
+
+``tests`` are run first, quickest first. What they let pass meets ``wider`` before it counts as alive. Not among them: tests
+with real servers, those that compare the sources with rules of style, and those that measure memory over minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+PACKAGE, EXT = "streamnative_serdes", "ext/streamnative_serdes"
+ALL_UNITS = (
+    "tests/unit", "--ignore=tests/unit/test_sourcecode.py", "tests/typed",
+)  # fmt: skip
+PROPERTIES = ("tests/property",)
+HOSTILE = ("tests/adversity/test_codec_hostile_bytes.py", "tests/adversity/test_codec_hostile_objects.py")
+NETWORK = (
+    "tests/adversity/test_registry_faults.py", "tests/adversity/test_registry_redirects.py",
+    "tests/adversity/test_serdes_faults.py", "tests/adversity/test_oauth.py",
+    "tests/adversity/test_oauth_faults.py", "tests/adversity/test_tls.py", "tests/adversity/test_no_secret_shows.py",
+)  # fmt: skip
+CLIENTS = (
+    "tests/interop/test_builders.py", "tests/interop/test_confluent_clients.py", "tests/interop/test_auth_docs.py",
+    "tests/interop/test_examples.py", "tests/interop/test_typed_document.py", "tests/interop/test_arrow_docs.py",
+)  # fmt: skip
+OVER_NETWORK = (*ALL_UNITS, *NETWORK, *CLIENTS)
+COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/test_codec_threads.py")
+
+
+@dataclass(frozen=True)
+class Room:
+    """``files`` are patterns of paths; ``drawn`` is how many faults the seed draws here."""
+
+    name: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    wider: tuple[str, ...]
+    drawn: int
+
+
+def units(*names: str) -> tuple[str, ...]:
+    return tuple(f"tests/unit/test_{name}.py" for name in names)
+
+
+def package(*names: str) -> tuple[str, ...]:
+    return tuple(f"{PACKAGE}/{name}" for name in names)
+
+
+ROOMS = (
+    Room("ext header", (f"{EXT}/_header.*",), units("header", "deserializer", "serializer"), COMPILED, 3),
+    Room("ext cache", (f"{EXT}/_cache.*",), units("words", "binding", "topics_made_anew"), COMPILED, 3),
+    Room(
+        "ext serdes",
+        (f"{EXT}/_serdes.pyx", f"{EXT}/calls.h", f"{EXT}/clock.h"),
+        units("serializer", "deserializer", "calls", "binding", "chosen_versions", "topics_made_anew", "negative_cache"),
+        (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
+        6,
+    ),
+    Room(
+        "ext codec",
+        (f"{EXT}/_codec.*", f"{EXT}/codec/*"),
+        ("tests/unit", "--ignore-glob=*/test_[!c]*.py", *units("resolution", "typed_values", "schema", "bad_input"),
+         *HOSTILE),
+        COMPILED,
+        16,
+    ),
+    Room(
+        "ext arrow",
+        (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
+        (*units("arrow_batches", "arrow_topics", "arrow_types"), "tests/property/test_arrow_against_codec.py"),
+        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/interop/test_arrow_docs.py"),
+        12,
+    ),
+    Room(
+        "words",
+        package("errors.py", "serialization.py", "header.py", "cache.py", "codec.py"),
+        units("words", "bad_input", "header", "serializer", "deserializer"),
+        OVER_NETWORK,
+        3,
+    ),
+    Room(
+        "schema",
+        package("schema/*"),
+        units("schema", "resolution", "compatibility", "codec_limits", "codec_shapes", "local_registry", "bad_input"),
+        (*OVER_NETWORK, *PROPERTIES),
+        6,
+    ),
+    Room("config", package("config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
+         "deserializer", "kop"), OVER_NETWORK, 4),
+    Room(
+        "models",
+        package("models/*"),
+        (*units("models", "model_defaults", "model_shapes", "typed_values", "java_shapes"), "tests/typed"),
+        (*OVER_NETWORK, "tests/property/test_typed_objects.py"),
+        6,
+    ),
+    Room(
+        "registry",
+        package("schema_registry/*"),
+        (*units("registry_client", "registry_auth", "renewal", "topic_name", "credentials"),
+         "tests/adversity/test_registry_redirects.py", "tests/adversity/test_oauth_faults.py",
+         "tests/adversity/test_registry_faults.py", "tests/adversity/test_oauth.py", "tests/adversity/test_tls.py"),
+        OVER_NETWORK,
+        9,
+    ),
+    Room(
+        "binding",
+        package("binding.py", "memory.py", "flights.py", "watch.py"),
+        units("binding", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours", "travel",
+              "serializer", "deserializer"),
+        (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
+        6,
+    ),
+    Room(
+        "faces",
+        package("serializer.py", "deserializer.py", "columns.py", "batches.py", "lifecycle.py", "arrow.py"),
+        units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
+              "bad_input", "chosen_versions"),
+        OVER_NETWORK,
+        7,
+    ),
+    Room(
+        "compat",
+        package("compat/*"),
+        (*units("compat_serdes", "compat_client", "compat_asyncio", "compat_references"),
+         "tests/interop/test_confluent_clients.py"),
+        OVER_NETWORK,
+        5,
+    ),
+    Room(
+        "clients",
+        package("kop.py", "builders.py", "clients.py", "__main__.py"),
+        (*units("kop", "command_line"), "tests/interop/test_builders.py"),
+        OVER_NETWORK,
+        3,
+    ),
+    Room(
+        "spark",
+        package("spark/*"),
+        tuple(f"tests/spark/test_{name}.py" for name in (
+            "types", "java", "functions", "outbox", "sending", "source", "frames", "frame_columns", "sink",
+            "sink_errors", "streams")),
+        ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py", "tests/spark/test_docs.py",
+         "tests/spark/test_examples.py"),
+        6,
+    ),
+    Room(
+        "testing",
+        package("testing/*"),
+        units("local_registry", "mock_broker", "mock_scopes", "flavours", "compatibility", "registry_client"),
+        (*OVER_NETWORK, *PROPERTIES),
+        5,
+    ),
+)  # fmt: skip
+
+
+def room_of(file: str) -> Room:
+    """The room that ``file`` belongs to. Raises LookupError."""
+    for room in ROOMS:
+        if any(fnmatch(file, pattern) for pattern in room.files):
+            return room
+    raise LookupError(f"{file} belongs to no room of tests/mutants/rooms.py")

@@ -1,0 +1,136 @@
+"""The tests of one fault, in a process group of their own with a time limit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from building import BUILD, COPY, ROOT, copy_with
+from faults import Fault
+from rooms import Room, room_of
+from switches import VARIABLE
+
+LEAST_LIMIT = 60.0  # seconds; else PATIENCE times as long as the same tests took without a fault
+PATIENCE = 4.0
+
+
+class BaselineError(Exception):
+    """Tests fail that have no fault to find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How tests ended: ``killer`` says what failed; "" if all passed."""
+
+    killer: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    fault: Fault
+    killer: str
+    seconds: float
+
+    @property
+    def killed(self) -> bool:
+        return bool(self.killer)
+
+
+class Runner:
+    """Tries faults, from any thread. ``numbers``: the switches of compiled ones."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+        self.lock = threading.Lock()
+        self.baselines: dict[tuple[str, ...], tuple[threading.Lock, list[float]]] = {}
+
+    def judge(self, fault: Fault) -> Verdict:
+        """Run the tests of its room, then the wider ones. Raises BaselineError."""
+        folder = COPY if fault.compiled else BUILD / "faults" / fault.id
+        if not fault.compiled:
+            copy_with(fault, folder)
+        room = room_of(fault.file)
+        try:
+            run = Run("", 0.0)
+            for stage in (room.tests, wider(room)):
+                limit = self.limit_of(stage)
+                last = run_tests(stage, fault.id, folder, self.numbers.get(fault.id, 0), limit)
+                run = replace(last, seconds=run.seconds + last.seconds)
+                if run.killer:
+                    break
+            return Verdict(fault, run.killer, run.seconds)
+        finally:
+            if not fault.compiled:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def limit_of(self, tests: tuple[str, ...]) -> float:
+        """Seconds; measured at first use, where these tests must pass without a fault."""
+        with self.lock:
+            lock, times = self.baselines.setdefault(tests, (threading.Lock(), []))
+        with lock:
+            if not times:
+                run = run_tests(tests, f"baseline-{abs(hash(tests))}", COPY, 0, 1_800.0)
+                if run.killer:
+                    raise BaselineError(f"without a fault: {run.killer}")
+                times.append(run.seconds)
+        return max(LEAST_LIMIT, PATIENCE * times[0])
+
+
+def wider(room: Room) -> tuple[str, ...]:
+    """Those of ``room.wider`` that its own tests did not run already."""
+    return tuple(test for test in room.wider if test not in room.tests)
+
+
+def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limit: float) -> Run:
+    """Until the first that fails; their output goes to build/mutants/logs/``name``.txt."""
+    log, scratch = BUILD / "logs" / f"{name}.txt", BUILD / "tmp" / name
+    for made in (log.parent, scratch):
+        made.mkdir(parents=True, exist_ok=True)
+    command = [Path(sys.executable).with_name("pytest"), "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = {
+        **os.environ, "PYTHONPATH": str(folder), VARIABLE: str(number), "CI": "true", "TMPDIR": str(scratch),
+    }  # fmt: skip
+    begin = time.monotonic()
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            status: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            _end(process)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return Run(_killer(status, limit, log), time.monotonic() - begin)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The process and all that it started and left behind."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _killer(status: int | None, limit: float, log: Path) -> str:
+    if status is None:
+        return f"no end within {limit:.0f} s"
+    if status == 0:
+        return ""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S.*)$", text, re.MULTILINE)
+    if failed:
+        return str(failed[0].partition(" - ")[0])
+    return f"crashed by signal {-status}" if status < 0 else f"pytest ended with status {status}: {log.name}"

@@ -1,0 +1,98 @@
+"""Many faults in one compiled module: each place has both forms, and a number in the environment chooses.
+
+An expression ``A`` becomes ``(B if sns_fault == 7 else A)``. Where ``old`` is the whole of one line or more, both are
+statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces. All faults of all modules are in
+one build, and cost a comparison of a C int each.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass, field
+
+from faults import Fault, ListError
+from places import place_of
+
+VARIABLE = "SERDES_FAULT"
+
+# Included in front of each C file. Every module has a variable of its own, set when the module is loaded.
+FAULT_H = f"""
+#include <stdlib.h>
+static int sns_fault = 0;
+__attribute__((constructor)) static void sns_choose_fault(void) {{
+    const char *number = getenv("{VARIABLE}");
+    sns_fault = number ? atoi(number) : 0;
+}}
+"""
+
+DECLARED = "cdef extern from *:\n    int sns_fault\n\n"
+
+
+@dataclass
+class Span:
+    start: int
+    end: int
+    number: int
+    fault: Fault
+    inner: list[Span] = field(default_factory=list)
+
+
+def with_switches(text: str, numbered: dict[int, Fault], is_c: bool) -> str:
+    """``text`` with all these faults of one file, each behind its number. Raises ListError."""
+    spans = [Span(*place_of(fault, text), number, fault) for number, fault in numbered.items()]
+    return _render(text, 0, len(text), _nested(spans), is_c)
+
+
+def declared(text: str) -> str:
+    """A .pyx or .pxd of its own (not one that is included) that knows the switch."""
+    docstring = re.match(r'(?:\s*(?:#[^\n]*)?\n)*(?:"""(?:.|\n)*?"""\n)?', text)
+    end = docstring.end() if docstring else 0
+    return f"{text[:end]}\n{DECLARED}{text[end:]}"
+
+
+def _nested(spans: list[Span]) -> list[Span]:
+    """The outermost spans, each with those inside of it; of two that are alike, one is inside the other."""
+    outermost: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end, s.number)):
+        place = outermost
+        while place and span.start < place[-1].end:
+            if span.end > place[-1].end:
+                raise ListError(f"{span.fault.id} and {place[-1].fault.id} overlap in {span.fault.file}")
+            place = place[-1].inner
+        place.append(span)
+    return outermost
+
+
+def _render(text: str, start: int, end: int, spans: list[Span], is_c: bool) -> str:
+    parts = []
+    for span in spans:
+        parts.append(text[start : span.start])
+        old = _render(text, span.start, span.end, span.inner, is_c)
+        form = _in_c if is_c else _in_cython
+        parts.append(form(text, span, old))
+        start = span.end
+    return "".join([*parts, text[start:end]])
+
+
+def _in_c(_text: str, span: Span, old: str) -> str:
+    new = span.fault.new
+    if old.endswith((";", "}")):
+        return f"{{ if (sns_fault == {span.number}) {{ {new} }} else {{ {old} }} }}"
+    return f"(sns_fault == {span.number} ? ({new}) : ({old}))"
+
+
+def _in_cython(text: str, span: Span, old: str) -> str:
+    if not _is_statement(text, span):
+        return f"({span.fault.new} if sns_fault == {span.number} else ({old}))"
+    indent = " " * (span.start - text.rfind("\n", 0, span.start) - 1)
+    more = indent + "    "
+    new = textwrap.indent(textwrap.dedent(span.fault.new), more)
+    kept = textwrap.indent(textwrap.dedent(indent + old), more)
+    return f"if sns_fault == {span.number}:\n{new}\n{indent}else:\n{kept}"
+
+
+def _is_statement(text: str, span: Span) -> bool:
+    before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    after = text[span.end :].partition("\n")[0].strip()
+    return not before.strip() and (not after or after.startswith("#"))
