@@ -1,6 +1,6 @@
 """Many faults in one compiled module: each place has both forms, and a number in the environment chooses.
 
-An expression ``A`` becomes ``(B if sns_fault == 7 else A)``. Where ``old`` is the whole of one line or more, both are
+An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the like with `and` and `or`. Where ``old`` is the whole of one line or more, both are
 statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces. All faults of all modules are in
 one build, and cost a comparison of a C int each.
 """
@@ -84,7 +84,10 @@ def _in_c(_text: str, span: Span, old: str) -> str:
 
 def _in_cython(text: str, span: Span, old: str) -> str:
     if not _is_statement(text, span):
-        return f"({span.fault.new} if sns_fault == {span.number} else ({old}))"
+        if _is_truth(span.fault.old) or span.fault.new in ("True", "False"):
+            # Of `x if y else z` Cython makes one type for both, of which a mere truth has no need.
+            return f"((sns_fault == {span.number} and ({span.fault.new})) or (sns_fault != {span.number} and ({old})))"
+        return f"(({span.fault.new}) if sns_fault == {span.number} else ({old}))"
     indent = " " * (span.start - text.rfind("\n", 0, span.start) - 1)
     more = indent + "    "
     new = textwrap.indent(textwrap.dedent(span.fault.new), more)
@@ -96,3 +99,13 @@ def _is_statement(text: str, span: Span) -> bool:
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     after = text[span.end :].partition("\n")[0].strip()
     return not before.strip() and (not after or after.startswith("#"))
+
+
+def _is_truth(expression: str) -> bool:
+    """Whether it is a comparison, or made of such."""
+    depth, outside = 0, ""
+    for letter in expression:
+        depth -= letter in ")]}"
+        outside += letter if not depth else " "
+        depth += letter in "([{"
+    return bool(re.search(r"\b(?:and|or|not|is|in)\b| (?:[<>]|[<>=!]=) ", outside)) and " if " not in outside
