@@ -18,7 +18,7 @@ TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
-.PHONY: help install build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided format \
+.PHONY: help install build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format \
 	clean distclean sanitized
 
 help: ## this list
@@ -116,6 +116,9 @@ asan: sanitized ## tests of the codec and 200,000 mutants under AddressSanitizer
 
 fuzz: sanitized ## mutation fuzz alone: FUZZ_ARGS="--mutants 5000000 --seed 1" before a release
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
+
+mutants: $(BUILT) ## small faults in the code, which the tests must notice; MUTANTS=20 at random, MUTANTS_ARGS for options
+	$(BIN)/python tests/mutants/campaign.py $(if $(MUTANTS),--some $(MUTANTS)) $(MUTANTS_ARGS)
 
 # libFuzzer is inside of atheris, which has no use but this one.
 GUIDED := build/guided

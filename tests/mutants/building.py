@@ -1,4 +1,4 @@
-"""Scratch copies of the package under build/mutants: one that is compiled with all switches, one for each fault of Python."""
+"""Scratch copies of the package in build/mutants: one compiled with all switches, one for each fault of Python."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sources_with_switches(faults: list[Fault]) -> dict[str, str]:
             continue
         text = with_switches(path.read_text(encoding="utf-8"), of_file[name], is_c=path.suffix == ".h")
         # What is a module of its own, and not a part of one, declares the switch.
-        own = path.suffix == ".pyx" and path.parent.name == PACKAGE or path.suffix == ".pxd" and of_file[name]
+        own = path.suffix == ".pxd" and of_file[name] if path.suffix != ".pyx" else path.parent.name == PACKAGE
         texts[name] = declared(text) if own else text
     return texts
 

@@ -25,8 +25,8 @@ from rooms import room_of
 from running import BaselineError, Runner, Verdict
 from table import problems, table, write_report
 
-HEAD = """# Drawn by `python tests/mutants/campaign.py --draw --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
-# What is known of a fault that lives (`lives`, `equivalent`) was added later; places are mended where the sources changed.
+HEAD = """# Drawn by `campaign.py --draw --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
+# What is known of a fault that lives (`lives`, `equivalent`) was added later; places follow the sources by hand.
 seed = {seed}
 """
 

@@ -1,7 +1,7 @@
 """Faults drawn by lot: comparisons, +-1, and/or, early returns, defaults.
 
-The same seed and sources give the same list. In Python the places are found by the syntax tree; in Cython and C by the line,
-for which a part of one line has to do that can be put in parentheses as it stands.
+The same seed and sources give the same list. In Python the places are found by the syntax tree; in Cython and C by the
+line, of which a part is taken that can be put in parentheses as it stands.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from faults import Fault
 from rooms import ROOMS, Room
@@ -115,7 +116,8 @@ def _in_python(text: str) -> Iterator[Change]:
     raw = text.encode()
 
     def span(node: ast.expr) -> tuple[int, int]:
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         ends = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         return len(raw[: ends[0]].decode()), len(raw[: ends[1]].decode())
 
@@ -142,10 +144,9 @@ def _in_python(text: str) -> Iterator[Change]:
                     start, end = span(default)
                     first = len(raw[: starts[name.lineno - 1] + name.col_offset].decode())
                     yield Change(first, end, text[first:start] + other, "default")
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Option":
-            if other := _other(node.args[1]):
-                first, (start, end) = span(node.args[0])[0], span(node.args[1])
-                yield Change(first, end, text[first:start] + other, "default")
+        elif _is_option(node) and (other := _other(node.args[1])):
+            first, (start, end) = span(node.args[0])[0], span(node.args[1])
+            yield Change(first, end, text[first:start] + other, "default")
 
 
 def _operator(text: str, start: int, end: int, table: dict[str, str]) -> tuple[int, int, str]:
@@ -155,6 +156,10 @@ def _operator(text: str, start: int, end: int, table: dict[str, str]) -> tuple[i
         if found:
             return start + found.start(), start + found.end(), table[operator]
     raise ValueError(f"no operator in {text[start:end]!r}")
+
+
+def _is_option(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Option"
 
 
 def _is_one(node: ast.expr) -> bool:
@@ -199,7 +204,7 @@ def _is_whole(part: str) -> bool:
     depth = 0
     for letter in part:
         depth += (letter in "([{") - (letter in ")]}")
-        if letter in "\"'\\" or letter == "," and not depth:
+        if letter in "\"'\\" or (letter == "," and not depth):
             return False
     return depth == 0
 

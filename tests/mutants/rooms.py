@@ -1,7 +1,7 @@
 """Which tests have the say about which files.
 
-``tests`` are run first, quickest first. What they let pass meets ``wider`` before it counts as alive. Not among them: tests
-with real servers, those that compare the sources with rules of style, and those that measure memory over minutes.
+``tests`` are run first, quickest first. What they let pass meets ``wider`` before it counts as alive. Not among them:
+tests with real servers, those of style, and those that measure memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ ROOMS = (
     Room(
         "ext serdes",
         (f"{EXT}/_serdes.pyx", f"{EXT}/calls.h", f"{EXT}/clock.h"),
-        units("serializer", "deserializer", "calls", "binding", "chosen_versions", "topics_made_anew", "negative_cache"),
+        units("serializer", "deserializer", "calls", "binding", "chosen_versions", "topics_made_anew",
+              "negative_cache"),
         (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
         6,
     ),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from switches import VARIABLE
 
 LEAST_LIMIT = 60.0  # seconds; else PATIENCE times as long as the same tests took without a fault
 PATIENCE = 4.0
+BASELINE_LIMIT = 1_800.0
 
 
 class BaselineError(Exception):
@@ -61,8 +63,8 @@ class Runner:
         room = room_of(fault.file)
         try:
             run = Run("", 0.0)
-            for stage in (room.tests, wider(room)):
-                limit = self.limit_of(stage)
+            for stage, name in ((room.tests, "tests"), (wider(room), "wider")):
+                limit = self.limit_of(stage, f"{room.name}-{name}")
                 last = run_tests(stage, fault.id, folder, self.numbers.get(fault.id, 0), limit)
                 run = replace(last, seconds=run.seconds + last.seconds)
                 if run.killer:
@@ -72,15 +74,19 @@ class Runner:
             if not fault.compiled:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def limit_of(self, tests: tuple[str, ...]) -> float:
-        """Seconds; measured at first use, where these tests must pass without a fault."""
+    def limit_of(self, tests: tuple[str, ...], name: str) -> float:
+        """Seconds; measured at first use, where these tests must pass without a fault.
+
+        Raises:
+            BaselineError: they do not.
+        """
         with self.lock:
             lock, times = self.baselines.setdefault(tests, (threading.Lock(), []))
         with lock:
             if not times:
-                run = run_tests(tests, f"baseline-{abs(hash(tests))}", COPY, 0, 1_800.0)
+                run = run_tests(tests, f"without-a-fault-{name}", COPY, 0, BASELINE_LIMIT)
                 if run.killer:
-                    raise BaselineError(f"without a fault: {run.killer}")
+                    raise BaselineError(f"these tests fail without a fault: {run.killer}")
                 times.append(run.seconds)
         return max(LEAST_LIMIT, PATIENCE * times[0])
 
@@ -117,10 +123,8 @@ def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limi
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """The process and all that it started and left behind."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

@@ -1,8 +1,8 @@
 """Many faults in one compiled module: each place has both forms, and a number in the environment chooses.
 
-An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the like with `and` and `or`. Where ``old`` is the whole of one line or more, both are
-statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces. All faults of all modules are in
-one build, and cost a comparison of a C int each.
+An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the like with `and` and `or`. Where ``old`` is all of
+one line or more, both are statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces.
+All faults of all modules are in one build, and cost a comparison of a C int each.
 """
 
 from __future__ import annotations

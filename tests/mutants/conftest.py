@@ -1,0 +1,6 @@
+"""The modules of this folder import each other by their bare names, as the program does that they make up."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,261 @@
+"""The parts of the campaign that could go wrong in silence; the campaign itself is no test of CI."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import running
+from building import check
+from drawing import changes, draw
+from faults import Fault, ListError, all_faults, read_list, write_list
+from places import changed, place_of
+from rooms import ROOMS, room_of
+from running import Runner, Verdict, run_tests
+from switches import declared, with_switches
+from table import problems, table
+
+CODE = """\
+def first(a):
+    if a < 1:
+        return 0
+    return a
+
+def second(a):
+    if a < 1:
+        return 0
+    return a + 1
+"""
+FAULT = Fault("one", "streamnative_serdes/errors.py", "a < 1", "a <= 1", "bound", where="def second")
+EXT = "ext/streamnative_serdes/_header.pyx"
+
+
+def verdict(killer: str, **known: str) -> Verdict:
+    return Verdict(replace(FAULT, **known), killer, 1.0)
+
+
+# Places
+
+
+def test_a_place_stays_where_it_is_when_lines_come_before_it() -> None:
+    before, after = place_of(FAULT, CODE)[0], place_of(FAULT, f"import os\n\n{CODE}")[0]
+    assert after - before == len("import os\n\n")
+    assert changed(FAULT, CODE).count("a <= 1") == 1
+    assert changed(FAULT, CODE).index("a <= 1") > CODE.index("def second")
+
+
+@pytest.mark.parametrize(("nth", "function"), [(1, "def first"), (2, "def second")])
+def test_of_several_lines_that_are_alike_the_nth_is_meant(nth: int, function: str) -> None:
+    start, _ = place_of(replace(FAULT, where="", line="if a < 1:", nth=nth), CODE)
+    assert CODE.rfind("def ", 0, start) == CODE.index(function)
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        {"where": "def third"},
+        {"where": "", "old": "a > 1"},
+        {"where": "", "nth": 3},
+        {"where": "", "line": "if a < 2:"},
+        {"where": "", "nth": 0},  # which of the two?
+        {"where": "", "line": "return a", "old": "a < 1"},
+    ],
+)
+def test_a_fault_that_does_not_apply_is_named(moved: dict[str, object]) -> None:
+    with pytest.raises(ListError, match=r"^one: "):
+        changed(replace(FAULT, **moved), CODE)
+
+
+def test_the_check_names_faults_of_missing_files_and_those_that_are_no_python() -> None:
+    missing = replace(FAULT, id="gone", file="streamnative_serdes/nowhere.py")
+    broken = Fault("broken", "streamnative_serdes/cache.py", "import", "import import", "bound", nth=1)
+    assert [text.partition(":")[0] for text in check([missing, broken])] == ["gone", "broken"]
+
+
+# Switches
+
+
+def test_an_expression_is_switched_in_place() -> None:
+    text = with_switches("x = size + 1\n", {3: replace(FAULT, old="size + 1", new="size", where="")}, is_c=False)
+    assert text == "x = ((size) if sns_fault == 3 else (size + 1))\n"
+
+
+def test_a_condition_is_switched_as_a_mere_truth() -> None:
+    text = with_switches("if a < 1:\n    pass\n", {3: replace(FAULT, where="")}, is_c=False)
+    assert text == "if ((sns_fault == 3 and (a <= 1)) or (sns_fault != 3 and (a < 1))):\n    pass\n"
+
+
+def test_a_statement_becomes_the_other_arm_of_an_if() -> None:
+    fault = replace(FAULT, old="w.left -= 1", new="pass", where="")
+    text = with_switches("    w.left -= 1      # paid\n", {7: fault}, is_c=False)
+    assert text == "    if sns_fault == 7:\n        pass\n    else:\n        w.left -= 1      # paid\n"
+
+
+@pytest.mark.parametrize("chosen", [0, 1, 2, 3])
+def test_of_faults_in_one_another_and_in_one_place_the_number_chooses_one(chosen: int) -> None:
+    numbered = {
+        1: replace(FAULT, id="outer", old="a < 1 and b", new="False", where=""),
+        2: replace(FAULT, id="inner", old="a < 1", new="a <= 1", where=""),
+        3: replace(FAULT, id="same", old="a < 1", new="a > 1", where=""),
+    }
+    text = with_switches("(a < 1 and b)", numbered, is_c=False)
+    outcomes = [eval(text, {"sns_fault": chosen, "a": a, "b": True}) for a in (0, 1, 2)]
+    assert outcomes == [[True, False, False], [False] * 3, [True, True, False], [False, False, True]][chosen]
+
+
+def test_faults_that_overlap_are_refused_with_their_names() -> None:
+    numbered = {1: replace(FAULT, old="a < 1", where=""), 2: replace(FAULT, id="two", old="1 and b", where="")}
+    with pytest.raises(ListError, match="two and one overlap"):
+        with_switches("(a < 1 and b)", numbered, is_c=False)
+
+
+def test_c_is_switched_by_its_own_operators() -> None:
+    numbered = {1: replace(FAULT, old="n > 2", new="n > 3", where=""), 2: replace(FAULT, old="n++;", new=";", where="")}
+    text = with_switches("if (n > 2) n++;", numbered, is_c=True)
+    assert text == "if ((sns_fault == 1 ? (n > 3) : (n > 2))) { if (sns_fault == 2) { ; } else { n++; } }"
+
+
+def test_the_switch_is_declared_behind_the_docstring() -> None:
+    text = declared('# cython: binding=True\n"""What it is,\n\nat length."""\n\nfrom x cimport y\n')
+    assert text.startswith('# cython: binding=True\n"""What it is,\n\nat length."""\n\ncdef extern')
+
+
+# Drawing
+
+
+def small_tree(root: Path) -> Path:
+    """A file in each room, with something to change of each kind."""
+    for room in ROOMS:
+        name = room.files[0].replace("*", "x.py" if "x.py" not in room.files[0] else "")
+        path = root / (name if name.endswith((".py", ".pyx")) else name.replace("x.py", "pyx"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join(CODE.replace("first", f"first{i}") for i in range(20)))
+    return root
+
+
+def test_a_seed_draws_the_same_list_again_and_another_seed_another_one(tmp_path: Path) -> None:
+    root = small_tree(tmp_path)
+    assert draw(root, 1) == draw(root, 1) != draw(root, 2)
+
+
+def test_what_is_drawn_applies_where_it_was_drawn(tmp_path: Path) -> None:
+    root = small_tree(tmp_path)
+    for fault in draw(root, 5):
+        text = (root / fault.file).read_text()
+        assert changed(fault, text) != text
+        assert room_of(fault.file).name.replace(" ", "-") == fault.id.rpartition("-drawn-")[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "kind", "new"),
+    [
+        ("a.py", "if x == 1:\n    return\n", "comparison", "x != 1"),
+        ("a.py", "if x == 1:\n    return\n", "early return", "False"),
+        ("a.py", "y = a and b\n", "and/or", "a or b"),
+        ("a.py", "y = a[n - 1]\n", "one off", "n"),
+        ("a.py", "def f(x: int = 2) -> None: ...\n", "default", "x: int = 3"),
+        ("a.py", 'Option("a.b", True, flag, "doc")\n', "default", '"a.b", False'),
+        ("a.pyx", "    if p is NULL:\n        return -1\n", "comparison", "p is not NULL"),
+        ("a.pyx", "    return n + 1    # more\n", "one off", "n"),
+        ("a.h", "    if (a && b) return 0;\n", "and/or", "a || b"),
+        ("a.h", "    if (a && b) return 0;\n", "early return", "0"),
+    ],
+)
+def test_each_kind_is_found(file: str, code: str, kind: str, new: str) -> None:
+    assert [change.new for change in changes(file, code) if change.kind == kind] == [new]
+
+
+# Lists
+
+
+def test_a_list_is_read_as_it_was_written(tmp_path: Path) -> None:
+    faults = [FAULT, replace(FAULT, id="two", old="'a'\n\t\"b\"", new="", nth=2, equivalent='it\'s "so"')]
+    write_list(tmp_path / "list.toml", "seed = 1", faults)
+    assert read_list(tmp_path / "list.toml") == faults
+
+
+def test_a_key_that_no_fault_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "list.toml").write_text("[[fault]]\nid = 'one'\nlife = 'no'\n")
+    with pytest.raises(ListError, match=r"one has the unknown keys \['life'\]"):
+        read_list(tmp_path / "list.toml")
+
+
+def test_every_fault_of_the_lists_belongs_to_a_room_and_half_of_them_are_drawn() -> None:
+    faults = all_faults()
+    assert {room_of(fault.file).name for fault in faults} == {room.name for room in ROOMS}
+    assert sum("-drawn-" in fault.id for fault in faults) >= 75
+    assert len(faults) >= 150
+
+
+# Running
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(running, "BUILD", tmp_path)
+    return tmp_path
+
+
+def file_with(folder: Path, body: str) -> tuple[str, ...]:
+    path = folder / "test_it.py"
+    path.write_text(f"import os, time\n\ndef test_it():\n    {body}\n")
+    return ("--confcutdir", str(folder), "-c", os_null(), str(path))
+
+
+def os_null() -> str:
+    return "NUL" if sys.platform == "win32" else "/dev/null"
+
+
+@pytest.mark.parametrize(
+    ("body", "killer"),
+    [
+        ("assert os.environ['SERDES_FAULT'] == '4'", ""),
+        ("assert os.environ['SERDES_FAULT'] == '5'", "test_it.py::test_it"),
+        ("os.abort()", "crashed by signal 6"),
+    ],
+)
+def test_what_fails_or_crashes_is_killed_and_what_passes_lives(scratch: Path, body: str, killer: str) -> None:
+    run = run_tests(file_with(scratch, body), "one", scratch, 4, 60.0)
+    assert run.killer.endswith(killer)
+    assert bool(run.killer) is bool(killer)
+
+
+def test_what_hangs_is_killed_at_the_limit(scratch: Path) -> None:
+    run = run_tests(file_with(scratch, "time.sleep(600)"), "one", scratch, 4, 0.5)
+    assert run.killer == "no end within 0 s"
+
+
+def test_tests_that_fail_without_a_fault_end_the_campaign(scratch: Path) -> None:
+    with pytest.raises(running.BaselineError, match="test_it"):
+        Runner({}).limit_of(file_with(scratch, "assert False"), "room")
+
+
+# The verdict
+
+
+def test_a_fault_that_lives_without_a_reason_fails_the_campaign() -> None:
+    assert problems([verdict("")], whole=False) == ["one is alive, and its list says no reason"]
+    assert problems([verdict("", lives="so it is"), verdict("test_it")], whole=False) == []
+
+
+@pytest.mark.parametrize("known", [{"equivalent": "no way to tell"}, {"lives": "too slow to test"}])
+def test_a_reason_of_a_fault_that_is_killed_is_wrong(known: dict[str, str]) -> None:
+    assert len(problems([verdict("test_it", **known)], whole=False)) == 1
+
+
+def test_at_least_150_have_to_be_tried_and_at_most_a_tenth_may_live() -> None:
+    killed, alive = verdict("test_it"), verdict("", lives="so it is")
+    same = verdict("", equivalent="no way to tell")
+    assert problems([killed] * 135 + [alive] * 15, whole=True) == []
+    few, many_alive = "expected at least 150 faults, got 149", "15 of 149 faults are alive: more than 10%"
+    assert problems([killed] * 134 + [alive] * 15, whole=True) == [few, many_alive]
+    assert problems([killed] * 134 + [alive] * 15 + [same], whole=True) == [many_alive]
+
+
+def test_the_table_counts_by_room_and_gives_the_reasons() -> None:
+    lines = table([verdict("test_it"), verdict("", lives="so it is"), verdict("", equivalent="no way")]).splitlines()
+    assert lines[1].split() == ["words", "3", "1", "1", "1"]
+    assert lines[2].split() == ["all", "3", "1", "1", "1"]
+    assert lines[-2:] == ["alive: one: so it is", "equivalent: one: no way"]
