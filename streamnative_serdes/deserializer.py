@@ -190,16 +190,16 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
             SchemaRegistryError: as a message would.
             TypeError: ``data`` is no such array.
         """
-        binding = self._attached()
-        columns = self.columns(topic, dialect=dialect, large_types=large_types)
-        reader = self._batch_reader(topic, binding, columns)
         try:
+            binding = self._attached()
+            columns = self.columns(topic, dialect=dialect, large_types=large_types)
+            reader = self._batch_reader(topic, binding, columns)
             batch, counts = columns.decode(data, reader.find, reader.failed, error_column=error_column)
-        except DecodeError:
-            self._count_batch(0, 0, 0, 1)
-            raise
         except BatchTooLargeError as error:
             raise error.at(topic=topic) from None
+        except SerdesError:
+            self._count_batch(0, 0, 0, 1)
+            raise
 
         def note(version: int, offset: int) -> None:
             self._warn_of_fallback(topic, version, _UNKNOWN, reader.fell_back[version].version, offset)
@@ -346,7 +346,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
 
-        Hits and misses are those of the cache, misses the questions to what the process knows; registry calls are those
-        of the whole process.
+        A message is a hit or a miss, and one error at most: a miss where its schema was not at hand. A batch that fails
+        as a whole is one error, and no messages. Registry calls are those of the whole process.
         """
         return {**super().stats(), "registry_calls": self.registry_calls()}

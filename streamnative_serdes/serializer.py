@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _serdes, config, header
 from .binding import Binding
 from .codec import Codec
-from .errors import BatchTooLargeError, EncodeError, SchemaNotFoundError
+from .errors import BatchTooLargeError, EncodeError, SchemaNotFoundError, SerdesError
 from .lifecycle import Lifecycle, refuse_keys
 from .memory import Known, schema_limits
 from .models import is_model, schema_of, shapes_to_write
@@ -131,7 +131,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
         """
         from .arrow import ColumnWriter  # pyarrow is not needed otherwise
 
-        bound = self._bind(topic, None, None)
+        bound = self._bind_batch(topic)
         self._batch_topics.add(topic)
         assert bound.codec is not None
         assert bound.header is not None
@@ -151,6 +151,13 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             raise error.at(topic=topic, version=bound.version) from None
         self._count_batch(len(messages), 0)
         return messages
+
+    def _bind_batch(self, topic: str) -> _serdes.Bound:
+        try:
+            return self._bind(topic, None, None)
+        except SerdesError:
+            self._count_batch(0, 1)
+            raise
 
     def warm_up(self, topic: str) -> None:
         """Ask the registry now for all that the first message of ``topic`` would ask for.

@@ -239,9 +239,9 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     cdef Bound bound = self.last
     cdef object key = type(obj) if self.by_type else None
     cdef PyObject* message
+    self.messages += 1
     if unlikely(bound is None or bound.key is not key or not bound.serves(topic)):
         bound = self.look_up(topic, key, context)
-    self.messages += 1
     message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
     if unlikely(message is NULL):
         explain(self, bound)
@@ -285,7 +285,7 @@ cdef class Deserializer(_Serdes):
         obj = read(self, topic, data, None, None if version is None else number_of(version))
         return obj if self.from_dict is None else converted(self.from_dict, obj, self._context(topic, None))
 
-    cdef Bound look_up(self, object topic, int64_t number, object context):
+    cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
         cdef Bound bound
         cdef TopicCache cache = self.cache
         cdef str name = plain(topic, DecodeError)
@@ -295,7 +295,7 @@ cdef class Deserializer(_Serdes):
             if self.cache is cache:
                 self.last = bound
             return bound
-        return self.remember(cache, self.ask(name, number, context))
+        return self.remember(cache, self.ask(name, number, context) if counted else self._bind(name, number, context))
 
     cdef object rescue(self, object topic, object data, Bound bound, object version, object context, object error):
         try:
@@ -305,7 +305,8 @@ cdef class Deserializer(_Serdes):
             raise
 
     def _look_up(self, topic, number, context):
-        return self.look_up(topic, number, context)
+        """For ``_recover``: its message is counted already, and so is its failure."""
+        return self.look_up(topic, number, context, False)
 
     def _count_fallback(self):
         self.fallbacks += 1
@@ -362,7 +363,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
         if version is not None:
             number = without_header(version)
     if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
-        bound = self.look_up(topic, number, context)
+        bound = self.look_up(topic, number, context, True)
     if unlikely(bound.codec is None):
         return self.rescue(topic, data, bound, version, context, None)
     datum = bound.codec.try_read(start, size, offset)
