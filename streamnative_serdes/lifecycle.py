@@ -39,13 +39,13 @@ class Lifecycle:
 
     def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """What both constructors do: a schema in a file is read now, options are checked strictly."""
-        if conf is not None and not isinstance(conf, Mapping):
-            raise ConfigError(
-                f"expected the options as a dict, got {type(conf).__name__}",
-                hint='KafkaAvroSerializer({"schema.registry.url": "http://..."}, schema)',
-            )
-        if convert is not None and not callable(convert):
-            raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}")
+        if conf is not None:
+            self._refuse_no_options(conf)
+            if "type" in conf:  # as a schema has, and no option is called
+                raise ConfigError("expected the options, got an Avro schema", hint=self._order())
+        if isinstance(schema, Mapping) and "schema.registry.url" in schema:
+            raise ConfigError("expected a schema, got options", hint=self._order())
+        refuse_no_function(convert)
         self._arguments = schema if schema is None or isinstance(schema, type) else load(schema), convert
         if conf is not None:
             self._configure(conf, is_key, strict=True)
@@ -61,6 +61,7 @@ class Lifecycle:
 
     def _configure(self, conf: Mapping[str, Any], is_key: bool, *, strict: bool) -> None:
         refuse_keys(is_key)
+        self._refuse_no_options(conf)
         values = config.parse(self.OPTIONS, conf, strict=strict)
         codec = self._compiled(self._arguments[0], values)
         # Nothing can fail from here on. The cache goes last: what a thread that is at work now will put into it still
@@ -68,6 +69,13 @@ class Lifecycle:
         self._conf, self._binding, self._codec = values, Binding.shared(values), codec
         self._batch_topics = set()
         self._start(values)
+
+    def _refuse_no_options(self, conf: object) -> None:
+        if not isinstance(conf, Mapping):
+            raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}", hint=self._order())
+
+    def _order(self) -> str:
+        return f'the options go first: {type(self).__name__}({{"schema.registry.url": "http://..."}}, schema)'
 
     def _compiled(self, schema: object, conf: dict[str, Any]) -> Any:
         """What becomes of the schema that was given, for ``_codec``; None where none was."""
@@ -130,6 +138,17 @@ class Lifecycle:
             self.configure(conf)
         if self._binding is not None:
             self._binding.learn(known)
+
+
+def refuse_no_function(convert: object) -> None:
+    """Check ``to_dict`` or ``from_dict``.
+
+    Raises:
+        ConfigError: it is neither None nor callable.
+    """
+    if convert is not None and not callable(convert):
+        hint = "options are the argument conf" if isinstance(convert, Mapping) else None
+        raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}", hint=hint)
 
 
 def refuse_keys(is_key: bool) -> None:

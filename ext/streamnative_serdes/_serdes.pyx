@@ -104,6 +104,13 @@ cdef int no_topic(object context, object topic, bint writing) except -1:
     error = EncodeError if writing else DecodeError
     if context is None:
         raise error("expected a SerializationContext, got None", hint="pass one that names the topic")
+    if isinstance(context, str):
+        call = "serialize(topic, obj)" if writing else "deserialize(topic, data)"
+        raise error(f"expected a SerializationContext, got str {context!r:.80}",
+                    hint=f"pass SerializationContext({context!r:.80}, MessageField.VALUE), or call {call}")
+    if not hasattr(context, "topic"):
+        raise error(f"expected a SerializationContext, got {type(context).__name__}",
+                    hint="pass one that names the topic")
     raise error(f"expected a topic as str, got {type(topic).__name__}")
 
 
@@ -117,7 +124,7 @@ cdef inline object given(PyObject* made):
 cdef str plain(object topic, type error):
     """``topic`` as a str proper, so that no subclass has a say in what it equals, or in what it is called."""
     if not PyUnicode_Check(topic):
-        raise error(f"expected a topic as str, got {type(topic).__name__}")
+        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="the topic goes first")
     return <str>(topic if type(topic) is str else str.__str__(topic))
 
 
@@ -338,7 +345,8 @@ cdef inline object read(Deserializer self, object topic, object data, object con
 cdef object read_buffer(Deserializer self, object topic, object data, object context, object version):
     cdef Py_buffer view
     if not PyObject_CheckBuffer(data):
-        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}", topic=topic)
+        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}",
+                          topic=plain(topic, DecodeError))
     try:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
     except (BufferError, ValueError) as error:          # in pieces, or released

@@ -95,5 +95,6 @@ def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> Non
     if not unknown:
         return
     near = difflib.get_close_matches(unknown[0], known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the options here are {', '.join(known)}"
+    nearest = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.0)
+    hint = f"did you mean {near[0]}?" if near else f"the nearest one is {nearest[0]}; docs/config.md lists them"
     raise ConfigError(f"unknown option {', '.join(unknown)}", hint=hint)

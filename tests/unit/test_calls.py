@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
+import re
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from child import run_limited
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
 from streamnative_serdes.testing import LocalRegistry
 
 HAVE_VECTORCALL = 1 << 11  # in type.__flags__
@@ -76,6 +78,61 @@ def test_wrong_arguments_are_a_type_error(
         serializer(*arguments, **named)
     with pytest.raises(TypeError):
         deserializer(*arguments, **{"data" if name == "obj" else name: one for name, one in named.items()})
+
+
+def test_a_topic_in_the_contexts_place_is_told_what_to_pass(serializer: Any, deserializer: Any) -> None:
+    for serdes, data, call in (
+        (serializer, BOB, "serialize(topic, obj)"),
+        (deserializer, MESSAGE, "deserialize(topic, data)"),
+    ):
+        with pytest.raises(SerdesError) as caught:
+            serdes(data, "users")
+        assert caught.value.message == "expected a SerializationContext, got str 'users'"
+        assert caught.value.hint == f"pass SerializationContext('users', MessageField.VALUE), or call {call}"
+        for wrong in ({"topic": "users"}, 5, object()):
+            with pytest.raises(SerdesError, match=f"expected a SerializationContext, got {type(wrong).__name__} "):
+                serdes(data, wrong)
+
+
+def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: Any) -> None:
+    with pytest.raises(SerdesError, match=r"expected a topic as str, got dict \(hint: the topic goes first\)"):
+        serializer.serialize(BOB, "users")
+    with pytest.raises(SerdesError, match=r"expected a topic as str, got bytes \(hint: the topic goes first\)"):
+        deserializer.deserialize(MESSAGE, "users")
+
+
+@pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((SCHEMA, "conf"), "expected the options, got an Avro schema"),
+        ((SCHEMA,), "expected the options, got an Avro schema"),
+        ((json.dumps(SCHEMA), "conf"), "expected the options as a dict, got str"),
+        (([SCHEMA], "conf"), "expected the options as a dict, got list"),
+        (("conf", "conf"), "expected a schema, got options"),
+        ((None, "conf"), "expected a schema, got options"),
+    ],
+)
+def test_swapped_options_and_schema_are_told_their_order(
+    face: Any, arguments: tuple[Any, ...], words: str, conf: dict[str, Any]
+) -> None:
+    hint = f'(hint: the options go first: {face.__name__}({{"schema.registry.url": '
+    with pytest.raises(ConfigError, match=f"({words}) {re.escape(hint)}"):
+        face(*(conf if one == "conf" else one for one in arguments))
+
+
+@pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
+def test_options_in_the_functions_place_are_told_where_they_go(face: Any, conf: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"expected a function .*, got dict \(hint: options are the argument conf\)"):
+        face(conf, SCHEMA, {"max.depth": 5})
+    with pytest.raises(ConfigError, match=r"expected a function of \(object, context\), got str$"):
+        face(conf, SCHEMA, "to_dict")
+
+
+def test_a_key_of_a_clients_configuration_may_be_called_type(conf: dict[str, Any]) -> None:
+    assert KafkaAvroSerializer(schema=SCHEMA).configure({**conf, "type": "x"})(BOB, CTX) == MESSAGE
+    with pytest.raises(ConfigError, match="expected the options as a dict, got str"):
+        KafkaAvroSerializer(schema=SCHEMA).configure("x")  # type: ignore[arg-type]
 
 
 def test_a_subclass_may_have_a_call_of_its_own(conf: dict[str, Any]) -> None:

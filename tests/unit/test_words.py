@@ -88,6 +88,16 @@ def test_an_unknown_option_gets_the_nearest_known_one() -> None:
         config.parse(config.DESERIALIZER_OPTIONS, {**URL, "fall.back.to.latest": True}, strict=True)
 
 
+@pytest.mark.parametrize("key", ["bootstrap.servers", "fields", "x", ""])
+def test_an_option_that_is_like_none_gets_the_nearest_one_and_not_all(key: str) -> None:
+    for table in TABLES.values():
+        with pytest.raises(errors.ConfigError) as caught:
+            config.parse(table, {**URL, key: 1}, strict=True)
+        hint = caught.value.hint or ""
+        assert [option.key for option in table if f" {option.key};" in hint] != []
+        assert len(hint) < 100
+
+
 def test_the_documented_options_are_the_real_ones() -> None:
     text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
     shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
