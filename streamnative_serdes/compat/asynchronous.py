@@ -8,11 +8,12 @@ from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.lifecycle import refuse_no_function
 from streamnative_serdes.serialization import Deserializer, SerializationContext, Serializer
 
 from .client import SchemaRegistryClient
 from .schema import Schema
-from .serdes import AvroDeserializer, AvroSerializer
+from .serdes import AvroDeserializer, AvroSerializer, checked
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -146,16 +147,18 @@ class AsyncAvroSerializer(_Async[_Writer], Serializer):
         rule_conf: object = None,
         rule_registry: object = None,
     ) -> None:
-        _check_function(to_dict)
-        client = _blocking(schema_registry_client)
+        refuse_no_function(to_dict)
+        client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
         super().__init__(functools.partial(_Writer, client, schema_str, _unwrapped, conf, rule_conf, rule_registry))
         self._to_dict = to_dict
 
     async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:  # type: ignore[override]
         if obj is None:
             return None
-        made = obj if self._to_dict is None else self._to_dict(obj, _required(ctx))
-        message: bytes | None = await self._run((made,), ctx)  # wrapped: None from to_dict is no tombstone
+        # A context without a topic is left to the blocking twin, which says what is wrong with it.
+        if self._to_dict is not None and ctx is not None and isinstance(getattr(ctx, "topic", None), str):
+            obj = self._to_dict(obj, ctx)
+        message: bytes | None = await self._run((obj,), ctx)  # wrapped: None from to_dict is no tombstone
         return message
 
 
@@ -176,8 +179,8 @@ class AsyncAvroDeserializer(_Async[_Reader], Deserializer):
         rule_conf: object = None,
         rule_registry: object = None,
     ) -> None:
-        _check_function(from_dict)
-        client = _blocking(schema_registry_client)
+        refuse_no_function(from_dict)
+        client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
         super().__init__(
             functools.partial(_Reader, client, schema_str, None, return_record_name, conf, rule_conf, rule_registry)
         )
@@ -187,28 +190,8 @@ class AsyncAvroDeserializer(_Async[_Reader], Deserializer):
         if data is None:
             return None
         read = await self._run(data, ctx)
-        return read if self._from_dict is None else self._from_dict(read, _required(ctx))
+        return read if self._from_dict is None or ctx is None else self._from_dict(read, ctx)
 
 
 def _unwrapped(made: tuple[Any], _ctx: object) -> Any:
     return made[0]
-
-
-def _check_function(convert: object) -> None:
-    if convert is not None and not callable(convert):
-        raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}")
-
-
-def _required(ctx: SerializationContext | None) -> SerializationContext:
-    if ctx is None:
-        raise ConfigError("expected a SerializationContext, got None", hint="pass one that names the topic")
-    return ctx
-
-
-def _blocking(client: object) -> SchemaRegistryClient:
-    if isinstance(client, AsyncSchemaRegistryClient):
-        return client.blocking
-    kind = f"{type(client).__module__}.{type(client).__qualname__}"
-    raise ConfigError(
-        f"expected an AsyncSchemaRegistryClient, got {kind}", hint="import it from streamnative_serdes.compat too"
-    )

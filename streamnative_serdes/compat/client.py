@@ -7,14 +7,15 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from streamnative_serdes.binding import Binding
-from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.errors import ConfigError, SchemaError, SerdesError
 from streamnative_serdes.memory import holds, schema_limits
+from streamnative_serdes.schema import Schema as ParsedSchema
 from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
 from . import options, references
-from .error import UnknownSchemaError, refusal
+from .error import BadSchemaError, UnknownSchemaError, refusal
 from .schema import RegisteredSchema, Schema, SchemaReference
 
 _NO_IDS = "Pulsar counts versions per topic and has no ids beyond it"
@@ -57,7 +58,7 @@ class SchemaRegistryClient:
         ConfigError: unknown key, bad value, or a key that Pulsar cannot serve.
 
     Methods raise SchemaRegistryError, which has Confluent's ``http_status_code``, ``error_code`` and
-    ``error_message``, and SchemaError for a schema that is none.
+    ``error_message``; for a schema that is none, it is a SchemaError too and nothing was sent.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -108,8 +109,9 @@ class SchemaRegistryClient:
         schema: Schema,
         normalize_schemas: bool = False,  # noqa: ARG002 - Pulsar compares schemas as parsed
     ) -> RegisteredSchema:
-        text = self.self_contained(schema)
-        version = self._pulsar.register(topic_of(subject_name), text)
+        topic = topic_of(subject_name)
+        text = self._parsed(topic, schema).text
+        version = self._pulsar.register(topic, text)
         return RegisteredSchema(subject_name, version, version, None, Schema(text))
 
     def lookup_schema(
@@ -127,7 +129,7 @@ class SchemaRegistryClient:
         """
         _refuse_formats("lookup_schema", fmt, deleted)
         topic, limits = topic_of(subject_name), schema_limits(self._conf)
-        wanted = parse(self.self_contained(schema), limits=limits)
+        wanted = self._parsed(topic, schema)
         for info in reversed(self._pulsar.all_versions(topic)):
             if holds(info, wanted, limits):
                 return _registered(subject_name, info)
@@ -194,7 +196,8 @@ class SchemaRegistryClient:
         """Whether the topic would take ``schema``, by its strategy; with which versions is the strategy's matter."""
         if version != "latest":
             raise refusal("test_compatibility with one version", "Pulsar compares as the topic's strategy says")
-        return self._pulsar.compatibility(topic_of(subject_name), self.self_contained(schema)).compatible
+        topic = topic_of(subject_name)
+        return self._pulsar.compatibility(topic, self._parsed(topic, schema).text).compatible
 
     def self_contained(self, schema: Schema | str) -> str:
         """The text of ``schema`` with all that it refers to inside.
@@ -208,6 +211,18 @@ class SchemaRegistryClient:
         if not hasattr(schema, "schema_str"):
             raise ConfigError(f"expected a Schema, got {type(schema).__name__}", hint='Schema(text, "AVRO")')
         return references.self_contained(schema, self._referred)
+
+    def _parsed(self, topic: str, schema: Schema | str) -> ParsedSchema:
+        """``schema`` as it goes to the registry, which would say of a bad one that it is, but not where.
+
+        Raises:
+            BadSchemaError: it is no Avro schema.
+        """
+        text = self.self_contained(schema)
+        try:
+            return parse(text, limits=schema_limits(self._conf))
+        except SchemaError as error:
+            raise BadSchemaError(error.message, topic=topic, path=error.path, hint=error.hint, status=422) from None
 
     def _referred(self, reference: SchemaReference) -> Schema:
         return self.get_version(reference.subject, reference.version).schema

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.errors import InvalidSchemaError, SchemaError, SchemaNotFoundError, SchemaRegistryError
 
-__all__ = ["SchemaRegistryError", "UnknownSchemaError", "refusal"]
+__all__ = ["BadSchemaError", "SchemaRegistryError", "UnknownSchemaError", "refusal"]
+
+
+class BadSchemaError(InvalidSchemaError, SchemaError):
+    """What was to be sent to the registry is no Avro schema: Confluent's 42201, found out before it was asked."""
 
 
 class UnknownSchemaError(SchemaNotFoundError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
@@ -13,6 +13,8 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 from . import options
 from .client import SchemaRegistryClient
 from .schema import Schema
+
+_C = TypeVar("_C")
 
 
 class AvroSerializer(KafkaAvroSerializer):
@@ -43,7 +45,7 @@ class AvroSerializer(KafkaAvroSerializer):
         rule_registry: object = None,
     ) -> None:
         options.refuse_rules(rule_conf, rule_registry)
-        client = _checked(schema_registry_client)
+        client = checked(schema_registry_client, SchemaRegistryClient, schema_str)
         given = options.for_serdes(conf)
         super().__init__({**client.options, **options.leniency(given), **given}, _text(client, schema_str), to_dict)
 
@@ -80,7 +82,7 @@ class AvroDeserializer(KafkaAvroDeserializer):
         rule_registry: object = None,
     ) -> None:
         options.refuse_rules(rule_conf, rule_registry)
-        client = _checked(schema_registry_client)
+        client = checked(schema_registry_client, SchemaRegistryClient, schema_str)
         if not isinstance(return_record_name, bool):
             raise ConfigError(f"return_record_name takes True or False, got {return_record_name!r:.80}")
         lenient = {"ignore.trailing.bytes": True, "return.record.name": return_record_name}
@@ -88,13 +90,23 @@ class AvroDeserializer(KafkaAvroDeserializer):
         super().__init__(given, _text(client, schema_str), from_dict)
 
 
-def _checked(client: object) -> SchemaRegistryClient:
-    if isinstance(client, SchemaRegistryClient):
+def checked(client: object, kind: type[_C], schema: object) -> _C:
+    """``client``, which stands before ``schema`` among the arguments, if it is of this kind.
+
+    Raises:
+        ConfigError: it is not, with what was likely meant.
+    """
+    if isinstance(client, kind):
         return client
-    kind = f"{type(client).__module__}.{type(client).__qualname__}"
-    raise ConfigError(
-        f"expected a SchemaRegistryClient, got {kind}", hint="import it from streamnative_serdes.compat too"
-    )
+    got = f"{type(client).__module__}.{type(client).__qualname__}"
+    article = "an" if kind.__name__.startswith("A") else "a"
+    if isinstance(schema, kind):
+        hint = "the client goes first, and then the schema"
+    elif isinstance(client, Mapping):
+        hint = f"{kind.__name__}(conf) of streamnative_serdes.compat makes one"
+    else:
+        hint = "import it from streamnative_serdes.compat too"
+    raise ConfigError(f"expected {article} {kind.__name__}, got {got}", hint=hint)
 
 
 def _text(client: SchemaRegistryClient, schema: str | Schema | None) -> str | None:

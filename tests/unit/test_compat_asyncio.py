@@ -14,8 +14,13 @@ from confluent_kafka.serialization import Deserializer, MessageField, Serializat
 from schemas import record
 
 from streamnative_serdes.compat import AsyncSchemaRegistryClient, Schema, SchemaReference, SchemaRegistryClient
-from streamnative_serdes.compat.avro import AsyncAvroDeserializer, AsyncAvroSerializer
-from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaRegistryError
+from streamnative_serdes.compat.avro import (
+    AsyncAvroDeserializer,
+    AsyncAvroSerializer,
+    AvroDeserializer,
+    AvroSerializer,
+)
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaRegistryError, SerdesError
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER = json.dumps(record("User", ("name", "string")))
@@ -149,6 +154,28 @@ def test_errors_are_those_of_the_blocking_twins(registry: LocalRegistry) -> None
             await AsyncAvroSerializer(client, USER)(ADA, CTX)
         with pytest.raises(ConfigError, match=r"expected an AsyncSchemaRegistryClient, got .*compat.client"):
             AsyncAvroSerializer(SchemaRegistryClient({"url": registry.url}), USER)  # type: ignore[arg-type]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("context", [None, "users", SerializationContext(5, "value")])  # type: ignore[arg-type]
+def test_a_context_without_a_topic_is_the_blocking_twins_error_and_converts_nothing(
+    registry: LocalRegistry, context: Any
+) -> None:
+    def convert(*_: object) -> Any:
+        raise AssertionError
+
+    async def run() -> None:
+        client = AsyncSchemaRegistryClient({"url": registry.url})
+        serializer = await AsyncAvroSerializer(client, USER, convert)
+        deserializer = await AsyncAvroDeserializer(client, USER, convert)
+        blocking = AvroSerializer(client.blocking, USER, convert), AvroDeserializer(client.blocking, USER, convert)
+        for asynchronous, twin, data in ((serializer, blocking[0], ADA), (deserializer, blocking[1], b"\6Ada")):
+            with pytest.raises(SerdesError) as expected:
+                twin(data, context)  # type: ignore[operator]
+            with pytest.raises(SerdesError) as caught:
+                await asynchronous(data, context)  # type: ignore[operator]
+            assert (type(caught.value), str(caught.value)) == (type(expected.value), str(expected.value))
 
     asyncio.run(run())
 

@@ -135,6 +135,36 @@ def test_only_avro_schemas_are_taken(client: SchemaRegistryClient) -> None:
         client.register_schema("t", Schema("{}", "JSON"))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "topic t: the schema is not JSON"),
+        ('{"type": "recrod"}', "topic t: .*recrod"),
+        ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": "Nope"}]}', "topic t.*field a.*Nope"),
+        (
+            '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "default": "x"}]}',
+            "topic t.*field a",
+        ),
+    ],
+)
+def test_a_bad_schema_is_refused_before_it_is_sent(
+    client: SchemaRegistryClient, registry: LocalRegistry, text: str, words: str
+) -> None:
+    for ask in (client.register_schema, client.test_compatibility, client.lookup_schema):
+        with pytest.raises(SchemaRegistryError, match=words) as caught:
+            ask("t-value", Schema(text))
+        assert isinstance(caught.value, SchemaError)
+        assert (caught.value.http_status_code, caught.value.error_code) == (422, 42201)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert registry.calls.total() == 0
+
+
+def test_a_schema_is_sent_as_it_was_written(client: SchemaRegistryClient) -> None:
+    text = '{"type": "record",\n "name": "R", "fields": [],  "custom": "kept"}'
+    assert client.register_schema_full_response("t", Schema(text)).schema.schema_str == text
+    assert client.get_version("t", 0).schema.schema_str == text
+
+
 def test_confluents_keys_mean_what_they_mean_there() -> None:
     conf = {"url": "http://p:8080", "timeout": 2.5, "retries.wait.ms": 7, "cache.capacity": 3, "pulsar.tenant": "a"}
     options = SchemaRegistryClient(conf).options

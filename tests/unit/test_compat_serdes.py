@@ -15,8 +15,20 @@ from schemas import logical, record
 
 import streamnative_serdes.compat as compat
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.compat import Schema, SchemaReference, SchemaRegistryClient, topic_subject_name_strategy
-from streamnative_serdes.compat.avro import AvroDeserializer, AvroSerializer
+from streamnative_serdes.compat import (
+    AsyncSchemaRegistryClient,
+    Schema,
+    SchemaReference,
+    SchemaRegistryClient,
+    topic_subject_name_strategy,
+)
+from streamnative_serdes.compat.avro import (
+    AsyncAvroDeserializer,
+    AsyncAvroSerializer,
+    AvroDeserializer,
+    AvroSerializer,
+)
+from streamnative_serdes.compat.missing import NOT_THERE
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaNotFoundError
 from streamnative_serdes.testing import LocalRegistry
 
@@ -175,6 +187,75 @@ def test_functions_that_are_only_to_be_named_say_so() -> None:
 def test_another_client_is_refused_with_a_hint(client: Any) -> None:
     with pytest.raises(ConfigError, match=r"expected a SchemaRegistryClient, got .*streamnative_serdes\.compat"):
         AvroSerializer(client, USER)
+
+
+def test_swapped_arguments_are_told_their_order(client: Any, registry: LocalRegistry) -> None:
+    asynchronous = AsyncSchemaRegistryClient({"url": registry.url})
+    for face, own in (
+        (AvroSerializer, client),
+        (AvroDeserializer, client),
+        (AsyncAvroSerializer, asynchronous),
+        (AsyncAvroDeserializer, asynchronous),
+    ):
+        make: Any = face
+        kind = "an Async" if own is asynchronous else "a "
+        with pytest.raises(
+            ConfigError, match=f"expected {kind}SchemaRegistryClient, got builtins.str .*the client goes"
+        ):
+            make(USER, own)
+        with pytest.raises(ConfigError, match=f"expected {kind}SchemaRegistryClient, got .*.Schema .*the client goes"):
+            make(Schema(USER), own)
+        with pytest.raises(
+            ConfigError, match=r"expected a function .*, got dict \(hint: options are the argument conf\)"
+        ):
+            make(own, USER, {"max.depth": 5})
+
+
+def test_asyncio_and_blocking_are_told_apart(client: Any, registry: LocalRegistry) -> None:
+    other: Any = AsyncSchemaRegistryClient({"url": registry.url})
+    with pytest.raises(ConfigError, match=r"expected a SchemaRegistryClient, got .*AsyncSchemaRegistryClient"):
+        AvroSerializer(other, USER)
+    with pytest.raises(ConfigError, match=r"expected an AsyncSchemaRegistryClient, got .*\.SchemaRegistryClient"):
+        AsyncAvroSerializer(client, USER)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("json_schema", "is for Avro alone, for now: see streamnative_serdes.compat.avro"),
+        ("protobuf", "is for Avro alone, for now: see streamnative_serdes.compat.avro"),
+        ("record_subject_name_strategy", "a schema belongs to its topic"),
+        ("topic_record_subject_name_strategy", "a schema belongs to its topic"),
+        ("header_schema_id_serializer", "the version before the datum"),
+        ("RuleSet", "keeps no rules"),
+    ],
+)
+def test_confluents_names_that_are_not_there_say_why(name: str, words: str) -> None:
+    expected = rf"^streamnative_serdes\.compat\.{name} is not there: .*{words}"
+    with pytest.raises(ImportError, match=expected):
+        exec(f"from streamnative_serdes.compat import {name}")
+    with pytest.raises(ImportError, match=expected):
+        getattr(compat, name)
+
+
+@pytest.mark.parametrize("name", ["json_schema", "protobuf"])
+def test_confluents_modules_that_are_not_there_say_why_however_they_are_imported(name: str) -> None:
+    for statement in (
+        "import streamnative_serdes.compat.{}",
+        "from streamnative_serdes.compat.{} import JSONSerializer",
+    ):
+        for _ in range(2):
+            with pytest.raises(ImportError, match=rf"^streamnative_serdes\.compat\.{name} is not there: "):
+                exec(statement.format(name))
+
+
+def test_each_of_confluents_names_is_there_or_says_why_not() -> None:
+    names = pytest.importorskip("confluent_kafka.schema_registry").__all__  # what it needs may not be installed
+    assert [name for name in names if name not in {*compat.__all__, *NOT_THERE}] == []
+    assert NOT_THERE.keys().isdisjoint(compat.__all__)
+    assert not hasattr(compat, "nothing_like_it")
+    with pytest.raises(ImportError, match="cannot import name 'nothing_like_it'"):
+        exec("from streamnative_serdes.compat import nothing_like_it")
 
 
 def test_both_pickle_with_what_they_know(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
