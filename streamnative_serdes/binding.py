@@ -92,7 +92,8 @@ class Binding:
             if key not in cls._shared:
                 while len(cls._shared) >= _MAX_SHARED:
                     del cls._shared[next(iter(cls._shared))]
-                cls._shared[key] = cls(conf)
+                new = cls(conf)
+                cls._shared.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
             return cls._shared[key]
 
     @classmethod

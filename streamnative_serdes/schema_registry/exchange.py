@@ -144,7 +144,7 @@ class _Session(requests.Session):
     def __init__(self, tls: Tls) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer may ask while it is held
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self.headers.update(
             {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}

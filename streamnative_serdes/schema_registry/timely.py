@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import http.client
 import io
+import queue
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,12 +23,20 @@ _here = threading.local()  # left: seconds that answers read by this thread have
 
 @contextmanager
 def answers_within(left: Callable[[], float]) -> Iterator[None]:
-    """Answers that this thread reads meanwhile have so many seconds, and end in a TimeoutError then."""
+    """Answers that this thread reads meanwhile have so many seconds, and end in a TimeoutError then.
+
+    A finalizer or a signal handler may ask in the middle of a question: that of its thread goes on in its own time.
+    """
+    outer = _seconds_left()
     _here.left = left
     try:
         yield
     finally:
-        del _here.left
+        _here.left = outer
+
+
+def _seconds_left() -> Callable[[], float] | None:
+    return getattr(_here, "left", None)
 
 
 class _Timely(io.RawIOBase):
@@ -53,8 +63,9 @@ class _Timely(io.RawIOBase):
 class _Answer(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        if hasattr(_here, "left"):
-            self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock, _here.left))
+        left = _seconds_left()
+        if left is not None:
+            self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock, left))
 
 
 class _HttpConnection(HTTPConnection):
@@ -69,12 +80,39 @@ class _HttpsConnection(_HttpConnection, HTTPSConnection):
     pass
 
 
+class _Idle:
+    """Connections at rest, the one used last on top, in place of urllib3's ``queue.LifoQueue``.
+
+    That one's lock would keep a finalizer waiting for its own thread. Nobody waits here: requests' pools do not block.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._connections: deque[Any] = deque()
+
+    def qsize(self) -> int:
+        return len(self._connections)
+
+    def put(self, connection: Any, block: bool = False) -> None:  # noqa: ARG002
+        if len(self._connections) >= self._most:
+            raise queue.Full
+        self._connections.append(connection)
+
+    def get(self, block: bool = False, timeout: float | None = None) -> Any:  # noqa: ARG002
+        try:
+            return self._connections.pop()
+        except IndexError:
+            raise queue.Empty from None
+
+
 class _HttpPool(HTTPConnectionPool):
     ConnectionCls = _HttpConnection
+    QueueCls = _Idle  # type: ignore[assignment]
 
 
 class _HttpsPool(HTTPSConnectionPool):
     ConnectionCls = _HttpsConnection
+    QueueCls = _Idle  # type: ignore[assignment]
 
 
 POOLS = {"http": _HttpPool, "https": _HttpsPool}

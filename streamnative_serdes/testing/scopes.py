@@ -9,7 +9,7 @@ import threading
 from .local_registry import LocalRegistry
 
 _started: dict[tuple[int, str], LocalRegistry] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finalizer may ask while it is held
 
 
 def registry_of(scope: str) -> LocalRegistry:
@@ -21,8 +21,11 @@ def registry_of(scope: str) -> LocalRegistry:
     place = os.getpid(), scope
     with _lock:
         if place not in _started:
-            _started[place] = LocalRegistry().start()
-            atexit.register(_end, place)
+            new = LocalRegistry().start()
+            if _started.setdefault(place, new) is new:
+                atexit.register(_end, place)
+            else:  # a finalizer asked meanwhile
+                new.close()
         return _started[place]
 
 
@@ -34,7 +37,7 @@ def _end(place: tuple[int, str]) -> None:
 def _after_fork() -> None:
     """A thread of the parent may have held the lock. Its registries are kept: only the parent may stop them."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

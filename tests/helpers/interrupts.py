@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import streamnative_serdes
+
+_T = TypeVar("_T")
 
 PACKAGE = str(Path(streamnative_serdes.__file__).parent)
 
@@ -50,3 +52,24 @@ def each_interrupt(work: Callable[[], object]) -> Iterator[KeyboardInterrupt]:
             return
         kept.append(interrupt)
         yield interrupt
+
+
+def at_each_line(work: Callable[[], _T], nested: Callable[[], object]) -> _T:
+    """What the work gives, while ``nested`` runs once before each line of Python that the work goes through."""
+    seen = set()
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        place = frame.f_code, frame.f_lineno
+        if event == "line" and place not in seen:
+            seen.add(place)
+            nested()  # which is not traced itself
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        outcome = work()
+    finally:
+        sys.settrace(before)
+    assert len(seen) > 100, "hardly any line was met"
+    return outcome
