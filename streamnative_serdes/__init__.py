@@ -15,6 +15,7 @@ from .errors import (
     SchemaError,
     SchemaNotFoundError,
     SchemaRegistryError,
+    SchemaWarning,
     SerdesError,
 )
 from .serializer import KafkaAvroSerializer
@@ -36,5 +37,6 @@ __all__ = [
     "SchemaError",
     "SchemaNotFoundError",
     "SchemaRegistryError",
+    "SchemaWarning",
     "SerdesError",
 ]

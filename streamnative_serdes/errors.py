@@ -50,6 +50,10 @@ class RawMessage:
     headers: Any = None
 
 
+class SchemaWarning(UserWarning):
+    """A schema says what Avro ignores, and what is meant is another thing as it seems: a misspelt logical type."""
+
+
 class SerdesError(SerializationError, ValueError):
     """Base of all errors of this package.
 

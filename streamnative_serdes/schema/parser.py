@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..errors import NestedTooDeeplyError, SchemaError
+from .doubts import Doubts
 from .equality import comparable
 from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
 _DEFAULT_LIMITS: Final = Limits()
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -80,7 +82,7 @@ def parse(
         source: see :func:`load`.
         strict: what users give is checked to the letter. What a registry holds is not: Pulsar accepts invalid
             defaults, names and logical types; these are an error only when needed, and a bad logical type falls
-            back to its base type.
+            back to its base type. What looks like a logical type in a user's schema and is none is a SchemaWarning.
         limits: how large it may be.
         to_register: it may go to Pulsar's registry, so its defaults have to be such as brokers take: one that Avro 1.12
             allows and they do not is registered once, and then the topic takes no other schema.
@@ -103,6 +105,7 @@ def parse(
         if strict:
             refuse_endless(parser.names.values())
             parser.check_defaults(DefaultChecker(as_brokers=to_register))
+            parser.doubts.warn()
     except RecursionError:
         raise NestedTooDeeplyError from None
     return Schema(text, root, parser.names)
@@ -120,6 +123,7 @@ class _Parser:
         self.limits = limits
         self.names: dict[str, Named] = {}
         self.defaults: list[tuple[str, Field]] = []
+        self.doubts = Doubts()
 
     def parse(self, tree: Any, namespace: str, path: str, depth: int) -> AvroType:
         if depth > self.limits.depth:
@@ -132,24 +136,29 @@ class _Parser:
             raise SchemaError(f"expected a type, got {tree!r:.80}", path=path)
         kind = tree.get("type")
         if isinstance(kind, (dict, list)):
+            self.doubts.misplaced(tree, path)
             return self.parse(kind, namespace, path, depth + 1)
         if not isinstance(kind, str):
             raise SchemaError(f'expected "type" to name a type, got {kind!r:.80}', path=path)
         if kind in PRIMITIVES:
             return Primitive(kind, self._logical(tree, kind, 0, path), _props(tree))
+        if kind in _COMPLEX:
+            return self._complex(tree, kind, namespace, path, depth)
+        return self._by_name(kind, namespace, path)
+
+    def _complex(self, tree: dict[str, Any], kind: str, namespace: str, path: str, depth: int) -> AvroType:
+        if kind == "fixed":
+            return self._fixed(tree, namespace, path)
+        self._logical(tree, kind, 0, path)  # none stands on the others
         if kind == "array":
             items = self.parse(_need(tree, "items", path), namespace, f"{path}[]", depth + 1)
             return Array(items, _props(tree, "items"))
         if kind == "map":
             values = self.parse(_need(tree, "values", path), namespace, f"{path}{{}}", depth + 1)
             return Map(values, _props(tree, "values"))
-        if kind in ("record", "error"):
-            return self._record(tree, namespace, path, depth)
         if kind == "enum":
             return self._enum(tree, namespace, path)
-        if kind == "fixed":
-            return self._fixed(tree, namespace, path)
-        return self._by_name(kind, namespace, path)
+        return self._record(tree, namespace, path, depth)
 
     def _by_name(self, name: str, namespace: str, path: str) -> AvroType:
         if name in PRIMITIVES:
@@ -194,6 +203,7 @@ class _Parser:
         if self.strict and not _NAME.fullmatch(name):
             raise SchemaError(f"{name!r:.80} is no Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)
+        self.doubts.misplaced(tree, here)
         if self.strict and tree.get("order", "ascending") not in ("ascending", "descending", "ignore"):
             raise SchemaError(
                 f"expected order to be ascending, descending or ignore, got {tree['order']!r:.80}", path=here
@@ -267,6 +277,7 @@ class _Parser:
     def _logical(self, tree: dict[str, Any], base: str, size: int, path: str) -> Logical | None:
         name = tree.get("logicalType")
         if not isinstance(name, str) or name not in LOGICAL_BASES:
+            self.doubts.unknown(tree, base, path)
             return None  # the specification: an unknown logical type is ignored
         fault = logical_fault(name, base, size, tree)
         if fault is None:
