@@ -47,7 +47,7 @@ demo-columns: $(BUILT) ## the same flights through encode_df and decode_df; DEMO
 demo-real: $(BUILT) ## the same through a real Kafka and a real Pulsar, started for it
 	PYTHONPATH=tests/helpers $(BIN)/python -m servers demo $(DEMO_ARGS)
 
-servers: $(BUILT) ## a real Kafka and a real Pulsar until Ctrl-C; SERVERS_ARGS: --token, --cluster, --confluent
+servers: $(BUILT) ## a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent
 	PYTHONPATH=tests/helpers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
 test: $(BUILT) ## all tests; PYTEST_ARGS for options

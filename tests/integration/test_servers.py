@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +13,9 @@ from pathlib import Path
 
 import pytest
 import requests
-from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError, downloads, process
+from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError, downloads
+from servers import process as server_process
+from waiting import until
 
 HELPERS = str(Path(__file__).parents[1] / "helpers")
 
@@ -59,6 +63,7 @@ def test_a_run_that_is_killed_leaves_no_server_and_no_data_behind(servers_at_han
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": HELPERS},
+        timeout=120,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     pid, folder = done.stdout.split()
@@ -74,6 +79,40 @@ def _runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.parametrize(("terminal", "number"), [(True, signal.SIGTERM), (False, signal.SIGINT)])
+def test_servers_for_a_person_run_until_a_signal(
+    servers_at_hand: None, tmp_path: Path, terminal: bool, number: signal.Signals
+) -> None:
+    output = tmp_path / "output"
+    ends = pty.openpty() if terminal else (os.open(os.devnull, os.O_RDONLY),)
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            # As a shell starts a job in the background: SIGINT is ignored.
+            ["/bin/sh", "-c", 'trap "" INT; exec "$0" -m servers up', sys.executable],
+            stdin=ends[-1],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": HELPERS},
+        )
+    try:
+        stop = f"They run until Ctrl-C, or: kill {process.pid}\n"
+        until(lambda: stop in output.read_text() or process.poll() is not None, "they are ready", 300)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        (url,) = re.findall(r"^pulsar +(\S+)", output.read_text(), re.MULTILINE)
+        assert requests.get(f"{url}/admin/v2/clusters", timeout=10).json() == ["standalone"]
+        process.send_signal(number)
+        assert process.wait(60) == 0, output.read_text()
+        assert output.read_text().endswith("They are ended.\n")
+        with pytest.raises(requests.ConnectionError):
+            requests.get(url, timeout=10)
+    finally:
+        process.kill()
+        process.wait(10)
+        for end in ends:
+            os.close(end)
 
 
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(servers_at_hand: None) -> None:
@@ -100,7 +139,7 @@ class Hanging(ConfluentRegistry):
 def test_a_server_that_hangs_shows_its_threads_and_is_started_once_more(
     servers_at_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(process, "READY_SECONDS", (4.0, 180.0))
+    monkeypatch.setattr(server_process, "READY_SECONDS", (4.0, 180.0))
     with Hanging(1) as server:
         assert (server.launches, server.alive) == (2, True)
     told = capsys.readouterr().err
@@ -110,8 +149,8 @@ def test_a_server_that_hangs_shows_its_threads_and_is_started_once_more(
 
 
 def test_a_server_that_hangs_each_time_is_an_error(servers_at_hand: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "READY_SECONDS", (0.1, 0.2))
-    monkeypatch.setattr(process, "_DUMP_SECONDS", 0.0)
+    monkeypatch.setattr(server_process, "READY_SECONDS", (0.1, 0.2))
+    monkeypatch.setattr(server_process, "_DUMP_SECONDS", 0.0)
     server = Hanging(2)
     with pytest.raises(ServerError, match=r"is not ready after 0 s\n"), server:
         pass
@@ -128,4 +167,4 @@ def test_without_a_download_one_line_says_why(tmp_path: Path, monkeypatch: pytes
 
 
 def test_free_ports_differ() -> None:
-    assert len(set(process.free_ports(20))) == 20
+    assert len(set(server_process.free_ports(20))) == 20

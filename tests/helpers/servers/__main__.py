@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 
 import click
@@ -21,7 +24,8 @@ def main() -> None:
 @click.option("--confluent", is_flag=True, help="A Confluent-compatible registry too.")
 @click.option("--cluster", is_flag=True, help="Pulsar as two brokers, which redirect to each other.")
 def up(token: bool, confluent: bool, cluster: bool) -> None:
-    """Start servers, and end them with Ctrl-C."""
+    """Start servers; they run until Ctrl-C or SIGTERM."""
+    _end_by_signals()
     if token and cluster:
         raise click.UsageError("--token and --cluster exclude each other")
     with ExitStack() as stack:
@@ -44,8 +48,17 @@ def up(token: bool, confluent: bool, cluster: bool) -> None:
             secret = f" --token {tokens.of('produce')}"
         click.echo("\nTry: ", nl=False)
         click.echo(f'make demo DEMO_ARGS="{_targets(kafka, urls[0])} --rows 1000{secret}"')
-        click.echo("Ctrl-C ends them.")
-        sys.stdin.read()
+        click.echo(f"They run until Ctrl-C, or: kill {os.getpid()}")
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            click.echo("They are ended.")
+
+
+def _end_by_signals() -> None:
+    """A shell has its background jobs ignore SIGINT; and SIGTERM would end this process before it has cleaned up."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
