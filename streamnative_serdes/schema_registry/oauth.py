@@ -63,7 +63,7 @@ class ClientCredentials:
 
     def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float]) -> None:
         if importlib.util.find_spec("authlib") is None:
-            raise ConfigError("OAuth needs authlib", hint="pip install 'streamnative-serdes[oauth]'")
+            raise ConfigError("OAuth needs authlib", hint="pip install authlib")
         given = ClientKey(conf["bearer.auth.client.id"] or "", conf["bearer.auth.client.secret"] or "")
         key_file = conf["bearer.auth.private.key"]
         self._key = key_source(key_file) if key_file else lambda: given

@@ -4,7 +4,7 @@ from typing import Any, assert_type
 
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError, __version__
 from streamnative_serdes.codec import Codec, Duration
 
 context = SerializationContext("users", MessageField.VALUE)
@@ -24,6 +24,8 @@ with deserializer as entered:
 assert_type(Codec("string").encode("text"), bytes)
 assert_type(Codec("string").decode(b"\x00"), Any)
 assert_type(Duration(1, 2, 3).millis, int)
+
+assert_type(__version__, str)
 
 error: SerializationError = SerdesError("message", topic="users")
 assert_type(SerdesError("message").path, str | None)

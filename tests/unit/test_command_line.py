@@ -27,9 +27,9 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize(
     ("missing", "arguments", "told"),
     [
-        ("click", (), "click is not installed: pip install 'streamnative-serdes[cli]'\n"),
-        ("tqdm", ("--help",), "tqdm is not installed: pip install 'streamnative-serdes[cli]'\n"),
-        ("pyspark", ("demo",), "Error: pyspark is not installed: pip install 'streamnative-serdes[spark]'\n"),
+        ("click", (), "click is not installed: pip install click tqdm\n"),
+        ("tqdm", ("--help",), "tqdm is not installed: pip install click tqdm\n"),
+        ("pyspark", ("demo",), "Error: pyspark is not installed: pip install 'pyspark<5' 'pandas<3' pyarrow\n"),
     ],
 )
 def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str, ...], told: str) -> None:
