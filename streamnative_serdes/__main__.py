@@ -136,10 +136,10 @@ def _failures() -> Iterator[None]:
 
     try:
         yield
-    except KafkaException as error:
-        raise click.ClickException(f"Kafka: {error.args[0].str()}") from error
     except (SerdesError, SparkError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
+    except KafkaException as error:  # of which the errors of this package are some
+        raise click.ClickException(f"Kafka: {error.args[0].str()}") from error
 
 
 class _Job:

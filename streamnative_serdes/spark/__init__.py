@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .decoding import SchemaEvolvedError
     from .frames import decode_df, encode_df, split_errors
     from .functions import from_avro, to_avro
+    from .kafka import BrokerUnavailableError
     from .outbox import DeliveryError
     from .sink import KafkaAvroSink
     from .source import KafkaAvroSource, Received
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .types import to_avro_schema, to_spark_type
 
 __all__ = [
+    "BrokerUnavailableError",
     "DeliveryError",
     "KafkaAvroSink",
     "KafkaAvroSource",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BrokerUnavailableError": "kafka",
     "DeliveryError": "outbox",
     "KafkaAvroSink": "sink",
     "KafkaAvroSource": "source",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import client, require_options
+from .kafka import Faults, ask, client, require_options
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class DeliveryError(SerdesError):
     reasons: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, topic: str, failed: int, left: int, reasons: Sequence[str]) -> DeliveryError:
+    def of(cls, topic: str, failed: int, left: int, reasons: Sequence[str], hint: str | None = None) -> DeliveryError:
         parts = [f"{failed} messages not delivered" if failed else "", f"{left} still under way" if left else ""]
         text = ", ".join(part for part in parts if part)
-        error = cls("; ".join([text, *reasons]), topic=topic)
+        error = cls("; ".join([text, *reasons]), topic=topic, hint=hint)
         error.failed, error.left, error.reasons = failed, left, tuple(reasons)
         return error
 
@@ -81,9 +81,11 @@ class Outbox:
         from confluent_kafka import KafkaException, Producer
 
         conf = {**_DEFAULTS, **kafka, **_ALWAYS}
+        self._faults = Faults(kafka, topic)
         self._failed: list[KafkaError] = []
         failed = self._failed  # the callback must not hold this object, which holds the producer
-        self._producer = client(Producer, {**conf, "on_delivery": lambda error, _: failed.append(error)}, topic)
+        told = {**conf, "on_delivery": lambda error, _: failed.append(error)}
+        self._producer = client(Producer, told, topic, self._faults)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -93,6 +95,8 @@ class Outbox:
     def begin(self, topic: str, most_reasons: int) -> None:
         """A task begins."""
         self._topic, self._most_reasons = topic, most_reasons
+        self._faults.topic = topic
+        self._faults.clear()
 
     def send(
         self,
@@ -161,7 +165,28 @@ class Outbox:
     def _raise_failed(self, left: int = 0) -> None:
         if self._failed or left:
             reasons = [error.str() for error in self._failed[: self._most_reasons]]
-            raise DeliveryError.of(self._topic, len(self._failed), left, reasons)
+            raise DeliveryError.of(self._topic, len(self._failed), left, reasons, self._hint(left))
+
+    def _hint(self, left: int) -> str | None:
+        met = str(self._faults)
+        if not met and not left:
+            return None
+        return f"the brokers are {self._faults.addresses}" + (f", and the client met {met}" if met else "")
+
+
+def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
+    """On the driver, and once: have a broker answer. Tasks would wait for it for minutes.
+
+    Raises:
+        BrokerUnavailableError: none answers.
+        ConfigError: the client refuses its configuration.
+    """
+    from confluent_kafka import Producer
+
+    faults = Faults(kafka, topic)
+    if not faults.answered:
+        asking = client(Producer, {**_DEFAULTS, **kafka, **_ALWAYS}, topic, faults)
+        ask(asking, faults, lambda seconds: asking.list_topics(timeout=seconds))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder, columns_of
 from .names import by_place, place, quoted, refuse_intervals, require
-from .outbox import refuse_options
+from .outbox import refuse_options, require_broker
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
 from .writes import Write
@@ -108,6 +108,7 @@ class KafkaAvroSink:
             ConfigError: there is no such column, two have one name, or the key's type is none of a key.
             EncodeError: a column's type is none of its field's.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
+            BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
         self._send(df, batch_id)
@@ -119,6 +120,7 @@ class KafkaAvroSink:
             ConfigError: there is no such column, two have one name, or the key's type is none of a key.
             EncodeError: a column's type is none of its field's.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
+            BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
         """
         self._send(df, None)
@@ -128,6 +130,7 @@ class KafkaAvroSink:
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
+        require_broker(self._kafka, self._topic)
         if self._by_rows:
             self._send_rows(df, batch)
         else:

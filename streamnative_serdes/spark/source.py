@@ -93,8 +93,9 @@ class KafkaAvroSource:
         Raises:
             ConfigError: the topic does not exist, or has no such partitions or ends; or a number is none.
             OffsetOutOfRangeError: a start is not among the offsets that the partition has.
-            KafkaException: no broker answers, or it refuses.
-            TimeoutError: no broker answers.
+            BrokerUnavailableError: no broker answers: after 5 s if none ever did, and the client says of each address
+                why not, else after 20 s.
+            KafkaException: a broker refuses.
         """
         with closing(TopicAdmin(self._kafka, self._topic)) as admin:
             return cut(admin, self._topic, starts, ends, per_partition)
@@ -105,6 +106,7 @@ class KafkaAvroSource:
         Raises:
             SerdesError: a message cannot be read, and ``on_error`` says ``"raise"``.
             OffsetOutOfRangeError: the broker no longer has a range's first offsets.
+            BrokerUnavailableError: no broker answered for a minute.
             KafkaException: the broker reports an error.
             TimeoutError: nothing came for a minute.
         """

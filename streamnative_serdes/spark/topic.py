@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import client
+from .kafka import Faults, ask, client
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Consumer, Message
 
 PATIENCE: Final = 60.0  # seconds without any progress before giving up
-_ANSWER_SECONDS: Final = 20.0  # for one answer of a broker
 _CHUNK: Final = 1_000  # messages taken from the client at once
 
 # The client insists on a group; partitions are assigned and offsets never committed.
@@ -81,9 +80,8 @@ class TopicAdmin:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         from confluent_kafka import Consumer
 
-        self._topic = topic
-        self._kafka = kafka
-        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
+        self._topic, self._kafka, self._faults = topic, kafka, Faults(kafka, topic)
+        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, self._faults)
 
     def close(self) -> None:
         """Close the connection."""
@@ -96,7 +94,8 @@ class TopicAdmin:
             how many partitions it has.
 
         Raises:
-            KafkaException: no broker answers, or it refuses.
+            BrokerUnavailableError: no broker answers.
+            KafkaException: it refuses.
             TimeoutError: it is created, but does not show up.
         """
         found = self.partitions()
@@ -115,8 +114,8 @@ class TopicAdmin:
         """The offset that the next message of each partition will get.
 
         Raises:
-            KafkaException: the broker refuses.
-            TimeoutError: no broker answers.
+            BrokerUnavailableError: no broker answers.
+            KafkaException: it refuses.
         """
         return [self.bounds(partition)[1] for partition in range(partitions)]
 
@@ -124,36 +123,35 @@ class TopicAdmin:
         """The first offset that the partition still has, and the one that its next message will get.
 
         Raises:
-            KafkaException: the broker refuses.
-            TimeoutError: no broker answers.
+            BrokerUnavailableError: no broker answers.
+            KafkaException: it refuses.
         """
-        return _bounds(self._consumer, self._topic, partition)
+        return _bounds(self._consumer, self._faults, self._topic, partition)
 
     def _create(self, partitions: int) -> None:
         from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-        admin = AdminClient(dict(self._kafka))
+        admin = client(AdminClient, dict(self._kafka), self._topic)
         admin.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
 
     def partitions(self) -> int:
         """How many partitions the topic has; 0 if there is no such topic.
 
         Raises:
-            KafkaException: no broker answers.
+            BrokerUnavailableError: no broker answers.
         """
         # All topics: asking for one by name would make some brokers create it.
-        found = self._consumer.list_topics(timeout=_ANSWER_SECONDS).topics.get(self._topic)
+        listed = ask(self._consumer, self._faults, lambda seconds: self._consumer.list_topics(timeout=seconds))
+        found = listed.topics.get(self._topic)
         return len(found.partitions) if found is not None and found.error is None else 0
 
 
-def _bounds(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
+def _bounds(consumer: Consumer, faults: Faults, topic: str, partition: int) -> tuple[int, int]:
     from confluent_kafka import TopicPartition
 
-    # (low, high), or None if no broker answers in time.
-    offsets = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_ANSWER_SECONDS)
-    if offsets is None:
-        raise TimeoutError(f"topic {topic}, partition {partition}: no answer after {_ANSWER_SECONDS:.0f} s")
-    return int(offsets[0]), int(offsets[1])
+    place = TopicPartition(topic, partition)
+    low, high = ask(consumer, faults, lambda seconds: consumer.get_watermark_offsets(place, timeout=seconds))
+    return int(low), int(high)
 
 
 def cut(
@@ -217,6 +215,7 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     Raises:
         OffsetOutOfRangeError: the broker no longer has the range's first offsets, or not all of it.
+        BrokerUnavailableError: no broker answered for a minute.
         KafkaException: the broker reports an error.
         TimeoutError: nothing came for a minute.
     """
@@ -224,35 +223,40 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     if span.start >= span.end:
         return
-    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic)
+    faults = Faults(kafka, topic)
+    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, faults)
     try:
         consumer.assign([TopicPartition(topic, span.partition, span.start)])
         position = span.start
         while position < span.end:
-            messages = _consume(consumer, min(_CHUNK, span.end - position), f"{topic}, partition {span.partition}")
+            messages = _consume(consumer, faults, min(_CHUNK, span.end - position), topic, span.partition)
             position = _position(messages, topic, position)
             if position < span.end and messages[-1].error() is not None:  # the partition ends here
-                _require_rest(consumer, topic, span)
+                _require_rest(consumer, faults, topic, span)
             yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
         consumer.close()
 
 
-def _require_rest(consumer: Consumer, topic: str, span: OffsetRange) -> None:
+def _require_rest(consumer: Consumer, faults: Faults, topic: str, span: OffsetRange) -> None:
     """Raises: OffsetOutOfRangeError: the partition has not grown since, so it was made anew."""
-    _, high = _bounds(consumer, topic, span.partition)
+    _, high = _bounds(consumer, faults, topic, span.partition)
     if high < span.end:
         raise OffsetOutOfRangeError.of(topic, span.partition, span.start, f"it ends at {high}, not at {span.end}")
 
 
-def _consume(consumer: Consumer, most: int, where: str) -> list[Message]:
+def _consume(consumer: Consumer, faults: Faults, most: int, topic: str, partition: int) -> list[Message]:
+    faults.clear()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         # The client waits until it has all of `most`, so the wait is short: less may be left than asked for.
         messages = consumer.consume(most, timeout=0.5)
         if messages:
+            faults.answer()
             return messages
-    raise TimeoutError(f"topic {where}: nothing came for {PATIENCE:.0f} s; is there such a partition, and a broker?")
+    if str(faults):
+        raise faults.error(PATIENCE)
+    raise TimeoutError(f"topic {topic}, partition {partition}: nothing came for {PATIENCE:.0f} s; does it still exist?")
 
 
 def _position(messages: Sequence[Message], topic: str, position: int) -> int:

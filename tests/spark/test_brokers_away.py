@@ -1,0 +1,191 @@
+"""Kafka brokers that are not there: who asks them hears so soon, with the addresses, and in one line."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from click.testing import CliRunner
+from confluent_kafka import KafkaError, KafkaException
+from orders import SCHEMA
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import streamnative_serdes.__main__ as command_line
+from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes.spark import (
+    BrokerUnavailableError,
+    DeliveryError,
+    KafkaAvroSink,
+    KafkaAvroSource,
+    OffsetRange,
+)
+from streamnative_serdes.spark import kafka as clients
+from streamnative_serdes.spark import topic as ranges
+from streamnative_serdes.testing import MockBroker
+
+TOPIC = "flights"
+REFUSED = {"bootstrap.servers": "127.0.0.1:1"}
+CLIENTS_OWN = "|FAIL|"  # as a line of librdkafka's own log has it
+
+
+@pytest.fixture(autouse=True)
+def nothing_answered_yet(monkeypatch: pytest.MonkeyPatch, conf: dict[str, str]) -> None:
+    monkeypatch.setattr(clients, "_answered", set())
+    KafkaAvroSerializer(conf, "long").serialize(TOPIC, 1)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "FIRST_SECONDS", 1.0)
+    monkeypatch.setattr(clients, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(ranges, "PATIENCE", 1.0)
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of who takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_refused_first_contact_fails_after_five_seconds(
+    conf: dict[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(
+        BrokerUnavailableError,
+        match=r"topic flights: no Kafka broker answers at 127\.0\.0\.1:1 after 5 s: .*:1 failed: Connection refused",
+    ):
+        KafkaAvroSource(TOPIC, REFUSED, conf).ranges()
+    assert time.monotonic() - began < clients.ANSWER_SECONDS
+    (line,) = warnings(caplog)
+    assert "topic flights" in line
+    assert "Connection refused" in line
+    assert CLIENTS_OWN not in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("hurried")
+def test_each_way_to_miss_a_broker_is_told(conf: dict[str, str], kafka: dict[str, str]) -> None:
+    plain = kafka["bootstrap.servers"]
+    for given, expected in (
+        ({"bootstrap.servers": "no..where:9092"}, "at no..where:9092 after 1 s: .*Failed to resolve"),
+        ({"bootstrap.servers": "no..where"}, "at no..where after 1 s: .*Failed to resolve"),
+        ({"metadata.broker.list": "127.0.0.1:1"}, "at 127.0.0.1:1 after 1 s: .*Connection refused"),
+        ({"bootstrap.servers": plain, "security.protocol": "ssl"}, f"at {plain} after 1 s: .*SSL.* .hint: .*security"),
+        (
+            {"bootstrap.servers": "127.0.0.1:1, PLAINTEXT://127.0.0.1:2"},
+            r"after 1 s: (?=.*127\.0\.0\.1:1 failed)(?=.*127\.0\.0\.1:2 failed)",
+        ),
+    ):
+        with pytest.raises(BrokerUnavailableError, match=expected):
+            KafkaAvroSource(TOPIC, given, conf).ranges()
+
+
+@pytest.mark.usefixtures("hurried")
+def test_who_has_not_refused_has_longer(conf: dict[str, str], silent: str) -> None:
+    for addresses in (silent, f"{silent},127.0.0.1:1"):
+        with pytest.raises(BrokerUnavailableError, match=f"at {addresses} after 2 s"):
+            KafkaAvroSource(TOPIC, {"bootstrap.servers": addresses}, conf).ranges()
+
+
+@pytest.mark.usefixtures("hurried")
+def test_who_has_answered_before_has_longer(conf: dict[str, str]) -> None:
+    """It may be starting again."""
+    with MockBroker({TOPIC: 1}) as broker:
+        kafka = {"bootstrap.servers": broker.bootstrap_servers}
+        source = KafkaAvroSource(TOPIC, kafka, conf)
+        assert source.ranges() == []
+    with pytest.raises(BrokerUnavailableError, match=r"after 2 s: .*Connection refused"):
+        source.ranges()
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_task_names_the_broker_that_it_could_not_reach(conf: dict[str, str], silent: str) -> None:
+    read = KafkaAvroSource(TOPIC, REFUSED, conf).read([OffsetRange(0, 0, 1)])
+    with pytest.raises(BrokerUnavailableError, match=r"at 127\.0\.0\.1:1 after 1 s: .*Connection refused"):
+        list(read)
+    read = KafkaAvroSource(TOPIC, {"bootstrap.servers": silent}, conf).read([OffsetRange(3, 0, 1)])
+    with pytest.raises(TimeoutError, match="topic flights, partition 3: nothing came for 1 s"):
+        list(read)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_who_wants_the_clients_own_log_has_it(conf: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    heard: list[KafkaError] = []
+    kafka = {**REFUSED, "log_level": 3, "error_cb": heard.append}
+    with pytest.raises(BrokerUnavailableError):
+        KafkaAvroSource(TOPIC, kafka, conf).ranges()
+    assert CLIENTS_OWN in capfd.readouterr().err
+    assert "_TRANSPORT" in {error.name() for error in heard}
+
+
+def test_options_without_a_broker_are_refused(conf: dict[str, str]) -> None:
+    for kind in (KafkaAvroSink, KafkaAvroSource):
+        for none in ({}, {"bootstrap.servers": ""}, {"client.id": "me"}):
+            with pytest.raises(ConfigError, match=r"topic flights: the Kafka client's options lack bootstrap\.servers"):
+                kind(TOPIC, none, conf, SCHEMA)
+
+
+# --- the sink
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_sink_asks_for_a_broker_before_any_task_does(
+    spark: SparkSession, orders: DataFrame, conf: dict[str, str]
+) -> None:
+    sink = KafkaAvroSink("orders", REFUSED, conf, SCHEMA)
+    spark.sparkContext.setJobGroup("away", "")
+    try:
+        for write in (sink.write, lambda df: sink.foreach_batch(df, 0)):
+            with pytest.raises(BrokerUnavailableError, match=r"topic orders: .* at 127\.0\.0\.1:1 after 1 s"):
+                write(orders)
+        assert spark.sparkContext.statusTracker().getJobIdsForGroup("away") == []
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+
+
+def test_what_a_sink_could_not_deliver_names_the_brokers(
+    conf: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    row = Row(id=1, state="PAID", note=None)
+    sink = KafkaAvroSink("orders", {**REFUSED, "message.timeout.ms": 1_000}, conf, SCHEMA)
+    expected = r"1 messages not delivered; .*hint: the brokers are 127\.0\.0\.1:1, and the client met .*refused"
+    with pytest.raises(DeliveryError, match=expected):
+        sink.foreach_partition([row])
+    assert CLIENTS_OWN not in capfd.readouterr().err
+
+
+# --- the command line
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (BrokerUnavailableError("no Kafka broker answers at x:1"), "no Kafka broker answers at x:1"),
+        (KafkaException(KafkaError(KafkaError.INVALID_PARTITIONS)), "Kafka: "),
+    ],
+    ids=["ours", "the client's"],
+)
+def test_the_command_says_in_a_line_what_kafka_refuses(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, expected: str
+) -> None:
+    def run(*_: object, **__: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(command_line._Job, "__init__", lambda job, *_: setattr(job, "registry", None))
+    monkeypatch.setattr(command_line._Job, "run", run)
+    arguments = ["demo", "--bootstrap-servers", "x:1", "--schema-registry-url", "http://nowhere"]
+    ended = CliRunner().invoke(command_line.main, arguments)
+    assert ended.exit_code == 1
+    assert f"Error: {expected}" in ended.stderr
