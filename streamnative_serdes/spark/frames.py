@@ -16,7 +16,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder, columns_of
-from .names import pick, quoted, refuse_doubles, refuse_intervals, require
+from .names import name_of, names_of, pick, quoted, refuse_doubles, refuse_intervals, require
 from .options import FAILFAST, ReadOptions
 
 # What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
@@ -69,7 +69,7 @@ def decode_df(
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; without one, the topic's latest now.
         value: the column of messages. Null is a tombstone, and gives null in all fields.
-        keep: columns that stay, before the new ones.
+        keep: the names of columns that stay, before the new ones.
         options: ``mode``: ``FAILFAST`` (the default) fails the job for a message that cannot be read, ``PERMISSIVE``
             gives nulls, ``DROPMALFORMED`` leaves it out. ``errorColumn``, which makes the mode ``PERMISSIVE``: a name;
             that column is null for what could be read, else a struct of ``error`` and the message as it came, for
@@ -82,11 +82,12 @@ def decode_df(
         session has ``spark.sql.timeType.enabled``.
 
     Raises:
-        ConfigError: a bad option, a column that is not there, one name for two, or no column at all.
+        ConfigError: a bad option, a Column where a name is expected, a column that is not there, one name for two, or
+            no column at all.
         SchemaError: Spark has no type for the schema.
         SchemaRegistryError: the registry refuses to answer, or the topic has no schema and none is given.
     """
-    chosen = ReadOptions.parse(options)
+    value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
     decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
     around = _around(df, value, chosen)
@@ -131,7 +132,7 @@ def encode_df(
         schema: of the messages, registered on the topic now; ``to_avro_schema(df.schema)`` makes one. Without one, the
             topic's latest now.
         value: the name of the column of messages.
-        keep: columns that stay, before it.
+        keep: the names of columns that stay, before it.
 
     Raises:
         ConfigError: a bad option, a field without a column or with one in other letters, one name for two, or a column
@@ -139,6 +140,7 @@ def encode_df(
         EncodeError: a column's type is none of its field's.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
+    value, keep = name_of("value", value), names_of("keep", keep)
     encoder, writer = Encoder.plan(topic, conf, schema)
     fields = columns_of(writer.root, df.columns, topic)
     kinds = [require(df, name).dataType for name in fields]
@@ -168,6 +170,7 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
     Raises:
         ConfigError: ``df`` has no such column.
     """
+    error_column = name_of("error_column", error_column)
     found = {field.name: field.dataType for field in df.schema.fields}.get(error_column)
     if not isinstance(found, T.StructType) or found.names != _DEAD_LETTER.names:
         raise ConfigError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -17,6 +18,27 @@ from .types import parts_of
 def quoted(name: str) -> str:
     """For Spark, to which dots and backticks of a bare name would mean something."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def name_of(option: str, given: Any) -> str:
+    """``given``, the value of an argument that takes the name of a column.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if isinstance(given, str) and given:
+        return given
+    raise ConfigError(
+        f"{option} takes the name of a column, got {given!r:.80}",
+        hint="give its name; what is computed gets one by df.withColumn" if isinstance(given, Column) else None,
+    )
+
+
+def names_of(option: str, given: Any) -> tuple[str, ...]:
+    """Likewise for a list of names."""
+    if isinstance(given, str | Column) or not isinstance(given, Iterable):
+        raise ConfigError(f"{option} takes a list of names of columns, got {given!r:.80}")
+    return tuple(name_of(option, name) for name in given)
 
 
 def require(df: DataFrame, name: str) -> T.StructField:

@@ -45,7 +45,7 @@ class ReadOptions:
             raise ConfigError(f"expected the options as a dict, got {type(options).__name__}")
         given: dict[str, Any] = dict(options or {})
         column = given.pop("errorColumn", None)
-        mode = _choice("mode", given.pop("mode", PERMISSIVE if column else FAILFAST))
+        mode = _choice("mode", given.pop("mode", FAILFAST if column is None else PERMISSIVE))
         evolution = _choice("schemaEvolution", given.pop("schemaEvolution", "none"))
         _refuse_unknown(given)
         if column is not None and (not isinstance(column, str) or not column):

@@ -78,6 +78,8 @@ class KafkaAvroSink:
         dedup_headers: bool = False,
         most_reasons: int = 5,
     ) -> None:
+        _require_part("key", key)
+        _require_part("value", value)
         _refuse_mixed(key, value)
         refuse_options(kafka, topic)
         if "/" not in topic:  # a full name is what it is, whoever signs in
@@ -203,6 +205,11 @@ def _require_key(kind: T.DataType, topic: str) -> None:
 
 def _is_function(part: Part) -> bool:
     return part is not None and not isinstance(part, str | Column)
+
+
+def _require_part(name: str, part: object) -> None:
+    if not (part is None or isinstance(part, str | Column) or callable(part)):
+        raise ConfigError(f"{name} takes the name of a column, a Column or a function of the row, got {part!r:.80}")
 
 
 def _refuse_mixed(key: Part, value: Part) -> None:

@@ -388,6 +388,40 @@ def test_what_cannot_be_asked_for_is_named(spark: SparkSession, conf: dict[str, 
         encode_df(spark.range(1), conf, topic="nothing")
 
 
+def test_names_are_asked_for_where_names_are_expected(spark: SparkSession, conf: dict[str, str]) -> None:
+    message(conf, SECOND, id=0)
+    messages, columns = frame(spark, []), spark.range(1)
+    for given, shown in (([F.col("value")], "Column<'value'>"), ([["offset"]], r"\['offset'\]"), (["offset", 1], "1")):
+        with pytest.raises(ConfigError, match=f"keep takes the name of a column, got {shown}"):
+            decode_df(messages, conf, topic=TOPIC, keep=given)
+        with pytest.raises(ConfigError, match=f"keep takes the name of a column, got {shown}"):
+            encode_df(columns, conf, topic=TOPIC, keep=given)
+    for given, shown in (("offset", "'offset'"), (None, "None"), (F.col("offset"), "Column<'offset'>")):
+        with pytest.raises(ConfigError, match=f"keep takes a list of names of columns, got {shown}"):
+            decode_df(messages, conf, topic=TOPIC, keep=given)
+    for given in (F.col("value"), None, 1, ""):
+        with pytest.raises(ConfigError, match="value takes the name of a column, got "):
+            decode_df(messages, conf, topic=TOPIC, value=given)
+        with pytest.raises(ConfigError, match="value takes the name of a column, got "):
+            encode_df(columns, conf, topic=TOPIC, value=given)
+    for given in (F.col("e"), ["e"], 1):
+        with pytest.raises(ConfigError, match="errorColumn takes a name, got "):
+            decode_df(messages, conf, topic=TOPIC, options={"errorColumn": given})
+        with pytest.raises(ConfigError, match="error_column takes the name of a column, got "):
+            split_errors(decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "e"}), given)
+    with pytest.raises(ConfigError, match=r"hint: give its name; what is computed gets one by df\.withColumn"):
+        decode_df(messages, conf, topic=TOPIC, keep=[F.col("offset") + 1])
+
+
+def test_names_of_columns_may_come_from_an_iterator(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = frame(spark, [message(conf, FIRST, id=7)])
+    decoded = decode_df(df, conf, topic=TOPIC, keep=(name for name in ("offset", "partition")))
+    assert decoded.columns == ["offset", "partition", "id"]
+    encoded = encode_df(decoded, conf, topic=TOPIC, keep=iter(["partition"]))
+    assert encoded.columns == ["partition", "value"]
+    assert encoded.count() == decoded.count() == 1
+
+
 def test_a_topics_own_schema_need_not_be_without_fault(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:

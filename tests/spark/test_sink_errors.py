@@ -136,6 +136,14 @@ def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, st
         sink.foreach_partition([Row(id=1, state="PAID", note=None)])
 
 
+def test_a_key_and_a_value_are_parts_of_a_row(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    for name in ("key", "value"):
+        for given, shown in ((["id"], r"\['id'\]"), (7, "7")):
+            expected = f"{name} takes the name of a column, a Column or a function of the row, got {shown}"
+            with pytest.raises(ConfigError, match=expected):
+                KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, **{name: given})
+
+
 def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, str], spark: SparkSession) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"))
     with pytest.raises(ConfigError, match="key is a Column"):
