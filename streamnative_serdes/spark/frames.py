@@ -18,6 +18,7 @@ from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder, columns_of
 from .names import name_of, names_of, pick, quoted, refuse_doubles, refuse_intervals, require
 from .options import FAILFAST, ReadOptions
+from .pythons import warn_of_workers
 
 # What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
 _DEAD_LETTER: Final = T.StructType(
@@ -89,6 +90,7 @@ def decode_df(
     """
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
+    warn_of_workers(df.sparkSession)
     decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
     around = _around(df, value, chosen)
     needed = list(dict.fromkeys([value, *around.values(), *keep]))
@@ -141,6 +143,7 @@ def encode_df(
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     value, keep = name_of("value", value), names_of("keep", keep)
+    warn_of_workers(df.sparkSession)
     encoder, writer = Encoder.plan(topic, conf, schema)
     fields = columns_of(writer.root, df.columns, topic)
     kinds = [require(df, name).dataType for name in fields]

@@ -22,6 +22,7 @@ from streamnative_serdes.errors import ConfigError
 from .decoding import Decoded, Decoder
 from .encoding import Encoder
 from .options import DROPMALFORMED, ReadOptions
+from .pythons import warn_of_workers
 
 _HAS_ARROW_UDF: Final = hasattr(F, "arrow_udf")
 
@@ -52,7 +53,9 @@ def from_avro(
     chosen = ReadOptions.parse(options)
     if chosen.mode == DROPMALFORMED:
         raise ConfigError("from_avro cannot leave rows out", hint="use decode_df, or PERMISSIVE and a filter")
-    decoder, reader = Decoder.plan(SparkSession.active(), topic, conf, schema, chosen)
+    session = SparkSession.active()
+    warn_of_workers(session)
+    decoder, reader = Decoder.plan(session, topic, conf, schema, chosen)
     kind, names = reader.spark_type(), None
     if isinstance(kind, T.StructType) and reader.reads_records():
         kind = _with_error(kind, chosen.error_column)
@@ -75,6 +78,7 @@ def to_avro(col: Column | str, conf: Mapping[str, Any], *, topic: str, schema: o
     Raises:
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
+    warn_of_workers(SparkSession.active())
     task = _ToAvro(Encoder.plan(topic, conf, schema)[0])
     return _function("to_avro", task, task.one, T.BinaryType())(col)
 

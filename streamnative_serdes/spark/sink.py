@@ -24,6 +24,7 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 from .encoding import Encoder, columns_of
 from .names import by_place, place, quoted, refuse_intervals, require
 from .outbox import refuse_options, require_broker
+from .pythons import warn_of_workers, worker_hints
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
 from .writes import Write
@@ -132,11 +133,13 @@ class KafkaAvroSink:
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
+        warn_of_workers(df.sparkSession)
         require_broker(self._kafka, self._topic)
-        if self._by_rows:
-            self._send_rows(df, batch)
-        else:
-            self._send_columns(df, batch)
+        with worker_hints():
+            if self._by_rows:
+                self._send_rows(df, batch)
+            else:
+                self._send_columns(df, batch)
 
     def _send_columns(self, df: DataFrame, batch: int | None) -> None:
         encoder, writer = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)

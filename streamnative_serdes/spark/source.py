@@ -22,6 +22,7 @@ from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import SerializationContext
 
 from .kafka import require_options
+from .pythons import warn_of_workers
 from .stream import KAFKA_COLUMNS, open_stream
 from .topic import OffsetRange, Offsets, TopicAdmin, cut, headers_of, read_range, record_batches
 from .workers import Carried
@@ -117,6 +118,7 @@ class KafkaAvroSource:
 
         ``decode_df`` makes columns of their values.
         """
+        warn_of_workers(spark)
         chosen = list(ranges)
         rows = [(each.partition, each.start, each.end) for each in chosen]
         # One task each, whatever the session thinks of so few rows.
@@ -142,6 +144,7 @@ class KafkaAvroSource:
         Raises:
             ConfigError: a limit that is no number from 1 on, or PySpark is too old for one.
         """
+        warn_of_workers(spark)
         return open_stream(spark, self._kafka, self._topic, starts, max_offsets_per_trigger)
 
     def close(self) -> None:

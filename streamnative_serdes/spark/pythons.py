@@ -1,0 +1,90 @@
+"""The Python that Spark's workers run, which may be another one than the driver's, and lack this package.
+
+Spark takes ``PYSPARK_PYTHON``, or else the first ``python3`` on PATH: not that of a virtual environment whose Python
+was called by its path. Its error is a ModuleNotFoundError inside of hundreds of lines.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+_log = logging.getLogger("streamnative_serdes")
+
+_NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")
+_LOOK: Final = "import sys; from importlib.util import find_spec; print(*(n for n in sys.argv[1:] if not find_spec(n)))"
+_LOOK_SECONDS: Final = 30
+_MISSING: Final = re.compile(rf"No module named '({'|'.join(_NEEDED)})\b")
+
+
+def warn_of_workers(session: SparkSession) -> None:
+    """Say in the log what the workers' Python lacks, where that is known: tasks run on this machine, by another Python.
+
+    Frames are computed later, by whoever asks for them, so their errors are out of reach.
+    """
+    try:
+        context = session.sparkContext
+    except PySparkException:  # Spark Connect: the workers are those of a server
+        return
+    python = shutil.which(context.pythonExec)
+    local = (context.master or "").startswith("local")
+    if local and python and Path(python).absolute() != Path(sys.executable).absolute():
+        _warn(python, _paths(context))
+
+
+@cache
+def _warn(python: str, paths: str) -> None:
+    """Once for each Python."""
+    look = [python, "-c", _LOOK, *_NEEDED]
+    try:
+        found = subprocess.run(
+            look,
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            timeout=_LOOK_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return  # it runs no Python, which Spark says itself
+    if missing := found.stdout.split():
+        _log.warning("Spark's workers run %s, which lacks %s: %s", python, ", ".join(missing), _remedy())
+
+
+def _paths(context: SparkContext) -> str:
+    """As Spark puts them together, but for its own."""
+    given = (context.environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))
+    return os.pathsep.join(path for path in given if path)
+
+
+@contextmanager
+def worker_hints() -> Iterator[None]:
+    """Adds to the error of a job inside the block, if a worker lacks what it needs, what to do about it."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        found = _MISSING.search(str(error))
+        if found:
+            error.add_note(f"Spark's workers run a Python that lacks {found[1]} (hint: {_remedy()})")
+        raise
+
+
+def _remedy() -> str:
+    return (
+        f"before the session starts, set PYSPARK_PYTHON to one that has it, as {sys.executable} on this machine, or "
+        "install streamnative-serdes[spark] there"
+    )
