@@ -87,6 +87,24 @@ def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_pa
         reader.deserialize(pulsar_topic.name, raw[0].data)
 
 
+def test_what_pulsars_producers_wrote_before_the_schema_evolved_needs_its_version(pulsar_topic: PulsarTopic) -> None:
+    """As through KoP, which hands no version to Kafka clients."""
+    before, same_shape = record("R", ("a", "int", 0)), record("R", ("b", "int", 0))
+    longer = record("R", ("b", "int", 0), ("c", "string", ""))
+    for schema, value in ((before, {"a": 5}), (same_shape, {"b": 6}), (longer, {"b": 7, "c": "x"})):
+        pulsar_topic.send(AvroSchema(None, schema_definition=schema), value)
+        if schema is same_shape:
+            (old, _) = pulsar_topic.raw()
+            assert KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, old.data) == {"b": 5}
+            Binding.forget()
+    old, *_, last = pulsar_topic.raw()
+    for reader in (KafkaAvroDeserializer(pulsar_topic.conf), KafkaAvroDeserializer(pulsar_topic.conf, before)):
+        with pytest.raises(DecodeError, match="schema version 2, field c"):
+            reader.deserialize(pulsar_topic.name, old.data)
+        assert reader.deserialize(pulsar_topic.name, old.data, version=old.version) == {"a": 5}
+    assert KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, last.data) == {"b": 7, "c": "x"}
+
+
 def test_a_version_above_127_is_read_too(pulsar_topic: PulsarTopic, pulsar_client: Client) -> None:
     schemas = [record("R", ("number", "int", i)) for i in range(129)]
     for schema in schemas:
