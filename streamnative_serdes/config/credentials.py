@@ -83,7 +83,8 @@ CREDENTIAL_OPTIONS = (
         "sasl.username",
         None,
         checks.text,
-        "The Kafka client's own, read only with `SASL_INHERIT`; left to the client as well.",
+        "The Kafka client's own. With `SASL_INHERIT` it signs in here as well; without, only its tenant is compared "
+        "with `pulsar.tenant`. It is left to the client in any case.",
         shared=True,
     ),
     Option("sasl.password", None, checks.text, "Likewise.", secret=True, shared=True),
