@@ -230,7 +230,7 @@ def test_more_versions_than_the_loop_has_at_hand_are_told_apart() -> None:
 
     def find(number: int) -> Any:
         asked.append(number)
-        return ((columns.plan(version(number)), 10),)
+        return ((columns.plan(version(number)), 10, False),)
 
     numbers = [i * i * 31 % 1000 for i in range(3000)]
     batch, counts = columns.decode(pa.array(map(message, numbers)), find, lambda *_: 1 / 0)
