@@ -103,9 +103,7 @@ class _Matcher:
             self._attributes(model, node, path)
 
     def _attributes(self, model: Model, node: Record, path: str) -> None:
-        by_field = {name: one for one in model.attributes for name in one.words.aliases}
-        by_field |= {one.field: one for one in model.attributes}
-        taken = {field.name: by_field[field.name] for field in node.fields if field.name in by_field}
+        taken = _taken(model, [field.name for field in node.fields])
         if self.reading:
             self._expect_all(model, node, taken, path)
         called = self.reading and model.build == "call"
@@ -191,6 +189,20 @@ class _Matcher:
     def _refuse(self, message: str, path: str, hint: str | None = None) -> None:
         if self.reading:
             raise SchemaError(message, path=path, hint=hint)
+
+
+def _taken(model: Model, names: list[str]) -> dict[str, Attribute]:
+    """Of each field that has one, its attribute: the one called so, else one of which it is an alias.
+
+    An attribute is one field's alone: an alias is for a record that has no field of the attribute's own name.
+    """
+    taken = {one.field: one for one in model.attributes if one.field in names}
+    for one in reversed(model.attributes):  # of two that claim one alias the last has it, as in schema resolution
+        if one.field not in taken:
+            found = next((alias for alias in one.words.aliases if alias in names and alias not in taken), None)
+            if found is not None:
+                taken[found] = one
+    return {name: taken[name] for name in names if name in taken}
 
 
 def _alone(branches: list[AvroType], kind: type) -> bool:

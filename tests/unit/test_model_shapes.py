@@ -217,6 +217,59 @@ def test_a_record_of_another_name_and_older_names_of_fields_are_matched() -> Non
     assert user.attributes == {"login": "name", "home": "home"}
 
 
+def matched(cls: type, *names: str, reading: bool = True) -> dict[str, str]:
+    schema = parse(record(cls.__name__, *((name, "string") for name in names)))
+    shape = (shapes_to_read if reading else shapes_to_write)(cls, schema)[cls.__name__]
+    assert isinstance(shape, RecordShape)
+    return dict(shape.attributes)
+
+
+@dataclass
+class Login:
+    name: Annotated[str, AvroField(aliases=("login", "nick"))] = ""
+    login: str = ""
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_an_alias_is_for_a_field_that_no_attribute_is_called_as(reading: bool) -> None:
+    assert matched(Login, "name", "login", reading=reading) == {"name": "name", "login": "login"}
+    assert matched(Login, "login", "name", reading=reading) == {"name": "name", "login": "login"}
+    assert matched(Login, "login", reading=reading) == {"login": "login"}
+    assert matched(Login, "login", "nick", reading=reading) == {"login": "login", "nick": "name"}
+
+
+@dataclass
+class Crossed:
+    """Each attribute's alias is the other's name; so are Python's names."""
+
+    a: Annotated[str, AvroField(name="b", aliases=("a",))] = ""
+    b: Annotated[str, AvroField(name="a", aliases=("b",))] = ""
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_names_go_before_aliases_whichever_comes_first(reading: bool) -> None:
+    assert matched(Crossed, "a", "b", reading=reading) == {"a": "b", "b": "a"}
+    assert matched(Crossed, "a", reading=reading) == {"a": "b"}
+
+
+def test_an_attribute_is_one_field_alone() -> None:
+    @dataclass
+    class Renamed:
+        name: Annotated[str, AvroField(aliases=("login", "nick"))] = ""
+
+    @dataclass
+    class Rivals:
+        a: Annotated[str, AvroField(aliases=("old",))] = ""
+        b: Annotated[str, AvroField(aliases=("old",))] = ""
+
+    assert matched(Renamed, "nick", "login", reading=False) == {"login": "name"}
+    assert matched(Renamed, "login", "name", reading=False) == {"name": "name"}
+    assert matched(Rivals, "old", reading=False) == {"old": "b"}  # as in schema resolution
+    for names, left in ((("name", "login"), "login"), (("login", "nick"), "nick")):
+        with pytest.raises(SchemaError, match=f"Renamed has no attribute for the schema's field {left}"):
+            matched(Renamed, *names)
+
+
 @dataclass
 class Loose:
     table: dict[str, int]
