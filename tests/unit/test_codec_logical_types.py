@@ -17,7 +17,7 @@ import pytest
 from wire import sized, varint
 
 from streamnative_serdes.codec import Codec, Duration
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 from streamnative_serdes.schema import parse
 
 UTC = dt.UTC
@@ -106,6 +106,10 @@ SAMPLES: list[tuple[Any, Any, bytes]] = [
     (BIG, Decimal("-1.28"), sized(sized(b"\x80") + b"\x04")),
     (BIG, Decimal(10**4300 - 1), sized(sized((10**4300 - 1).to_bytes(1786, "big")) + b"\x00")),
     (BIG, Decimal("1E+3"), sized(sized(b"\x01") + b"\x05")),
+    (BIG, Decimal("1E+2147483648"), sized(sized(b"\x01") + varint(-(2**31)))),
+    (BIG, Decimal("-1E+2147483647"), sized(sized(b"\xff") + varint(-(2**31) + 1))),
+    (BIG, Decimal("1E-2147483647"), sized(sized(b"\x01") + varint(2**31 - 1))),
+    (BIG, Decimal("0E-2147483647"), sized(sized(b"\x00") + varint(2**31 - 1))),
     (
         BIG,
         Decimal("123456789012345678901234567890.5"),
@@ -199,12 +203,52 @@ def test_other_values_that_say_the_same_are_taken(schema: Any, datum: Any, back:
         (decimal(4, 2), sized(b"\xff" * 5000), Decimal("-0.01")),
         (decimal(19), sized(b"\x00" * 5000), Decimal(0)),
         (BIG, sized(sized(b"\x00\x00\x01") + b"\x04"), Decimal("0.01")),
-        (BIG, sized(sized(b"\x01") + varint(-(2**31))), Decimal("1E+2147483648")),
     ],
     ids=ident,
 )
 def test_what_other_writers_may_write_is_read(schema: Any, data: bytes, value: Any) -> None:
     assert repr(Codec(schema).decode(data)) == repr(value)
+
+
+@pytest.mark.parametrize(("schema", "tick"), [(TS_MS, 1_000), (TS_US, 1)])
+def test_a_zone_moves_the_first_and_the_last_instant_that_can_be_written(schema: Any, tick: int) -> None:
+    codec = Codec(schema)
+    west, east = dt.timezone(dt.timedelta(hours=-1)), dt.timezone(dt.timedelta(hours=1))
+    last = dt.datetime(9999, 12, 31, 22, 59, 59, 1_000_000 - tick, west)
+    first = dt.datetime(1, 1, 1, 1, tzinfo=east)
+    assert codec.decode(codec.encode(last)) == LAST.replace(microsecond=1_000_000 - tick, tzinfo=UTC)
+    assert codec.decode(codec.encode(first)) == FIRST.replace(tzinfo=UTC)
+    for beyond in (
+        dt.datetime(9999, 12, 31, 23, tzinfo=west),
+        LAST.replace(tzinfo=west),
+        dt.datetime(1, 1, 1, 0, 59, 59, 999_999, east),
+        FIRST.replace(tzinfo=east),
+    ):
+        with pytest.raises(EncodeError, match="is outside of the years 1 to 9999 in UTC"):
+            codec.encode(beyond)
+    for zone, moment in ((east, LAST), (west, FIRST)):  # the other way round all fits
+        codec.decode(codec.encode(moment.replace(tzinfo=zone)))
+
+
+@pytest.mark.parametrize("size", [*range(1, 20), 100, 1_785])
+def test_a_decimal_on_fixed_has_at_most_the_digits_that_fit(size: int) -> None:
+    """Avro 1.12, "Decimal": on fixed of n bytes, at most floor(log10(2**(8n - 1) - 1)) digits."""
+    digits = len(str(2 ** (8 * size - 1) - 1)) - 1
+    codec = Codec(fixed_decimal(size, digits))
+    for number in (10**digits - 1, 1 - 10**digits):
+        data = number.to_bytes(size, "big", signed=True)
+        assert codec.encode(Decimal(number)) == data
+        assert codec.decode(data) == number
+    with pytest.raises(SchemaError, match=f"precision {digits + 1} does not fit {size} bytes"):
+        Codec(fixed_decimal(size, digits + 1))
+    lenient = Codec(parse(fixed_decimal(size, digits + 1), strict=False))  # as the registry has it: its base type
+    assert lenient.decode(b"\x7f" * size) == b"\x7f" * size
+
+
+def test_seven_digits_do_not_fit_three_bytes() -> None:
+    with pytest.raises(SchemaError, match="precision 7 does not fit 3 bytes"):
+        Codec(fixed_decimal(3, 7))
+    assert Codec(fixed_decimal(3, 6)).encode(Decimal(999_999)) == b"\x0f\x42\x3f"
 
 
 def test_every_day_of_the_calendar_survives() -> None:
@@ -298,7 +342,9 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (decimal(4, 2), 10**10_000, "cannot hold a number of more than 256 bits"),
     (fixed_decimal(2, 4), Decimal(10_000), "it has more than 4 digits"),
     (BIG, Decimal("NaN"), "cannot hold NaN"),
-    (BIG, Decimal("1E+2147483648"), "big-decimal cannot hold an exponent of 2147483648"),
+    (BIG, Decimal("1E+2147483649"), "big-decimal cannot hold an exponent of 2147483649"),
+    (BIG, Decimal("1E-2147483648"), "big-decimal cannot hold an exponent of -2147483648"),
+    (BIG, Decimal("0E+2147483649"), "big-decimal cannot hold an exponent of 2147483649"),
     (BIG, 1.5, "expected a Decimal for big-decimal, got float 1.5"),
 ]
 
@@ -338,6 +384,7 @@ def test_what_cannot_be_given_back_is_refused_when_it_is_written(schema: Any, da
         (BIG, sized(sized(b"\x01") + b"\x00\x00"), "expected the big-decimal to end, got 1 more bytes"),
         (BIG, sized(b"\x04\x01"), "expected a length from 0 to the 1 bytes left, got 2"),
         (BIG, sized(sized(b"\x01") + varint(2**31)), "integer of 32 bits"),
+        (BIG, sized(sized(b"\x01") + varint(-(2**31) - 1)), "integer of 32 bits"),
     ],
     ids=ident,
 )

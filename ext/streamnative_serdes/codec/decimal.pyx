@@ -196,7 +196,7 @@ cdef int write_big_decimal(Writer* w, object value) except -1:
     cdef uint8_t head[10]
     cdef Py_ssize_t head_size, tail_size
     sign, number, exponent = decimal_parts("big-decimal", value)
-    if not -(1 << 31) < exponent < 1 << 31:
+    if not -(1 << 31) < exponent <= 1 << 31:        # the scale, of the other sign, has 32 bits
         raise EncodeError(f"big-decimal cannot hold an exponent of {exponent}")
     number = -number if sign else number
     cdef bytes raw = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
