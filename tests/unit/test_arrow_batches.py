@@ -207,6 +207,34 @@ def test_a_batch_may_be_cut_at_each_of_its_rows() -> None:
     assert sum(len(batch) for _, batch in in_parts(data, codec.decode)) == 2_000
 
 
+NULLS = {"type": "record", "name": "N", "fields": [{"name": f"n{i}", "type": "null"} for i in range(3)]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (array("null"), b"\x0a\x0a\0", b"\x0a\x0c\0"),
+        (array(NULLS), b"\4\0", b"\6\0"),  # a record, and its 3 fields
+        (NULLS, b"", None),
+        (array(["null", array("null")]), b"\4\2\x14\0\0\0", b"\4\2\x14\0\2\2\0\0"),
+    ],
+    ids=str,
+)
+def test_values_without_bytes_count_in_what_has_no_column_too(kind: Any, good: bytes, bad: bytes | None) -> None:
+    reader = {"type": "record", "name": "R", "fields": [{"name": "b", "type": "int"}]}
+    writer = {**reader, "fields": [{"name": "a", "type": kind}, *reader["fields"]]}
+    codec = ColumnCodec(writer, reader, max_empty_values=10)
+    rows = [good + b"\x0e"] * 3  # each has a budget of its own
+    assert codec.decode(pa.array(rows)).to_pylist() == [{"b": 7}] * 3
+    if bad is not None:
+        batch = codec.decode(pa.array([*rows, bad + b"\x0e", *rows]), error_column="why")
+        assert [row["b"] for row in batch.to_pylist()] == [7, 7, 7, None, 7, 7, 7]
+        assert "field a" in batch["why"][3].as_py()
+        assert "too many values without bytes" in batch["why"][3].as_py()
+    with pytest.raises(DecodeError, match=r"field a.*too many values without bytes"):
+        ColumnCodec(writer, reader, max_empty_values=2).decode(pa.array(rows))
+
+
 def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
     data = pa.array([b"\2\0"])
     with pytest.raises(DecodeError, match="expected the message to end, got 1 more bytes"):

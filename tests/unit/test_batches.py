@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from streamnative_serdes import (
     AuthenticationError,
@@ -17,6 +18,7 @@ from streamnative_serdes import (
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
     RegistryUnavailableError,
+    SchemaError,
     SchemaNotFoundError,
     SchemaRegistryError,
     SerdesError,
@@ -152,6 +154,25 @@ def test_a_deserializer_without_options_leaves_nothing_out() -> None:
 def test_a_version_that_does_not_exist_is_the_messages_own_fault(registry: LocalRegistry) -> None:
     strict = KafkaAvroDeserializer({"schema.registry.url": registry.url, "fallback.to.latest": False})
     assert list(strict.deserialize_many("users", [GOOD], on_error=lambda error: type(error))) == [SchemaNotFoundError]
+
+
+@pytest.mark.parametrize("schema", [None, USER])
+def test_a_version_that_is_no_avro_is_the_messages_own_fault(registry: LocalRegistry, schema: Any) -> None:
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    url = f"{registry.url}/admin/v2/schemas/public/default/users/schema"
+    body = {"type": "STRING", "schema": "", "properties": {}}
+    requests.post(url, json=body, timeout=10).raise_for_status()
+    good = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
+    assert good == b"\x03\x04" + (1).to_bytes(8, "big") + b"\x06bob"
+    reader = KafkaAvroDeserializer({"schema.registry.url": registry.url}, schema)
+    assert list(reader.deserialize_many("users", [good, GOOD, good, GOOD], "skip")) == [BOB, BOB]
+    errors: list[SerdesError] = []
+    assert list(reader.deserialize_many("users", [GOOD, good], errors.append)) == [None, BOB]
+    assert [type(error) for error in errors] == [SchemaError]
+    assert str(errors[0]).startswith("topic users, schema version 0: expected a schema of type AVRO")
+    assert errors[0].raw == RawMessage(GOOD, "users")
+    with pytest.raises(SchemaError):
+        list(reader.deserialize_many("users", [good, GOOD]))
 
 
 @pytest.mark.parametrize("wrong", ["ignore", None, 3])

@@ -9,6 +9,7 @@ import pytest
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
+from streamnative_serdes.watch import Watch
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 AGE = {"name": "age", "type": ["null", "int"], "default": None}
@@ -77,6 +78,39 @@ def test_every_message_may_be_read_as_the_latest(users: LocalRegistry) -> None:
     assert reader.deserialize("users", FIRST + b"\x06bob") == {"name": "bob", "age": None}
     assert reader.deserialize("users", SECOND + b"\x06ann\x02\x0e") == ANN
     assert reader.deserialize("users", b"\x06ann\x02\x0e") == ANN
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a worker of Spark: no thread looks after topics."""
+    monkeypatch.setattr(Watch, "allowed", False)
+
+
+@pytest.mark.usefixtures("unwatched")
+@pytest.mark.parametrize(("ttl", "seen"), [(0, ANN | {"city": None}), (3_600, ANN)])
+def test_a_newer_latest_is_read_as_once_the_old_one_no_longer_holds(
+    users: LocalRegistry, ttl: int, seen: dict[str, Any]
+) -> None:
+    options = {"use.latest.version": True, "cache.latest.ttl.sec": ttl}
+    reader = KafkaAvroDeserializer(conf(users, **options))
+    message = SECOND + b"\x06ann\x02\x0e"
+    for _ in range(2):
+        assert reader.deserialize("users", message) == ANN
+    newer = {**WIDER, "fields": [*WIDER["fields"], {"name": "city", "type": ["null", "string"], "default": None}]}
+    KafkaAvroSerializer(conf(users), newer).warm_up("users")  # by another binding, so the reader's is not told
+    for _ in range(2):
+        assert reader.deserialize("users", message) == seen
+
+
+@pytest.mark.usefixtures("unwatched")
+@pytest.mark.parametrize(("ttl", "calls"), [(0, 4), (3_600, 1)])
+def test_the_latest_is_asked_for_as_often_as_it_ends_to_hold(users: LocalRegistry, ttl: int, calls: int) -> None:
+    reader = KafkaAvroDeserializer(conf(users, **{"cache.latest.ttl.sec": ttl}))
+    writer = KafkaAvroSerializer(conf(users, **{"cache.latest.ttl.sec": ttl}))  # writes by the latest
+    for face, data in ((reader, b"\x06ann\x02\x0e"), (writer, ANN)):
+        for _ in range(2):
+            (face.deserialize if isinstance(face, KafkaAvroDeserializer) else face.serialize)("users", data)
+    assert users.calls["GET schema"] == calls
 
 
 def test_the_readers_own_schema_goes_before_the_latest(users: LocalRegistry) -> None:

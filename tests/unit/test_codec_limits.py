@@ -70,6 +70,38 @@ def test_max_empty_values_counts_over_the_whole_datum(kind: Any) -> None:
                 read(data)
 
 
+NULLS = {"type": "record", "name": "N", "fields": [{"name": f"n{i}", "type": "null"} for i in range(3)]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (array("null"), [b"\x14\0", b"\x0a\x0a\0"], [b"\x16\0", b"\x0a\x0c\0", b"\x13\0\x02\0"]),
+        (array(NULLS), [b"\4\0"], [b"\6\0", b"\2\4\0", b"\5\0\0"]),  # a record, and its 3 fields
+        (array(array("null")), [b"\4\x0a\0\x0a\0\0"], [b"\4\x0a\0\x0c\0\0"]),
+        ({"type": "map", "values": array(EMPTY)}, [b"\4\2a\x0a\0\2b\x0a\0\0"], [b"\4\2a\x0a\0\2b\x0c\0\0"]),
+        (["null", array("null")], [b"\2\x14\0"], [b"\2\x16\0"]),
+        (array(["null", array("null")]), [b"\4\2\x14\0\0\0"], [b"\4\2\x14\0\2\2\0\0"]),
+    ],
+    ids=str,
+)
+def test_max_empty_values_counts_what_the_reader_skips_too(kind: Any, good: list[bytes], bad: list[bytes]) -> None:
+    def fields(*types: Any) -> dict[str, Any]:
+        return {"type": "record", "name": "R", "fields": [{"name": f"f{i}", "type": one} for i, one in types]}
+
+    writer, reader = fields((0, kind), (1, "int")), fields((1, "int"))
+    codec = Codec(writer, reader, max_empty_values=10)
+    for data in good:
+        assert codec.decode(data + b"\x0e") == {"f1": 7}
+    for data in bad:
+        with pytest.raises(DecodeError, match=r"field f0.*too many values without bytes .*max\.empty\.values"):
+            codec.decode(data + b"\x0e")
+    seen = Codec(fields((1, array("null")), (0, kind)), fields((1, array("null"))), max_empty_values=10)
+    assert seen.decode(b"\0" + good[0]) == {"f1": []}
+    with pytest.raises(DecodeError, match=r"field f0.*too many values without bytes"):  # three were read before
+        seen.decode(b"\6\0" + good[0])
+
+
 def test_max_empty_values_counts_fields_as_well() -> None:
     schema = {"type": "record", "name": "N", "fields": [{"name": f"f{i}", "type": "null"} for i in range(4)]}
     codec = Codec(array(schema), max_empty_values=10)

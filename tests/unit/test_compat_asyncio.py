@@ -13,6 +13,8 @@ import pytest
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
 from schemas import record
 
+from streamnative_serdes import binding as binding_module
+from streamnative_serdes.binding import Binding
 from streamnative_serdes.compat import AsyncSchemaRegistryClient, Schema, SchemaReference, SchemaRegistryClient
 from streamnative_serdes.compat.avro import (
     AsyncAvroDeserializer,
@@ -122,6 +124,33 @@ def test_the_loop_runs_on_while_a_message_that_cannot_be_read_is_looked_into(reg
             await deserializer(message[:-1], CTX)
 
     asyncio.run(run())
+
+
+def test_a_topic_is_looked_at_off_the_loop_after_a_message_that_cannot_be_read(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version is known, so it is the recovery alone that asks the registry."""
+    looks, look = [], Binding.doubt
+
+    def noted(binding: Binding, topic: str) -> None:
+        looks.append(threading.current_thread() is threading.main_thread())
+        look(binding, topic)
+
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(Binding, "doubt", noted)
+
+    async def run() -> None:
+        serializer, deserializer = await opened(registry)
+        message = await serializer(ADA, CTX)
+        assert message is not None
+        assert await deserializer(message, CTX) == ADA
+        registry.reset_calls()
+        with pytest.raises(DecodeError, match="topic users, schema version 0, field name, byte 11: "):
+            await deserializer(message[:-1], CTX)
+
+    asyncio.run(run())
+    assert looks == [False]
+    assert registry.calls == {"GET schema": 1}
 
 
 def test_a_hit_is_computed_at_once(registry: LocalRegistry) -> None:

@@ -293,6 +293,24 @@ def test_what_holds_no_bytes_is_refused(users: LocalRegistry, data: Any, words: 
         KafkaAvroDeserializer(conf(users)).deserialize("users", data)
 
 
+def test_a_memoryview_that_was_released_is_an_error(users: LocalRegistry) -> None:
+    reader = KafkaAvroDeserializer(conf(users))
+    message = framed(0, USER, BOB)
+    view = memoryview(message)
+    assert reader.deserialize("users", view) == BOB
+    view.release()
+    expected = "topic users: expected bytes that can be read: .*released"
+    for read in (
+        lambda: reader.deserialize("users", view),
+        lambda: reader.deserialize("users", view, version=0),
+        lambda: reader(view, SerializationContext("users", MessageField.VALUE)),
+        lambda: list(reader.deserialize_many("users", [view])),
+    ):
+        with pytest.raises(DecodeError, match=expected):
+            read()
+    assert list(reader.deserialize_many("users", [view, message], "skip")) == [BOB]
+
+
 def pickled(serdes: Any) -> Any:
     """What another process, which knows nothing yet, makes of it."""
     data = pickle.dumps(serdes)
