@@ -34,6 +34,8 @@ Mechanism = Literal["PLAIN", "OAUTHBEARER"]
 _PATIENCE_MS: Final = 8_000.0  # librdkafka gives a new client's callback 10 s
 _UNKNOWN_LIFETIME: Final = 300.0  # seconds, for a token that does not tell; librdkafka must be told something
 
+_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON knows numbers that librdkafka cannot be told
+
 _log = logging.getLogger("streamnative_serdes")
 
 
@@ -94,7 +96,7 @@ class TokenCallback:
         try:
             token = _ask(self._conf, self._bearer)
             claims = _claims(token.text)
-            return token.text, _end(token, claims), str(claims.get("sub", "")), self._extensions()
+            return token.text, _end(token, claims), _principal(claims), self._extensions()
         except SerdesError as error:
             _log.error("no token for Kafka: %s", error)  # the client does not show what it is told
             raise
@@ -127,11 +129,16 @@ def _end(token: Token, claims: Mapping[str, Any]) -> float:
     now, told = time.time(), claims.get("exp")
     if token.until is not None:
         return now + token.until - time.monotonic()
-    if not isinstance(told, int | float):
+    if not isinstance(told, int | float) or told != told:  # JSON's NaN
         return now + _UNKNOWN_LIFETIME
     if told <= now:
         raise AuthenticationError("the token for Kafka has run out")
-    return float(told)
+    return float(min(told, now + _LONGEST_LIFETIME))
+
+
+def _principal(claims: Mapping[str, Any]) -> str:
+    name = claims.get("sub")
+    return name if isinstance(name, str) else ""
 
 
 def _claims(token: str) -> dict[str, Any]:

@@ -11,9 +11,14 @@ from urllib.parse import urlsplit
 
 
 def text(value: object) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or not encodable(value):
         raise ValueError("a non-empty string")
     return value
+
+
+def encodable(value: str) -> bool:
+    """Whether it can be sent; half a surrogate pair cannot."""
+    return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def text_or_function(value: object) -> str | Callable[[], str]:

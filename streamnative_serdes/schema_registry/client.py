@@ -173,13 +173,20 @@ class SchemaRegistryClient:
         """What a success means, by ``meaning``, which raises ValueError with what it expected."""
         if reply.status not in (200, 202):
             raise refusal(call, reply, sign_in_hint=self._transport.sign_in_hint)
+        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas are shown in errors and logs
+            raise SchemaRegistryError(
+                f"cannot {call.operation}: the answer repeats our credentials, so it is not used",
+                url=reply.url,
+                topic=call.topic,
+                version=call.version,
+                hint="what answers at schema.registry.url is no registry of Pulsar's",
+            )
         try:
             return meaning(reply.json())
         except ValueError as expected:
             fault = str(expected)
-        body = quoted(reply.hide(reply.body[:4000].decode("utf-8", "replace")))
         raise SchemaRegistryError(
-            f"cannot {call.operation}: expected {fault}, got {body!r}",
+            f"cannot {call.operation}: expected {fault}, got {quoted(reply.beginning())!r}",
             status=reply.status,
             url=reply.url,
             topic=call.topic,

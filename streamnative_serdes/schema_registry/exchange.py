@@ -22,6 +22,7 @@ from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
+MAX_REFUSAL: Final = 1024 * 1024  # bytes of one that is no success, of which the rest is not read
 _CHUNK: Final = 64 * 1024  # bytes
 _CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
 
@@ -94,7 +95,7 @@ class Exchange:
             return replace(self._ask(method, url, deadline, headers, body), secrets=secrets)
         except SerdesError:
             raise
-        except (OSError, ValueError) as error:  # requests' own errors are OSErrors, those about addresses ValueErrors
+        except Exception as error:  # noqa: BLE001 - not all that urllib3 raises comes as an error of requests
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         self._session().look_at_files()
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
@@ -128,6 +129,8 @@ class Exchange:
         response.raw.enforce_content_length = True  # urllib3 1.26 would take a cut body for a whole one
         for chunk in response.iter_content(_CHUNK):
             body += chunk
+            if len(body) > MAX_REFUSAL and response.status_code >= 300:
+                break
             if len(body) > MAX_BODY:
                 raise SchemaRegistryError(f"the answer is larger than {MAX_BODY} bytes", url=response.url)
         return bytes(body)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from streamnative_serdes.config.checks import encodable
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
 
 from .tokens import path_of, read_file
@@ -67,7 +68,7 @@ def _data(url: str) -> bytes:
 
 def _parsed(content: bytes, error: type[SerdesError], what: str) -> ClientKey:
     """Raises: an error of that type, which shows nothing of the content."""
-    found = {name: text for name, text in _json(content).items() if isinstance(text, str) and text}
+    found = {name: text for name, text in _json(content).items() if isinstance(text, str) and text and encodable(text)}
     missing = [name for name in ("client_id", "client_secret") if name not in found]
     if missing:
         raise error(f"{what} has no {' and no '.join(missing)}", hint=_HINT)

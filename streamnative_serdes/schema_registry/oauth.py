@@ -156,6 +156,8 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
             url=reply.url,
             hint="is bearer.auth.issuer.url the issuer's? A token endpoint goes as bearer.auth.issuer.endpoint.url",
         )
+    if reply.repeats(found):
+        raise SchemaRegistryError(f"the token_endpoint of {issuer} has our credentials in it")
     url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
     if issuer.startswith("https:") and urlsplit(url).scheme != "https":
         raise SchemaRegistryError(f"{issuer} is https, its token_endpoint is not: the secret would go unencrypted")
@@ -169,7 +171,7 @@ def _token(reply: Reply, began: float) -> Token:
     if isinstance(members.get("error"), str) or reply.status in (400, 401, 403):
         raise _refused(reply, members)
     text, kind = members.get("access_token"), members.get("token_type", "Bearer")
-    if reply.status != 200 or not isinstance(text, str) or not is_token(text) or str(kind).lower() != "bearer":
+    if reply.status != 200 or not isinstance(text, str) or not is_token(text) or not _is_bearer(kind):
         raise SchemaRegistryError(
             f"expected a bearer token of the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
@@ -177,6 +179,10 @@ def _token(reply: Reply, began: float) -> Token:
             hint="is bearer.auth.issuer.endpoint.url its token endpoint?",
         )
     return Token(text, began + _lifetime(members.get("expires_in")))
+
+
+def _is_bearer(kind: Any) -> bool:
+    return isinstance(kind, str) and kind.lower() == "bearer"
 
 
 def _lifetime(seconds: Any) -> float:

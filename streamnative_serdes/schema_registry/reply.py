@@ -10,14 +10,16 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of a broker's words kept on an error
+_LEAST_SECRET: Final = 12  # characters of credentials that are no word: shorter ones stand in schemas by chance
 _HIDDEN: Final = "[hidden]"
+_NO_JSON: Final = object()
 
 _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -43,14 +45,23 @@ class Reply:
         Raises:
             ValueError: the body is none.
         """
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
-            raise ValueError("JSON") from None
+        tree = _tree(self.body)
+        if tree is _NO_JSON:  # raised out here: json's own error holds the body, which may repeat our credentials
+            raise ValueError("JSON")
+        return tree
 
     def hide(self, text: str) -> str:
         """``text`` of the server's without what it repeats of our credentials."""
         return hidden(text, self.secrets)
+
+    def repeats(self, text: str) -> bool:
+        """Whether a text of the server's has credentials of ours, in any case, that cannot be there by chance."""
+        folded = text.casefold()
+        return any(len(form) >= _LEAST_SECRET and form.casefold() in folded for form in forms(self.secrets))
+
+    def beginning(self) -> str:
+        """Of a body that nobody understands, to be shown."""
+        return self._shown(self.body[:MAX_WORDS].decode("utf-8", "replace"), cut=len(self.body) > MAX_WORDS)
 
     @property
     def reason(self) -> str:
@@ -59,33 +70,55 @@ class Reply:
 
     def words(self) -> str:
         """Why the request was refused, in the broker's words, at most ``MAX_WORDS`` characters."""
-        text = (
-            _message_line(self.reason)
-            or html.unescape(self._member("message"))
-            or self._plain_text()
-            or self.phrase
+        return (
+            self._shown(self.reason, _message_line)
+            or self._shown(self._member("message"), _unescaped)
+            or self._shown(self._plain_text(), _message_line)
+            or self._shown(self.phrase)
             or f"HTTP {self.status}"
         )
-        return self.hide(text.strip())[:MAX_WORDS]
+
+    def _shown(self, text: str, meaning: Callable[[str], str] = str, *, cut: bool = False) -> str:
+        """What is looked at is bounded: megabytes take seconds."""
+        found = self.hide(meaning(text[:MAX_WORDS]).strip())
+        if cut or len(text) > MAX_WORDS:  # a secret that was cut in two is not found
+            found = found[: max(0, len(found) - max(map(len, forms(self.secrets)), default=0))]
+        return found[:MAX_WORDS]
 
     def _member(self, name: str) -> str:
-        try:
-            tree = self.json()
-        except ValueError:
-            return ""
+        tree = _tree(self.body)
         value = tree.get(name) if isinstance(tree, dict) else None
         return value if isinstance(value, str) else ""
 
     def _plain_text(self) -> str:
         if not self.headers.get("Content-Type", "").lower().startswith("text/plain"):
             return ""
-        return _message_line(self.body.decode("utf-8", "replace"))
+        return self.body.decode("utf-8", "replace")
+
+
+def _tree(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
+        return _NO_JSON
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return html.unescape(text)
+    except ValueError:  # a character's number of more digits than Python reads
+        return text
+
+
+def forms(secrets: Iterable[str]) -> list[str]:
+    """The secrets, plain or as they stand in a form or an address, the longest first."""
+    found = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote_plus(secret))}
+    return sorted(found, key=len, reverse=True)
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without the secrets, plain or as they stand in a form or an address."""
-    forms = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote_plus(secret))}
-    for form in sorted(forms, key=len, reverse=True):  # one may be the beginning of another
+    """``text`` without the secrets."""
+    for form in forms(secrets):  # one may be the beginning of another
         text = text.replace(form, _HIDDEN)
     return text
 

@@ -6,11 +6,13 @@ reader here raises ValueError with what it expected.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_VERSION: Final = 2**63 - 1
+_TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # it is shown in errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,10 @@ def schema_info(tree: Any) -> SchemaInfo:
     kind, text = _member(tree, "type"), _member(tree, "data")
     if not isinstance(kind, str) or not isinstance(text, str):
         raise ValueError('text in "type" and "data"')
+    if not _TYPE.fullmatch(kind):
+        raise ValueError('a schema type such as "AVRO" in "type"')
     when = tree.get("timestamp") or 0
-    if not isinstance(when, int) or isinstance(when, bool):
+    if not isinstance(when, int) or isinstance(when, bool) or not -MAX_VERSION <= when <= MAX_VERSION:
         raise ValueError('a number in "timestamp"')
     return SchemaInfo(_known(version(tree)), kind, text, when, _properties(tree.get("properties")))
 

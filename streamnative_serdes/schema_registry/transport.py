@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from streamnative_serdes.errors import SchemaRegistryError
 
@@ -86,7 +86,9 @@ class Transport:
                 return outcome
             if outcome.status not in _REDIRECTS:
                 return trouble(outcome) if passes(outcome) else outcome
-            url = _unless_telling(outcome, next_hop(url, outcome.headers.get("Location")))
+            location = outcome.headers.get("Location")
+            _refuse_telling(outcome, location or "")
+            url = next_hop(url, location)
         # Brokers that pass a topic on between them may send a client around for a moment.
         return Trouble(f"redirected more than {MAX_HOPS} times, the last time to {url}", outcome.status)
 
@@ -102,12 +104,11 @@ class Transport:
         return outcome
 
 
-def _unless_telling(reply: Reply, target: str) -> str:
-    """The address; unless its query repeats the credentials, which all logs of addresses would show then."""
-    query = urlsplit(target).query  # a password may well be a word of the path, such as "admin"
-    if reply.hide(query) != query:
+def _refuse_telling(reply: Reply, location: str) -> None:
+    """Raises SchemaRegistryError: the address repeats the credentials, which all logs of addresses would show then."""
+    query = location.partition("?")[2]  # a short password may well be a word of the rest, such as "admin"
+    if reply.hide(query) != query or reply.repeats(location) or reply.repeats(unquote(location)):
         raise SchemaRegistryError("the registry redirected to an address with our credentials in it", url=reply.url)
-    return target
 
 
 def _troubled(call: Call, url: str, failure: Failure) -> Trouble:
