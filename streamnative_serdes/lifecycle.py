@@ -24,8 +24,8 @@ _NOT_PICKLED = frozenset(
 class Lifecycle:
     """Mixed into both faces, over a compiled ``_serdes`` class.
 
-    A face names its ``OPTIONS`` and starts its compiled part in ``_start``. Pickles carry the options, the arguments
-    and what is known of the topics met so far: no connections, no locks, no plans.
+    A face names its ``OPTIONS`` and starts its compiled part in ``_start``. Pickles carry the options, the arguments,
+    what is known of the topics met so far, and which addresses have answered: no connections, no locks, no plans.
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
@@ -127,16 +127,18 @@ class Lifecycle:
         own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
         # A subclass may have an __init__ of its own, so none is called.
         new = copyreg.__newobj__  # type: ignore[attr-defined]
-        return new, (type(self),), (self._conf, self._arguments, known, own)
+        answered = frozenset[str]() if self._binding is None else self._binding.client.answered
+        return new, (type(self),), (self._conf, self._arguments, known, own, answered)
 
     def __setstate__(
-        self, state: tuple[dict[str, Any] | None, tuple[Any, Any], tuple[Learnt, ...], dict[str, Any]]
+        self, state: tuple[dict[str, Any] | None, tuple[Any, Any], tuple[Learnt, ...], dict[str, Any], frozenset[str]]
     ) -> None:
-        conf, self._arguments, known, own = state
+        conf, self._arguments, known, own, answered = state
         vars(self).update(own)
         if conf is not None:
             self.configure(conf)
         if self._binding is not None:
+            self._binding.client.met(answered)
             self._binding.learn(known)
 
 

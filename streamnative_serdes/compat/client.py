@@ -82,8 +82,11 @@ class SchemaRegistryClient:
     def _pulsar(self) -> PulsarClient:
         return Binding.shared(self._conf).client
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self), (self._given,)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], frozenset[str]]:
+        return type(self), (self._given,), self._pulsar.answered
+
+    def __setstate__(self, answered: frozenset[str]) -> None:
+        self._pulsar.met(answered)
 
     def __enter__(self) -> Self:
         return self

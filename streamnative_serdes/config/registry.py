@@ -54,6 +54,13 @@ REGISTRY_OPTIONS = (
         "Total time for one request with all its retries, in milliseconds. A broker failover takes about 31 s.",
     ),
     Option(
+        "retries.first.ms",
+        5_000.0,
+        checks.milliseconds,
+        "Total time instead of `retries.total.ms`, in milliseconds, while no address has ever answered, where "
+        "connections are refused or the host is unknown: then the address is probably wrong.",
+    ),
+    Option(
         "retries.wait.ms",
         200.0,
         checks.milliseconds,

@@ -77,6 +77,11 @@ def next_hop(url: str, location: str | None) -> str:
     return target
 
 
+def origin(url: str) -> str:
+    """Of a checked address: scheme, host and port, by which it is known whether it has ever answered."""
+    return "{}://{}:{}".format(*_origin(urlsplit(url)))
+
+
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 

@@ -91,8 +91,8 @@ class OAuth(Bearer):
         self._renewed.reject((header or "").removeprefix("Bearer "))
 
 
-def credentials(conf: Mapping[str, Any], clock: Callable[[], float]) -> Credentials:
-    """Those that checked options ask for.
+def credentials(conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str] | None = None) -> Credentials:
+    """Those that checked options ask for; an issuer that answers is put down in ``answered``.
 
     Raises:
         ConfigError: they are none.
@@ -103,7 +103,7 @@ def credentials(conf: Mapping[str, Any], clock: Callable[[], float]) -> Credenti
     if way is ways.OAUTH:
         from .oauth import ClientCredentials  # needs requests, whose import opens a socket
 
-        flow = ClientCredentials(conf, clock)
+        flow = ClientCredentials(conf, clock, set() if answered is None else answered)
         return OAuth(flow.fetch, clock, flow.close)
     if way is ways.USER_INFO:
         return _user(*conf[ways.USER_INFO.keys[0]].split(":", 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +34,13 @@ class Call:
     def url(self) -> str:
         """What stands for them all in errors and logs."""
         return self.urls[0]
+
+    @property
+    def tried(self) -> str:
+        """All addresses, in words."""
+        return " and ".join((self.url, *(url.partition("/admin/")[0] for url in self.urls[1:])))
+
+    @property
+    def prefix(self) -> str:
+        """The path of the option ``schema.registry.url``; Pulsar has none, a proxy before it may."""
+        return urlsplit(self.url).path.partition("/admin/")[0]

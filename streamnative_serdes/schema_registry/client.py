@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -65,6 +65,15 @@ class SchemaRegistryClient:
     def calls(self) -> Counter[str]:
         """HTTP requests sent by this process so far, retries and redirects included, by method."""
         return self._transport.calls
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Addresses, an OAuth issuer's too, that have ever answered: retries outlast their failover."""
+        return frozenset(self._transport.answered)
+
+    def met(self, answered: Iterable[str]) -> None:
+        """Another process had answers of these addresses."""
+        self._transport.answered.update(answered)
 
     def close(self) -> None:
         """Close the connections. The client stays usable: the next call opens new ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import threading
 from collections import Counter
@@ -40,12 +41,17 @@ _log = logging.getLogger("streamnative_serdes")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer; ``lasting``: another attempt would fail as well; ``late``: the time was over."""
+    """Why there is no answer.
+
+    ``lasting``: another attempt would fail as well; ``late``: the time was over; ``nobody``: connections are refused,
+    or the host is unknown.
+    """
 
     text: str
     lasting: bool
     hint: str | None = None
     late: bool = False
+    nobody: bool = False
 
 
 class Exchange:
@@ -100,7 +106,8 @@ class Exchange:
         self._session().look_at_files()
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
         text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # a bad answer is quoted, and may be an echo
-        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), self._clock() >= deadline)
+        nobody = isinstance(fault, ConnectionRefusedError | socket.gaierror)
+        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), self._clock() >= deadline, nobody)
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()

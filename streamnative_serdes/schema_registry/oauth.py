@@ -21,6 +21,7 @@ from urllib.parse import quote_plus, urlsplit
 from streamnative_serdes.config.checks import http_endpoint, http_url
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
 
+from .address import origin
 from .exchange import Exchange, Failure
 from .key_file import ClientKey, key_source
 from .reply import Reply, quoted
@@ -56,12 +57,13 @@ class ClientCredentials:
     Args:
         conf: checked options.
         clock: monotonic time in seconds.
+        answered: addresses that ever did, as address.origin has them.
 
     Raises:
         ConfigError: authlib is not installed, or a ``data:`` URL holds no key.
     """
 
-    def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float]) -> None:
+    def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str]) -> None:
         if importlib.util.find_spec("authlib") is None:
             raise ConfigError("OAuth needs authlib", hint="pip install authlib")
         given = ClientKey(conf["bearer.auth.client.id"] or "", conf["bearer.auth.client.secret"] or "")
@@ -75,7 +77,7 @@ class ClientCredentials:
         self._asked = {name: conf[f"bearer.auth.{name}"] for name in names if conf[f"bearer.auth.{name}"]}
         key = "bearer.auth.ssl.ca.location"
         self._exchange = Exchange(conf, Tls(key, conf[key]), clock=clock)
-        self._clock = clock
+        self._clock, self._answered = clock, answered
 
     def close(self) -> None:
         self._exchange.close()
@@ -137,7 +139,10 @@ class ClientCredentials:
             text = f"the OAuth issuer at {url}: {outcome.text}"
             if outcome.lasting:
                 raise SchemaRegistryError(text, url=url, hint=outcome.hint)
-            return Trouble(text, hint="is bearer.auth.issuer.url right, and the issuer up?", late=outcome.late)
+            unmet = outcome.nobody and origin(url) not in self._answered
+            hint = "is bearer.auth.issuer.url right, and the issuer up?"
+            return Trouble(text, hint=hint, late=outcome.late, unmet=unmet)
+        self._answered.add(origin(url))
         if 300 <= outcome.status < 400:
             raise SchemaRegistryError(
                 f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url

@@ -25,7 +25,8 @@ _chance = SystemRandom()
 class Trouble:
     """Why one attempt failed in a way that may pass; ``retry_after`` is the registry's own wish, in seconds.
 
-    ``late``: the time for the call was over, which says less than why the attempt before failed.
+    ``late``: the time for the call was over, which says less than why the attempt before failed. ``unmet``: nobody is
+    there, and nobody ever was, as far as is known.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Trouble:
     retry_after: float = 0.0
     hint: str | None = None
     late: bool = False
+    unmet: bool = False
 
 
 def trouble(reply: Reply, prefix: str = "") -> Trouble:
@@ -44,7 +46,7 @@ def trouble(reply: Reply, prefix: str = "") -> Trouble:
 
 
 class Retrier:
-    """Patience of ``retries.total.ms`` for each call.
+    """Patience of ``retries.total.ms`` for each call, and of ``retries.first.ms`` where nobody was ever there.
 
     A broker that dies is replaced after 31 s; until then the others redirect to it. So each attempt begins at the
     call's own address again, never at the redirect's.
@@ -54,6 +56,7 @@ class Retrier:
         self, conf: Mapping[str, Any], *, clock: Callable[[], float], sleep: Callable[[float], object]
     ) -> None:
         self._total = conf["retries.total.ms"] / 1000
+        self._unmet = conf["retries.first.ms"] / 1000
         self._first = conf["retries.wait.ms"] / 1000
         self._longest = conf["retries.max.wait.ms"] / 1000
         self._clock = clock
@@ -76,7 +79,8 @@ class Retrier:
                 return outcome
             telling = telling if telling and outcome.late else outcome
             spent = self._clock() - started
-            wait = self._wait(attempts, outcome.retry_after, total - spent)
+            patience = min(total, self._unmet) if outcome.unmet else total
+            wait = self._wait(attempts, outcome.retry_after, patience - spent)
             if wait is None:
                 raise _unavailable(call, telling, attempts, spent)
             _log.warning(
@@ -96,14 +100,18 @@ class Retrier:
 
 
 def _unavailable(call: Call, telling: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:
+    hint = telling.hint
+    if telling.unmet:
+        wrong = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar up?"
+        hint = f"{wrong} Nobody has answered there yet, so it was tried for retries.first.ms only"
     return RegistryUnavailableError(
-        f"cannot {call.operation}: {call.url} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
+        f"cannot {call.operation}: {call.tried} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
         f"the last one: {quoted(telling.text)}",
         status=telling.status,
         reason=telling.reason,
         url=call.url,
         retriable=True,
-        hint=telling.hint,
+        hint=hint,
         topic=call.topic,
         version=call.version,
     )

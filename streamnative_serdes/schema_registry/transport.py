@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
 
 from streamnative_serdes.errors import SchemaRegistryError
 
-from .address import next_hop
+from .address import next_hop, origin
 from .auth import credentials
 from .call import Call
 from .exchange import Exchange, Failure
@@ -29,7 +30,8 @@ class Transport:
     """The way to one registry; threads share it, and a fork takes it along."""
 
     def __init__(self, conf: Mapping[str, Any], *, clock: Callable[[], float]) -> None:
-        self._auth = credentials(conf, clock)
+        self.answered: set[str] = set()  # addresses, the OAuth issuer's too, that ever did, as address.origin has them
+        self._auth = credentials(conf, clock, self.answered)
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
         self._first = 0  # of several addresses, the one that answered last
 
@@ -70,14 +72,16 @@ class Transport:
         return outcome
 
     def _anywhere(self, call: Call, header: str | None, deadline: float) -> Reply | Trouble:
-        first = self._first
+        first, unmet = self._first, self.answered.isdisjoint(map(origin, call.urls))
         for step in range(len(call.urls)):
             number = (first + step) % len(call.urls)
             outcome = self._follow(call, call.urls[number], header, deadline)
             if isinstance(outcome, Reply):
                 self._first = number
-                break
-        return outcome
+                return outcome
+            unmet = unmet and outcome.unmet
+        assert isinstance(outcome, Trouble)
+        return replace(outcome, unmet=unmet)
 
     def _follow(self, call: Call, url: str, header: str | None, deadline: float) -> Reply | Trouble:
         for _ in range(MAX_HOPS + 1):
@@ -100,6 +104,8 @@ class Transport:
         outcome = self._exchange.ask(call.method, url, deadline, headers, call.body, secrets=secrets)
         if isinstance(outcome, Failure):
             return _troubled(call, url, outcome)
+        if url in call.urls:
+            self.answered.add(origin(url))
         _log.debug("%s %s: %d", call.method, url, outcome.status)
         return outcome
 
@@ -116,4 +122,4 @@ def _troubled(call: Call, url: str, failure: Failure) -> Trouble:
     text = failure.text if url in call.urls else f"redirected to {url}: {failure.text}"
     if failure.lasting:
         raise SchemaRegistryError(f"cannot {call.operation}: {text}", url=url, hint=failure.hint)
-    return Trouble(text, hint=failure.hint, late=failure.late)
+    return Trouble(text, hint=failure.hint, late=failure.late, unmet=failure.nobody and url in call.urls)

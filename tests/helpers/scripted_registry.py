@@ -67,13 +67,15 @@ class ScriptedRegistry:
     With ``tls`` it is https, for the name ``host``.
     """
 
-    def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, *answers: Answer, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         self.asked: list[Asked] = []
         self._answers = list(answers)
         self._connections: list[socket.socket] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         if tls is not None:  # the handshake is left to each connection's thread
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
