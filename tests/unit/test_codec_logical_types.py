@@ -11,7 +11,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from wire import sized, varint
@@ -463,6 +463,76 @@ def test_naive_datetimes_in_a_row_mean_local_time_and_nowhere_else(zone: str, fi
 
     assert (done.returncode, done.stderr[-2000:]) == (0, "")
     assert done.stdout.startswith(first_of_july)
+
+
+class Row(tuple):
+    """As pyspark.sql.Row looks like."""
+
+    __fields__: list[str]
+
+    def __new__(cls, **fields: Any) -> Row:
+        self = tuple.__new__(cls, fields.values())
+        self.__fields__ = list(fields)
+        return self
+
+
+class Pair(NamedTuple):
+    at: dt.datetime
+    what: Any
+
+
+def records_of(name: str, what: str) -> dict[str, Any]:
+    """A record of a record, which holds a time and something, and of a time that comes after it."""
+    fields = [{"name": "at", "type": TS_US}, {"name": "what", "type": what}]
+    inner = {"type": "record", "name": f"In{name}", "fields": fields}
+    return {"type": "record", "name": name, "fields": [{"name": "in", "type": inner}, {"name": "then", "type": TS_US}]}
+
+
+EITHER = Codec(
+    {
+        "type": "record",
+        "name": "Top",
+        "fields": [
+            {"name": "of", "type": [records_of("A", "int"), records_of("B", "string")]},
+            {"name": "last", "type": TS_US},
+        ],
+    }
+)
+NAIVE = dt.datetime(2013, 7, 1, 12, 30)
+AWARE = NAIVE.astimezone(dt.UTC)
+
+
+def test_a_row_in_a_branch_that_failed_makes_no_naive_datetime_after_it_local() -> None:
+    """The first branch fails inside of the Row."""
+    row = Row(at=NAIVE, what="no int")
+    assert EITHER.decode(EITHER.encode({"of": {"in": row, "then": AWARE}, "last": AWARE})) == {
+        "of": {"in": {"at": AWARE, "what": "no int"}, "then": AWARE},
+        "last": AWARE,
+    }
+    with pytest.raises(EncodeError, match="no branch of the union of record A, record B takes dict"):
+        EITHER.encode({"of": {"in": row, "then": NAIVE}, "last": AWARE})
+    with pytest.raises(EncodeError, match=r"field last: .*a datetime with a time zone"):
+        EITHER.encode({"of": {"in": row, "then": AWARE}, "last": NAIVE})
+
+
+def test_a_named_tuple_in_a_branch_that_failed_leaves_the_naive_datetimes_of_the_row_around_it_local() -> None:
+    """The first branch fails inside of the named tuple, whose own datetimes need a zone."""
+    pair = Pair(AWARE, "no int")
+    row = Row(of={"in": pair, "then": NAIVE}, last=NAIVE)
+    assert EITHER.decode(EITHER.encode(row)) == {
+        "of": {"in": {"at": AWARE, "what": "no int"}, "then": AWARE},
+        "last": AWARE,
+    }
+    with pytest.raises(EncodeError, match="no branch of the union of record A, record B takes dict"):
+        EITHER.encode(Row(of={"in": Pair(NAIVE, "no int"), "then": NAIVE}, last=NAIVE))
+
+
+def test_what_failed_in_a_row_leaves_nothing_to_the_next_message() -> None:
+    codec = Codec(records_of("A", "int"))
+    with pytest.raises(EncodeError, match=r"field in\.what"):
+        codec.encode({"in": Row(at=NAIVE, what="no int"), "then": AWARE})
+    with pytest.raises(EncodeError, match=r"field then: .*a datetime with a time zone"):
+        codec.encode({"in": Row(at=NAIVE, what=1), "then": NAIVE})
 
 
 def test_a_row_of_pyspark_encodes_by_name_without_as_dict() -> None:
