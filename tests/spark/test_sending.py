@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ import pyarrow as pa
 from orders import ROWS, SCHEMA, TOPIC, messages_of, read
 
 from streamnative_serdes import EncodeError, KafkaAvroSerializer
+from streamnative_serdes.errors import BatchTooLargeError
 from streamnative_serdes.spark.encoding import Encoder
 from streamnative_serdes.spark.sending import BatchTask, Sending, pieces
+from streamnative_serdes.spark.writes import Write
 
 BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
 
@@ -58,6 +61,47 @@ def test_the_row_of_an_error_is_counted_through_batches(task: BatchTask) -> None
     bad = BATCH.set_column(1, "1", pa.array(["PAID"] * 41 + ["LOST"] + ["OPEN"] * 958))
     with pytest.raises(EncodeError, match=r"field state.*LOST.*\(row 241 of partition 0\)") as caught:
         task(iter([BATCH.slice(0, 200), bad]))
+    assert caught.value.row is None
+
+
+MOST = 300  # rows
+
+
+@dataclass(frozen=True)
+class Narrow(Encoder):
+    """Its batches have little room: larger ones are cut."""
+
+    def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:
+        if len(rows) > MOST:
+            error = BatchTooLargeError("no room")
+            error.row = MOST
+            raise error
+        return super().encode(rows)
+
+
+@pytest.fixture
+def narrow(task: BatchTask) -> BatchTask:
+    whole = task.encoder
+    return replace(task, encoder=Narrow(whole.topic, whole.writer, whole.record))
+
+
+def test_rows_are_numbered_through_the_parts_of_batches(narrow: BatchTask, kafka: dict[str, str], conf: Any) -> None:
+    task = replace(narrow, to=replace(narrow.to, write=Write("q")))
+    assert list(task(iter([BATCH.slice(0, 350), BATCH.slice(350), BATCH.slice(0, 2)]))) == []
+    messages = messages_of(kafka)
+    ids = [record["id"] for record in read(conf, messages)]
+    rows = [int(dict(message.headers())["spark.row"]) for message in messages]
+    assert sorted(zip(rows, ids, strict=True)) == list(enumerate([*range(1000), 0, 1]))
+
+
+@pytest.mark.parametrize("place", [0, 99, 299, 300, 599, 600, 998])
+def test_the_row_of_an_error_is_counted_through_the_parts_of_a_batch(narrow: BatchTask, place: int) -> None:
+    states = ["PAID"] * 1000
+    states[place] = "LOST"
+    bad = BATCH.set_column(1, "1", pa.array(states))
+    expected = rf"field state.*LOST.*\(row {400 + place} of partition 0\)"
+    with pytest.raises(EncodeError, match=expected) as caught:
+        narrow(iter([BATCH.slice(0, 400), bad]))
     assert caught.value.row is None
 
 
