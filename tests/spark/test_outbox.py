@@ -69,6 +69,27 @@ def for_seconds() -> Iterator[tuple[bytes, None]]:
     raise AssertionError("not noticed")
 
 
+def test_messages_that_are_left_when_time_is_up_are_an_error() -> None:
+    """Long before the client itself gives up on them, as where it never does."""
+
+    def send(most: int) -> None:
+        with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 0}, TOPIC) as out:
+            out._patience = 0.2
+            for _ in range(most):
+                out.send(b"x")
+
+    for most in (1, 3):
+        with pytest.raises(DeliveryError, match=f"topic flights: {most} still under way .*127.0.0.1:1") as caught:
+            send(most)
+        assert (caught.value.failed, caught.value.left, caught.value.reasons) == (0, most, ())
+
+
+def test_an_error_counts_what_is_left_beside_what_failed() -> None:
+    error = DeliveryError.of(TOPIC, 2, 3, ["refused"])
+    assert str(error) == "topic flights: 2 messages not delivered, 3 still under way; refused"
+    assert (error.failed, error.left, error.reasons) == (2, 3, ("refused",))
+
+
 def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
     slow = {**kafka, "linger.ms": 60_000}
 
