@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df, to_avro_schema
-from streamnative_serdes.spark.stream import HAS_LIMITS
+from streamnative_serdes.spark.stream import HAS_LIMITS, Origin, StreamReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 TOPIC = "flights"
@@ -159,6 +160,50 @@ def numbered(kafka: dict[str, str], conf: dict[str, str], counts: dict[int, int]
             producer.produce(TOPIC, data, partition=partition)
     assert producer.flush(30) == 0
     return kafka
+
+
+def test_available_now_ends_where_the_topic_ended_as_it_began(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    reader = StreamReader(Origin(numbered(kafka, conf, {0: 5, 1: 3}), TOPIC, "earliest"))
+    start = reader.initialOffset()
+    seen = {"0": 5, "1": 3, "2": 0, "3": 0}
+    reader.prepareForTriggerAvailableNow()
+    numbered(kafka, conf, {0: 2, 2: 4})
+    assert reader.latestOffset(start, None) == seen
+    assert reader.latestOffset(start, Limit(6)) == {"0": 3, "1": 2, "2": 0, "3": 0}
+    assert reader.latestOffset(seen, Limit(6)) == seen
+    assert reader.reportLatestOffset() == {"0": 7, "1": 3, "2": 4, "3": 0}
+    fresh = StreamReader(Origin(kafka, TOPIC, "earliest"))  # of another trigger
+    assert fresh.latestOffset(start, None) == {"0": 7, "1": 3, "2": 4, "3": 0}
+
+
+@dataclass
+class Limit:
+    """As Spark's ReadMaxRows, which PySpark has from 4.2 on."""
+
+    max_rows: int
+
+
+def test_available_now_ends_though_messages_keep_coming(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
+) -> None:
+    numbered(kafka, conf, {0: 30, 1: 10})
+    source, batches = KafkaAvroSource(TOPIC, kafka, conf), []
+
+    def note(df: DataFrame, _: int) -> None:
+        batches.append(Counter(row.partition for row in df.select("partition").collect()))
+        if len(batches) < 8:  # or a query that goes on would never end
+            numbered(kafka, conf, {0: 20, 3: 5})
+
+    def run(**options: Any) -> Counter[int]:
+        batches.clear()
+        query = source.stream(spark, **options).writeStream.foreachBatch(note)
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        query.start().awaitTermination()
+        return sum(batches, Counter())
+
+    assert run(**({"max_offsets_per_trigger": 20} if HAS_LIMITS else {})) == {0: 30, 1: 10}
+    came = len(batches)
+    assert run() == {0: 20 * came, 3: 5 * came}
 
 
 def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
