@@ -9,7 +9,12 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
-from confluent_kafka import Producer
+from confluent_kafka import (
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Producer,
+)
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
@@ -17,7 +22,9 @@ from pyspark.sql.types import TimestampType
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
 from streamnative_serdes.spark.session import SparkError, spark_errors
+from streamnative_serdes.spark.source import _place_and_headers
 from streamnative_serdes.spark.stream import Origin, StreamReader
+from streamnative_serdes.spark.topic import _as_batch
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -110,7 +117,28 @@ def test_bytes_come_in_the_columns_of_sparks_own_source(
     assert [(header.key, bytes(header.value)) for header in row.headers] == [("n", b"5")]
     assert (odd.value, odd.headers) == (None, [])
     assert df.where("offset = 0").select(F.unix_millis("timestamp")).distinct().collect() == [(STAMP,)]
+    assert df.select("timestampType").distinct().collect() == [(0,)]
     assert source.load(spark, []).count() == 0
+
+
+class Stamped:
+    """A message with a timestamp as the client gives it: (kind, milliseconds)."""
+
+    def __init__(self, kind: int, milliseconds: int) -> None:
+        self.timestamp = lambda: (kind, milliseconds)
+        self.key = self.value = self.headers = lambda: None
+        self.topic, self.partition, self.offset = (lambda: TOPIC), (lambda: 0), (lambda: 0)
+
+
+def test_the_type_of_a_timestamp_is_numbered_as_in_sparks_own_source() -> None:
+    """Kafka's numbers: -1 without a timestamp, 0 as the producer made it, 1 as the broker appended it."""
+    kinds = [TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME]
+    messages: list[Any] = [Stamped(kind, -1 if kind == TIMESTAMP_NOT_AVAILABLE else STAMP + kind) for kind in kinds]
+    batch = _as_batch(messages)
+    assert batch.column("timestampType").to_pylist() == [-1, 0, 1]
+    stamps = batch.column("timestamp").cast("int64").to_pylist()
+    assert stamps == [None, (STAMP + 1) * 1_000, (STAMP + 2) * 1_000]
+    assert [_place_and_headers(message)[4] for message in messages] == [None, STAMP + 1, STAMP + 2]
 
 
 def test_a_topic_that_is_not_there_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:

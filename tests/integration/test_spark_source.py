@@ -1,0 +1,143 @@
+"""KafkaAvroSource on a real Kafka: what a mock does not have, transactions and timestamps of the broker's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from servers import Kafka
+from waiting import HANG_SECONDS, until
+
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.spark import KafkaAvroSource, OffsetRange
+from streamnative_serdes.spark import topic as ranges
+from streamnative_serdes.spark.stream import Origin, StreamReader
+from streamnative_serdes.spark.topic import TopicAdmin, record_batches
+from streamnative_serdes.testing import LocalRegistry
+
+STAMP = 1_700_000_000_123
+
+
+@pytest.fixture
+def conf() -> Iterator[dict[str, str]]:
+    with LocalRegistry() as registry:
+        yield {"schema.registry.url": registry.url}
+
+
+@pytest.fixture
+def client(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(ranges, "PATIENCE", 5.0)  # for what never comes, as by a source that waits for it
+    return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0}
+
+
+def create(client: dict[str, Any], **config: str) -> str:
+    """A topic of one partition."""
+    topic = f"spark-source-{uuid4().hex[:8]}"
+    admin = AdminClient(client)
+    admin.create_topics([NewTopic(topic, 1, config=config)])[topic].result(HANG_SECONDS)
+    return topic
+
+
+class Transactions:
+    """Writes numbers, those of a call in one transaction; ``end`` is the offset behind all that it wrote."""
+
+    def __init__(self, client: dict[str, Any], conf: dict[str, str], topic: str) -> None:
+        self._topic, self._serializer = topic, KafkaAvroSerializer(conf, "long")
+        self._admin = TopicAdmin(client, topic)
+        self._producer = Producer({**client, "transactional.id": topic})
+        self._producer.init_transactions(HANG_SECONDS)
+        self.end = 0
+
+    def begin(self, *numbers: int) -> None:
+        self._producer.begin_transaction()
+        for number in numbers:
+            self._producer.produce(self._topic, self._serializer.serialize(self._topic, number), timestamp=STAMP)
+        assert self._producer.flush(HANG_SECONDS) == 0
+        self.end += len(numbers)
+
+    def commit(self, *numbers: int) -> None:
+        if numbers:
+            self.begin(*numbers)
+        self._producer.commit_transaction(HANG_SECONDS)
+        self._marked()
+
+    def abort(self, *numbers: int) -> None:
+        self.begin(*numbers)
+        self._producer.abort_transaction(HANG_SECONDS)
+        self._marked()
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def _marked(self) -> None:
+        """The broker has answered by then, but may still have to write what ends the transaction."""
+        self.end += 1
+        until(lambda: self._admin.bounds(0)[1] == self.end, "the transaction is ended")
+
+
+def test_offsets_without_messages_are_neither_waited_for_nor_missed(
+    client: dict[str, Any], conf: dict[str, str]
+) -> None:
+    """What ends a transaction takes an offset, and so do messages that are not committed."""
+    topic = create(client)
+    source = KafkaAvroSource(topic, client, conf)
+
+    def read(*spans: OffsetRange) -> list[tuple[int, int]]:
+        return [(message.offset, message.value) for message in source.read(spans)]
+
+    with closing(Transactions(client, conf, topic)) as writer:
+        writer.commit(0, 1, 2)  # and the marker is at offset 3
+        assert source.ranges() == [OffsetRange(0, 0, 4)]
+        assert read(*source.ranges()) == [(0, 0), (1, 1), (2, 2)]
+        writer.abort(4, 5)  # 6
+        assert source.ranges() == [OffsetRange(0, 0, 7)]
+        assert read(*source.ranges()) == [(0, 0), (1, 1), (2, 2)]
+        assert read(OffsetRange(0, 3, 4)) == read(OffsetRange(0, 4, 7)) == read(OffsetRange(0, 3, 7)) == []
+        writer.commit(7)  # 8
+    for per_partition in (1, 2, 4, 9):
+        assert read(*source.ranges(per_partition=per_partition)) == [(0, 0), (1, 1), (2, 2), (7, 7)]
+    assert read(OffsetRange(0, 2, 7)) == [(2, 2)]
+    assert read(OffsetRange(0, 4, 8)) == [(7, 7)]
+    whole = KafkaAvroSource(topic, {**client, "isolation.level": "read_uncommitted"}, conf)
+    assert [message.value for message in whole.read([OffsetRange(0, 0, 9)])] == [0, 1, 2, 4, 5, 7]
+
+
+def test_a_transaction_that_is_open_ends_what_there_is_to_read(client: dict[str, Any], conf: dict[str, str]) -> None:
+    topic = create(client)
+    with closing(Transactions(client, conf, topic)) as writer:
+        writer.commit(0)  # the marker is at offset 1
+        writer.begin(2)
+        source = KafkaAvroSource(topic, client, conf)
+        assert source.ranges() == [OffsetRange(0, 0, 2)]
+        reader = StreamReader(Origin(client, topic, "earliest"))
+        assert reader.latestOffset({"0": 0}) == {"0": 2}
+        (part,) = reader.partitions({"0": 0}, {"0": 2})
+        assert pa.Table.from_batches(reader.read(part)).column("offset").to_pylist() == [0]
+        writer.commit()  # 3
+    assert source.ranges({0: 2}) == [OffsetRange(0, 2, 4)]
+    assert [message.value for message in source.read([OffsetRange(0, 2, 4)])] == [2]
+
+
+@pytest.mark.parametrize(("kind", "number"), [("CreateTime", 0), ("LogAppendTime", 1)])
+def test_a_timestamp_is_of_the_type_that_the_topic_says(
+    client: dict[str, Any], conf: dict[str, str], kind: str, number: int
+) -> None:
+    topic = create(client, **{"message.timestamp.type": kind})
+    with closing(Transactions(client, conf, topic)) as writer:
+        writer.commit(0, 1)
+    table = pa.Table.from_batches(record_batches(client, topic, OffsetRange(0, 0, 2)))
+    assert table.column("timestampType").to_pylist() == [number] * 2
+    stamps = {stamp // 1_000 for stamp in table.column("timestamp").cast("int64").to_pylist()}
+    read = KafkaAvroSource(topic, client, conf).read([OffsetRange(0, 0, 2)])
+    assert {message.timestamp for message in read} == stamps
+    assert (stamps == {STAMP}) is (kind == "CreateTime")
+    assert min(stamps) >= STAMP  # the broker's own clock is later
