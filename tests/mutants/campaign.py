@@ -43,7 +43,7 @@ def main() -> int:
         if given.check:
             print(f"{len(faults)} faults apply")
             return 0
-        return campaign(faults, list(chosen(faults, given)), given.workers)
+        return campaign(faults, list(chosen(faults, given)), given)
     except (ListError, BuildError, BaselineError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -56,6 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--room", action="append", default=[])
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--narrow", action="store_true", help="without the wider tests: a first look")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--draw", action="store_true")
     return parser.parse_args()
@@ -73,15 +74,16 @@ def chosen(faults: list[Fault], given: argparse.Namespace) -> Iterator[Fault]:
     yield from those
 
 
-def campaign(faults: list[Fault], tried: list[Fault], workers: int) -> int:
+def campaign(faults: list[Fault], tried: list[Fault], given: argparse.Namespace) -> int:
     print(f"compiling with {len(switch_numbers(faults))} switches", flush=True)
     build_copy(faults)
     # Spark's take longest: they begin, so that no worker is left with one at the end.
     tried = sorted(tried, key=lambda fault: room_of(fault.file).name != "spark")
-    verdicts = list(_judged(Runner(switch_numbers(faults)), tried, workers))
+    runner = Runner(switch_numbers(faults), narrow=given.narrow)
+    verdicts = list(_judged(runner, tried, given.workers))
     write_report(BUILD / "report.json", verdicts)
     print(f"\n{table(verdicts)}")
-    wrong = problems(verdicts, whole=len(tried) == len(faults))
+    wrong = problems(verdicts, whole=len(tried) == len(faults) and not given.narrow)
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

@@ -19,8 +19,8 @@ from faults import Fault
 from rooms import Room, room_of
 from switches import VARIABLE
 
-LEAST_LIMIT = 60.0  # seconds; else PATIENCE times as long as the same tests took without a fault
-PATIENCE = 4.0
+LEAST_LIMIT = 120.0  # seconds; else PATIENCE times as long as the same tests took without a fault
+PATIENCE = 6.0
 BASELINE_LIMIT = 1_800.0
 
 
@@ -48,10 +48,15 @@ class Verdict:
 
 
 class Runner:
-    """Tries faults, from any thread. ``numbers``: the switches of compiled ones."""
+    """Tries faults, from any thread.
 
-    def __init__(self, numbers: dict[str, int]) -> None:
-        self.numbers = numbers
+    Args:
+        numbers: the switches of compiled ones.
+        narrow: run the tests of the room alone.
+    """
+
+    def __init__(self, numbers: dict[str, int], *, narrow: bool = False) -> None:
+        self.numbers, self.narrow = numbers, narrow
         self.lock = threading.Lock()
         self.baselines: dict[tuple[str, ...], tuple[threading.Lock, list[float]]] = {}
 
@@ -63,7 +68,7 @@ class Runner:
         room = room_of(fault.file)
         try:
             run = Run("", 0.0)
-            for stage, name in ((room.tests, "tests"), (wider(room), "wider")):
+            for stage, name in ((room.tests, "tests"), (wider(room), "wider"))[: 1 if self.narrow else 2]:
                 limit = self.limit_of(stage, f"{room.name}-{name}")
                 last = run_tests(stage, fault.id, folder, self.numbers.get(fault.id, 0), limit)
                 run = replace(last, seconds=run.seconds + last.seconds)

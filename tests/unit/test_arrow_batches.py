@@ -417,3 +417,21 @@ def test_a_number_in_a_union_of_int_and_long_takes_the_narrower() -> None:
 
     data = ColumnCodec(schema).encode(pa.record_batch([pa.array(numbers)], ["value"]))
     assert data.to_pylist() == [Codec(schema).encode(number) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"\x80", "the message ends inside a number"),
+        (b"\x80\x80\x80\x80\x80\x01", "expected a variable-length integer of 32 bits"),
+    ],
+)
+def test_a_bad_number_of_a_symbol_is_told_as_by_the_codec(data: bytes, why: str) -> None:
+    schema = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    good = Codec(schema).encode("B")
+    batch = ColumnCodec(schema).decode(pa.array([good, data, good]), error_column="why")
+
+    with pytest.raises(DecodeError, match=why) as by_the_codec:
+        Codec(schema).decode(data)
+    assert batch.column("why").to_pylist() == [None, str(by_the_codec.value), None]
+    assert batch.column(0).to_pylist() == ["B", None, "B"]

@@ -220,3 +220,12 @@ def test_a_class_whose_call_is_its_own_instance_recurses_to_an_error() -> None:
         """
     )
     assert said == "RecursionError\n"
+
+
+def test_a_subclass_whose_bind_returns_nothing_gets_a_type_error(conf: dict[str, Any]) -> None:
+    class Unbound(KafkaAvroSerializer):
+        def _bind(self, topic: str, key: Any, ctx: Any) -> Any:
+            return None
+
+    with pytest.raises(TypeError, match="_bind returned None"):
+        Unbound(conf, SCHEMA)(BOB, CTX)

@@ -443,3 +443,11 @@ def test_a_proxy_that_is_not_there_is_an_error_that_names_no_credentials() -> No
         client.latest("t")
     assert "hush" not in str(caught.value)
     client.close()
+
+
+def test_a_deletion_is_not_forced_unless_it_is_asked_for(
+    client: SchemaRegistryClient, server: ScriptedRegistry
+) -> None:
+    server.script(Answer(body={"version": 3}))
+    assert client.delete("t") == 3
+    assert one(server) == ("DELETE", f"{BASE}/schema", None)

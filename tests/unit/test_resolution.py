@@ -13,7 +13,7 @@ import pytest
 
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import DecodeError, SchemaError
-from streamnative_serdes.schema import parse
+from streamnative_serdes.schema import parse, resolution
 
 Json = Any
 NO = object()  # no default
@@ -457,3 +457,14 @@ def test_long_text_in_a_default_counts_for_more_than_one_item() -> None:
 
     with pytest.raises(DecodeError, match="too many items"):
         codec.decode(b"\xd0\x0f" + b"\0")  # 1,000 records without bytes, a gigabyte of text
+
+
+@pytest.mark.parametrize(("most", "fits"), [(3, True), (2, False)])
+def test_steps_of_a_resolution_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, most: int, fits: bool) -> None:
+    monkeypatch.setattr(resolution, "MAX_STEPS", most)
+
+    if fits:
+        assert Codec(array("int"), array("long")).decode(b"\2\2\0") == [1]
+    else:
+        with pytest.raises(SchemaError, match="more than 2 steps to resolve"):
+            Codec(array("int"), array("long"))

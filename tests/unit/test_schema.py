@@ -328,3 +328,18 @@ def test_canonical_form_and_its_schema_agree() -> None:
         "type": "record",
         "fields": [{"name": "f", "type": ["null", "ns.R"]}],
     }
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(99, True), (101, False)])
+def test_each_union_and_record_of_a_nested_default_is_a_level(levels: int, fits: bool) -> None:
+    value: Any = {"next": None}
+    for _ in range(levels):
+        value = {"next": value}
+    link = {"type": "record", "name": "Link", "fields": [{"name": "next", "type": ["null", "Link"]}]}
+    outer = {"type": "record", "name": "Outer", "fields": [{"name": "first", "type": link, "default": value}]}
+
+    if fits:
+        assert parse(outer).root.fields[0].default == value
+    else:
+        with pytest.raises(SchemaError, match="bad default"):
+            parse(outer)

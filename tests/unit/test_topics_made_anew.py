@@ -290,3 +290,18 @@ def test_with_auto_register_off_a_new_schema_is_an_error_and_is_not_registered(r
     assert registry.calls == {"GET schemas": 1}
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     assert reading.serialize("t", BOB) is not None
+
+
+def test_an_older_version_that_comes_back_for_another_schema_is_noticed(registry: LocalRegistry) -> None:
+    reader, writer = KafkaAvroDeserializer(conf(registry, **TTL)), KafkaAvroSerializer(conf(registry, **TTL), USER)
+    newer = KafkaAvroSerializer(conf(registry, **TTL), WIDER)
+    first, second = writer.serialize("t", BOB), newer.serialize("t", {**BOB, "age": 3})
+    assert reader.deserialize("t", first) == BOB
+    assert reader.deserialize("t", second) == {**BOB, "age": 3}
+    delete(registry, force=True)
+
+    again = KafkaAvroSerializer(conf(registry, **TTL), COUNT).serialize("t", SEVEN)
+
+    assert again is not None
+    assert again[:10] == first[:10]
+    assert reader.deserialize("t", again) == SEVEN

@@ -322,3 +322,17 @@ def test_a_schema_that_makes_no_objects_of_the_class_is_refused_at_once() -> Non
             {"schema.registry.url": "http://localhost:1", "value.type": Point},
             record("Point", ("x", "string"), ("y", "double")),
         )
+
+
+def namesakes(namespace: str) -> type:
+    words = {"__avro__": AvroClass(namespace=namespace)}
+    return dataclasses.make_dataclass("Item", [("x", int)], namespace=words)
+
+
+def test_of_two_classes_of_one_name_the_namespace_tells(registry: LocalRegistry) -> None:
+    one, two = namesakes("one"), namesakes("two")
+    both = dataclasses.make_dataclass("Both", [("items", list[Union[one, two]])])
+    value = both([two(2), one(1)])
+    written = KafkaAvroSerializer(conf(registry), both).serialize(TOPIC, value)
+
+    assert reader(registry, both).deserialize(TOPIC, written) == value
