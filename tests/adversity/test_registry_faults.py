@@ -22,7 +22,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, exchange
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,15 @@ def test_an_answer_that_trickles_in_ends_with_the_budget(where: str, proxy: bool
         ):
             client.latest("t")
     assert ends == []
+
+
+def test_an_answer_of_just_the_most_that_is_read_is_read(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'{"version": 3, "type": "AVRO", "timestamp": 1, "data": "\\"int\\"", "properties": {}}'
+    monkeypatch.setattr(exchange, "MAX_BODY", len(body))
+    server.script(Answer(200, body))
+    assert connect(server, clock).latest("t").version == 3
 
 
 def test_an_endless_answer_is_not_read(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:

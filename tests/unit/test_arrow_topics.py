@@ -304,3 +304,12 @@ def test_without_a_schema_a_batch_is_written_by_the_latest(registry: LocalRegist
     batch = pa.RecordBatch.from_pylist([{"name": "ann", "f0": 1}])
 
     assert KafkaAvroSerializer(conf(registry)).serialize_batch("t", batch)[0].as_py().startswith(header(1))
+
+
+def test_one_deserializer_gives_columns_of_either_size_of_offsets(registry: LocalRegistry) -> None:
+    messages = pa.array(written(registry, 1))
+    deserializer = KafkaAvroDeserializer(conf(registry))
+
+    for large, kind in [(False, pa.string()), (True, pa.large_string()), (False, pa.string())]:
+        assert deserializer.deserialize_batch("t", messages, large_types=large).column("name").type == kind
+        assert deserializer.columns("t", large_types=large).arrow_schema.field("name").type == kind

@@ -20,6 +20,7 @@ from streamnative_serdes import (
     SchemaRegistryError,
     config,
 )
+from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.memory import Compiled
@@ -263,3 +264,18 @@ def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> 
     with pytest.raises(NestedTooDeeplyError, match="recursion limit"):
         from_below(sys.getrecursionlimit() - 250 - len(inspect.stack()))
     assert known.codec({}, reader).decode(b"\0") == {"f": None}
+
+
+def test_a_process_keeps_so_many_registries_and_drops_the_first(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_MAX_SHARED", 2)
+    confs = [
+        config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{"retries.wait.ms": wait}), strict=True)
+        for wait in (201, 202, 203)
+    ]
+    first, second, third = (Binding.shared(each) for each in confs)
+
+    assert Binding.shared(confs[1]) is second
+    assert Binding.shared(confs[2]) is third
+    assert Binding.shared(confs[0]) is not first

@@ -196,3 +196,12 @@ def test_paths_stay_short_however_long_names_are() -> None:
     with pytest.raises(DecodeError) as caught:
         Codec(schema).decode(b"\2" * 255)
     assert len(str(caught.value)) < 3000
+
+
+@pytest.mark.parametrize("count", [64, 65, 66])
+def test_a_record_of_many_fields_is_read_of_the_fewest_bytes_that_it_can_have(count: int) -> None:
+    codec = Codec({"type": "record", "name": "M", "fields": [{"name": f"f{i}", "type": "int"} for i in range(count)]})
+
+    assert codec.decode(bytes(count)) == {f"f{i}": 0 for i in range(count)}
+    with pytest.raises(DecodeError):
+        codec.decode(bytes(count - 1))

@@ -114,7 +114,9 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
     "an enum of another namespace": (enum("n.E", "AB"), enum("m.E", "AB"), "B", "B"),
     "an enum by alias": (enum("n.E", "AB"), enum("m.F", "AB", aliases=["n.E"]), "B", "B"),
     "a fixed of another namespace": (fixed("n.F", 2), fixed("m.F", 2), b"ab", b"ab"),
+    "an enum by its second alias": (enum("n.E", "AB"), enum("m.F", "AB", aliases=["n.D", "n.E"]), "B", "B"),
     "a fixed by alias": (fixed("F", 2), fixed("G", 2, aliases=["F"]), b"ab", b"ab"),
+    "a fixed by its second alias": (fixed("F", 2), fixed("G", 2, aliases=["E", "F"]), b"ab", b"ab"),
     # unions
     "into a union": ("int", ["null", "string", "int"], 5, 5),
     "into a union by promotion": ("int", ["null", "string", "double"], 5, 5.0),

@@ -404,3 +404,20 @@ def test_the_limits_of_schemas_hold_for_the_one_that_is_given(registry: LocalReg
     schema = {"type": "array", "items": {"type": "array", "items": "int"}}
     with pytest.raises(SchemaError, match="nested deeper than 1 levels"):
         KafkaAvroSerializer(conf(registry, **{"max.schema.depth": 1}), schema)
+
+
+def test_stats_count_an_object_that_does_not_fit_as_a_message_and_an_error(registry: LocalRegistry) -> None:
+    with KafkaAvroSerializer(conf(registry), USER) as serializer:
+        serializer(BOB, value("a"))
+        for _ in range(2):
+            with pytest.raises(EncodeError):
+                serializer({"name": 1}, value("a"))
+        assert serializer.stats() == {"messages": 3, "hits": 2, "misses": 1, "errors": 2, "registry_calls": 1}
+
+
+def test_hits_do_not_fall_below_zero_where_nothing_can_be_written(registry: LocalRegistry) -> None:
+    with KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER) as serializer:
+        for _ in range(3):
+            with pytest.raises(SchemaNotFoundError):
+                serializer(BOB, value("a"))
+        assert serializer.stats()["hits"] == 0
