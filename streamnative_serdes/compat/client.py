@@ -113,7 +113,7 @@ class SchemaRegistryClient:
         normalize_schemas: bool = False,  # noqa: ARG002 - Pulsar compares schemas as parsed
     ) -> RegisteredSchema:
         topic = topic_of(subject_name)
-        text = self._parsed(topic, schema).text
+        text = self._parsed(topic, schema, to_register=True).text
         version = self._pulsar.register(topic, text)
         return RegisteredSchema(subject_name, version, version, None, Schema(text))
 
@@ -215,7 +215,7 @@ class SchemaRegistryClient:
             raise ConfigError(f"expected a Schema, got {type(schema).__name__}", hint='Schema(text, "AVRO")')
         return references.self_contained(schema, self._referred)
 
-    def _parsed(self, topic: str, schema: Schema | str) -> ParsedSchema:
+    def _parsed(self, topic: str, schema: Schema | str, *, to_register: bool = False) -> ParsedSchema:
         """``schema`` as it goes to the registry, which would say of a bad one that it is, but not where.
 
         Raises:
@@ -223,7 +223,7 @@ class SchemaRegistryClient:
         """
         text = self.self_contained(schema)
         try:
-            return parse(text, limits=schema_limits(self._conf))
+            return parse(text, limits=schema_limits(self._conf), to_register=to_register)
         except SchemaError as error:
             raise BadSchemaError(error.message, topic=topic, path=error.path, hint=error.hint, status=422) from None
 

@@ -159,6 +159,15 @@ def test_a_bad_schema_is_refused_before_it_is_sent(
     assert registry.calls.total() == 0
 
 
+def test_a_default_that_brokers_stumble_over_is_looked_up_but_not_registered(client: SchemaRegistryClient) -> None:
+    field = {"name": "a", "type": ["null", "string"], "default": "x"}
+    schema = Schema(json.dumps({"type": "record", "name": "R", "fields": [field]}))
+    with pytest.raises(SchemaRegistryError, match="first branch of the union"):
+        client.register_schema("t-value", schema)
+    with pytest.raises(SchemaRegistryError, match="the topic has no such schema"):
+        client.lookup_schema("t-value", schema)
+
+
 def test_a_schema_is_sent_as_it_was_written(client: SchemaRegistryClient) -> None:
     text = '{"type": "record",\n "name": "R", "fields": [],  "custom": "kept"}'
     assert client.register_schema_full_response("t", Schema(text)).schema.schema_str == text
