@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
-from . import schema_info
+from . import schema_info, strangers
 from .address import base_urls, reachable
 from .call import Call
 from .refusal import incompatible, refusal
@@ -200,5 +200,5 @@ class SchemaRegistryClient:
             url=reply.url,
             topic=call.topic,
             version=call.version,
-            hint="is schema.registry.url Pulsar's HTTP address?",
+            hint=strangers.hint(call, reply) or "is schema.registry.url Pulsar's HTTP address?",
         )

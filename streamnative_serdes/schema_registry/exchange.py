@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 import threading
 from collections import Counter
@@ -18,7 +17,9 @@ from requests.auth import AuthBase
 
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
+from . import strangers
 from .reply import Reply, hidden
+from .strangers import Stranger
 from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 
@@ -43,15 +44,14 @@ _log = logging.getLogger("streamnative_serdes")
 class Failure:
     """Why there is no answer.
 
-    ``lasting``: another attempt would fail as well; ``late``: the time was over; ``nobody``: connections are refused,
-    or the host is unknown.
+    ``lasting``: another attempt would fail as well; ``late``: the time was over; ``stranger``: who may be there.
     """
 
     text: str
     lasting: bool
     hint: str | None = None
     late: bool = False
-    nobody: bool = False
+    stranger: Stranger | None = None
 
 
 class Exchange:
@@ -106,8 +106,8 @@ class Exchange:
         self._session().look_at_files()
         # Made out here, nothing carries requests' error, which holds the request with its credentials.
         text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # a bad answer is quoted, and may be an echo
-        nobody = isinstance(fault, ConnectionRefusedError | socket.gaierror)
-        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), self._clock() >= deadline, nobody)
+        late = self._clock() >= deadline
+        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, strangers.at(fault))
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()

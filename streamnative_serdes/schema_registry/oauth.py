@@ -26,6 +26,7 @@ from .exchange import Exchange, Failure
 from .key_file import ClientKey, key_source
 from .reply import Reply, quoted
 from .retry import Trouble, trouble
+from .strangers import Stranger
 from .tls import Tls
 from .tokens import Token, is_token
 
@@ -138,8 +139,9 @@ class ClientCredentials:
         if isinstance(outcome, Failure):
             text = f"the OAuth issuer at {url}: {outcome.text}"
             if outcome.lasting:
-                raise SchemaRegistryError(text, url=url, hint=outcome.hint)
-            unmet = outcome.nobody and origin(url) not in self._answered
+                hint = outcome.hint or (outcome.stranger and outcome.stranger.hint(url))
+                raise SchemaRegistryError(text, url=url, hint=hint)
+            unmet = outcome.stranger is Stranger.NOBODY and origin(url) not in self._answered
             hint = "is bearer.auth.issuer.url right, and the issuer up?"
             return Trouble(text, hint=hint, late=outcome.late, unmet=unmet)
         self._answered.add(origin(url))

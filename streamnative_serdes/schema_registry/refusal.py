@@ -17,6 +17,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
+from . import strangers
 from .call import Call
 from .reply import Reply, quoted
 
@@ -75,6 +76,8 @@ def refusal(call: Call, reply: Reply, *, sign_in_hint: str) -> SchemaRegistryErr
         hint = f"the role needs {call.right}"
     if reply.status == 404 and reply.reason == "Not Found":
         hint = "Pulsar 2.8 to 2.10 says this where a right is missing: there it takes an admin of the tenant"
+    elif reply.status in (400, 404, 405) and not reply.reason and strangers.hint(call, reply):
+        hint = strangers.hint(call, reply)
     elif reply.status == 404 and call.method == "POST":
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not make them itself"
     elif reply.status == 404 and not reply.reason:

@@ -68,6 +68,11 @@ class Reply:
         """JSON ``reason`` as Pulsar itself gives it, or "" where something in front of it answered."""
         return self._member("reason")
 
+    def has(self, member: str) -> bool:
+        """Whether the body is a JSON object with this member."""
+        tree = _tree(self.body)
+        return isinstance(tree, dict) and member in tree
+
     def words(self) -> str:
         """Why the request was refused, in the broker's words, at most ``MAX_WORDS`` characters."""
         return (

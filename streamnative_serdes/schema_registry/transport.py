@@ -16,8 +16,9 @@ from .auth import credentials
 from .call import Call
 from .exchange import Exchange, Failure
 from .refusal import bad_credentials, passes
-from .reply import Reply
+from .reply import Reply, quoted
 from .retry import Trouble, trouble
+from .strangers import Stranger
 from .tls import Tls
 
 MAX_HOPS: Final = 5  # redirects in a row
@@ -103,11 +104,23 @@ class Transport:
         secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
         outcome = self._exchange.ask(call.method, url, deadline, headers, call.body, secrets=secrets)
         if isinstance(outcome, Failure):
-            return _troubled(call, url, outcome)
+            return self._troubled(call, url, outcome)
         if url in call.urls:
             self.answered.add(origin(url))
         _log.debug("%s %s: %d", call.method, url, outcome.status)
         return outcome
+
+    def _troubled(self, call: Call, url: str, failure: Failure) -> Trouble:
+        """Raises SchemaRegistryError: it lasts."""
+        if url not in call.urls:
+            return _lasting_or_trouble(call, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
+        if failure.stranger is None or origin(url) in self.answered:
+            return _lasting_or_trouble(call, url, failure)
+        found, lasting = failure.stranger, failure.lasting or failure.stranger in (Stranger.TLS, Stranger.OTHER)
+        if found is Stranger.NOBODY:
+            return replace(_lasting_or_trouble(call, url, failure), unmet=True)
+        text, hint = f"{found.value}: {failure.text}", failure.hint or found.hint(url)
+        return _lasting_or_trouble(call, url, replace(failure, text=text, lasting=lasting, hint=hint))
 
 
 def _refuse_telling(reply: Reply, location: str) -> None:
@@ -117,9 +130,7 @@ def _refuse_telling(reply: Reply, location: str) -> None:
         raise SchemaRegistryError("the registry redirected to an address with our credentials in it", url=reply.url)
 
 
-def _troubled(call: Call, url: str, failure: Failure) -> Trouble:
-    """Raises SchemaRegistryError: it lasts."""
-    text = failure.text if url in call.urls else f"redirected to {url}: {failure.text}"
+def _lasting_or_trouble(call: Call, url: str, failure: Failure) -> Trouble:
     if failure.lasting:
-        raise SchemaRegistryError(f"cannot {call.operation}: {text}", url=url, hint=failure.hint)
-    return Trouble(text, hint=failure.hint, late=failure.late, unmet=failure.nobody and url in call.urls)
+        raise SchemaRegistryError(f"cannot {call.operation}: {quoted(failure.text)}", url=url, hint=failure.hint)
+    return Trouble(failure.text, hint=failure.hint, late=failure.late)

@@ -1,0 +1,138 @@
+"""An address that is not Pulsar's registry: the error says what was found there, and what to give instead.
+
+What answers how is what Kafka 4.1, Pulsar 4.0 and Apicurio's registry were seen to do on each of their ports.
+"""
+
+from __future__ import annotations
+
+import pytest
+from raw_server import RawServer
+from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
+
+from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
+
+ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # of Jetty's port for TLS
+
+
+def test_a_port_of_kafka_or_pulsars_binary_one_is_told_by_its_silence(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    """Both take "GET " for the length of a request, over a gigabyte, and hang up."""
+    with RawServer(lambda *_: []) as broker:
+        asking = connect(server, clock, schema_registry_url=broker.url, retries_total_ms=1_000.0)
+        with pytest.raises(RegistryUnavailableError, match="the connection was closed without an answer") as caught:
+            asking.latest("t")
+    assert "Kafka clients or Pulsar's binary ones" in (caught.value.hint or "")
+    assert "http://HOST:8080 or https://HOST:8443" in (caught.value.hint or "")
+
+
+def test_such_a_port_is_told_by_https_too(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    import socketserver
+    import threading
+
+    class HangUp(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1024)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), HangUp) as broker:
+        threading.Thread(target=broker.serve_forever, args=(0.02,), daemon=True).start()
+        url = f"https://127.0.0.1:{broker.server_address[1]}"
+        asking = connect(server, clock, schema_registry_url=url, retries_total_ms=1_000.0)
+        with pytest.raises(RegistryUnavailableError, match="Kafka clients or Pulsar's binary ones"):
+            asking.latest("t")
+        broker.shutdown()
+
+
+def test_http_spoken_to_an_https_port_is_an_error_at_once_that_says_so(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    with RawServer(lambda *_: [ALERT]) as secure:
+        with pytest.raises(SchemaRegistryError, match="an http address is answered in TLS") as caught:
+            connect(server, clock, schema_registry_url=secure.url).latest("t")
+        assert caught.value.hint == f"the port speaks TLS: give {secure.url.replace('http:', 'https:')}"
+    assert clock.slept == []
+    assert str(caught.value).isprintable()
+
+
+def test_a_proxy_that_says_so_itself_gets_the_same_hint(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    page = b"<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>"
+    server.script(
+        Answer(400, page, {"Content-Type": "text/html"}, phrase="The plain HTTP request was sent to HTTPS port")
+    )
+    with pytest.raises(SchemaRegistryError, match="give https://127"):
+        connect(server, clock).latest("t")
+
+
+def test_https_spoken_to_an_http_port_says_so(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    url = server.url.replace("http:", "https:")
+    with pytest.raises(SchemaRegistryError, match="an https address is not answered in TLS: SSLError") as caught:
+        connect(server, clock, schema_registry_url=url).latest("t")
+    assert caught.value.hint == f"the port does not speak TLS: give {server.url}, or the port of https, such as 8443"
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("line", [b"SSH-2.0-OpenSSH_9.6\r\n", b"-ERR unknown command\r\n", b"\x00\x00\x00\x19\r\n"])
+def test_another_protocol_is_an_error_at_once(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, line: bytes
+) -> None:
+    words = r"what answers does not speak HTTP.*http://HOST:8080"
+    with RawServer(lambda *_: [line]) as other, pytest.raises(SchemaRegistryError, match=words):
+        connect(server, clock, schema_registry_url=other.url).latest("t")
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("line", [ALERT, b"SSH-2.0-OpenSSH_9.6\r\n"])
+def test_what_has_answered_before_is_asked_again(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, line: bytes
+) -> None:
+    """A proxy may break for a moment; that the address is wrong is out of the question."""
+    answers = iter([line])
+    with RawServer(lambda *_: [next(answers, b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")]) as other:
+        asking = connect(server, clock, schema_registry_url=other.url, retries_total_ms=2_000.0)
+        asking.met({other.url})
+        with pytest.raises(RegistryUnavailableError, match="HTTP 503") as caught:
+            asking.latest("t")
+    assert caught.value.hint is None
+    assert len(clock.slept) > 1
+
+
+# A path
+
+
+JETTY = Answer(404, {"servlet": "s", "message": "Not Found", "url": "/", "status": "404"})
+APICURIO = Answer(404, {"message": "RESTEASY003210: Could not find resource", "error_code": 404})
+
+
+@pytest.mark.parametrize(
+    "answer", [JETTY, APICURIO, Answer(405, b""), Answer(200, b"<html>"), Answer(200, b'{"a": 1}')]
+)
+def test_a_path_in_the_address_is_what_is_suspected(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, answer: Answer
+) -> None:
+    server.script(answer)
+    asking = connect(server, clock, schema_registry_url=f"{server.url}/apis/ccompat/v7/")
+    for ask in (lambda: asking.latest("t"), lambda: asking.register("t", '"int"')):
+        with pytest.raises(SchemaRegistryError) as caught:
+            ask()
+        assert caught.value.hint is not None
+        assert "has the path /apis/ccompat/v7, and Pulsar's own address has none" in caught.value.hint
+        assert f"give {server.url} alone" in caught.value.hint
+
+
+def test_a_path_that_leads_to_pulsar_is_not_suspected(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+    server.script(Answer(404, {"reason": "Schema not found"}), FOUND)
+    asking = connect(server, clock, schema_registry_url=f"{server.url}/proxy")
+    with pytest.raises(SchemaNotFoundError) as caught:
+        asking.latest("t")
+    assert caught.value.hint is None
+    assert asking.latest("t") == INFO
+
+
+def test_a_registry_of_confluents_kind_is_told_by_its_errors(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(Answer(404, {"error_code": 404, "message": "HTTP 404 Not Found"}))
+    with pytest.raises(SchemaNotFoundError, match=r"registry of Confluent's kind .* give Pulsar's HTTP address"):
+        connect(server, clock).latest("t")
