@@ -19,12 +19,14 @@ from typing import Any
 import pytest
 from oauth_issuer import Issuer
 from raw_server import RawServer
-from scripted_registry import Answer, Asked, ScriptedRegistry
+from scripted_registry import Answer, Asked, ScriptedRegistry, redirect
 from servers.certificates import Certificates
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.schema_registry.reply import MAX_WORDS
+from streamnative_serdes.testing import LocalRegistry
 
 CANARY = "c4n4ryInTheCoalMine"
 USER_INFO = f"me:{CANARY}"
@@ -350,3 +352,81 @@ def test_through_failures_of_a_kafka_clients_callback(
                 settings["oauth_cb"]("")
             world.note(caught.value)
     world.show(settings)
+
+
+# A registry that repeats on purpose what it was sent, wherever it can
+
+
+def found(**members: Any) -> Answer:
+    return Answer(body={"version": 0, "type": "AVRO", "timestamp": 1, "data": '"int"', "properties": {}, **members})
+
+
+def record(field_name: str, kind: str = "int") -> str:
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": field_name, "type": kind}]})
+
+
+REPEATED = {
+    "host of a redirect": redirect(f"http://{CANARY}.example/admin/v2/schemas/public/default/t/schema/0"),
+    "host of a redirect to another question": redirect(f"http://{CANARY}.example/login"),
+    "path of a redirect": redirect(f"/admin/{CANARY}"),
+    "path of a redirect, percent-encoded": redirect("/admin/" + "".join(f"%{ord(char):02x}" for char in CANARY)),
+    "query of a redirect": redirect(f"/admin/v2?{CANARY}"),
+    "fragment of a redirect": redirect(f"/admin/v2#{CANARY}"),
+    "redirect to no address": redirect(f"ftp://{CANARY}/"),
+    "type": found(type=CANARY),
+    "type in capitals": found(type=CANARY.upper()),
+    "version": found(version=CANARY),
+    "field's name": found(data=record(CANARY)),
+    "field's type": found(data=record("f", CANARY)),
+    "schema that is none": found(data=CANARY),
+    "property": found(properties={CANARY: 1}),
+    "no JSON": Answer(body=f"<html>{CANARY}".encode()),
+    "JSON in front of it": Answer(body=f'{{"version": 0}} {CANARY}'.encode()),
+    "words": Answer(500, {"reason": f"Message: {CANARY}"}),
+    "phrase": Answer(500, b"", phrase=CANARY),
+    **{
+        f"words that are cut {cut} characters into it": Answer(
+            500, {"reason": " " * (MAX_WORDS - 5 - cut) + "words" + CANARY + " " * MAX_WORDS}
+        )
+        for cut in range(4, len(CANARY), 3)
+    },
+    **{
+        f"no JSON, cut {cut} bytes into it": Answer(body=(" " * (size - cut) + CANARY + " " * MAX_WORDS).encode())
+        for cut in range(4, len(CANARY), 3)
+        for size in (4_000, MAX_WORDS)
+    },
+}
+BEGINNING = CANARY[:4]
+
+
+@pytest.mark.parametrize("shape", ["bearer.auth.token", "basic.auth.user.info", "sasl.password"])
+@pytest.mark.parametrize("where", REPEATED)
+def test_through_a_registry_that_repeats_it_wherever_it_can(world: World, shape: str, where: str) -> None:
+    with ScriptedRegistry(REPEATED[where]) as registry:
+        reader = KafkaAvroDeserializer({"schema.registry.url": registry.url, **PATIENCE, **ALL_SHAPES[shape](world)})
+        Binding.forget()
+        try:
+            reader.deserialize("t", b"\3\4" + bytes(8) + b"\2x")
+        except SerdesError as error:
+            world.note(error)
+    assert not [text for text in world.shown if BEGINNING.lower() in text.lower()]
+
+
+@pytest.mark.parametrize("where", ["words", "phrase"])
+def test_what_is_hidden_is_marked(world: World, where: str) -> None:
+    with ScriptedRegistry(REPEATED[where]) as registry:
+        world.use(**{"schema.registry.url": registry.url, "bearer.auth.token": CANARY})
+    assert "cannot register a schema: [hidden] (HTTP 500)" in str(world.errors[0])
+
+
+def test_an_issuer_that_names_an_endpoint_with_the_secret_in_it(world: World) -> None:
+    world.issuer.faults = [Answer(body={"token_endpoint": f"{world.issuer.url}/{CANARY}"})]
+    world.use(**{"schema.registry.url": "http://127.0.0.1:1", **world.issuer.options(client_secret=CANARY)})
+
+
+def test_a_short_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegistry) -> None:
+    """What holds for credentials of 12 characters and more would forbid topics of the same name as a password."""
+    conf = {"schema.registry.url": registry.url, "basic.auth.user.info": "me:name"}
+    message = KafkaAvroSerializer(conf, record("name")).serialize("t", {"name": 1})
+    Binding.forget()
+    assert KafkaAvroDeserializer(conf).deserialize("t", message) == {"name": 1}
