@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 from typing_extensions import disjoint_base
@@ -48,13 +48,15 @@ class Decoder:
     def layout(self) -> Layout: ...
     def decode(
         self,
-        data: tuple[object, object],
+        schema: object,
+        arrays: Iterable[object],
         find: Callable[[int], Routes | SerdesError],
         failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
         error_column: str | None,
     ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
-        """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
+        """The messages in ``arrays``, as the two capsules of a struct of the layout's columns, a row each.
 
+        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` gives the capsule of one after the other.
         ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
         the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
         lets no bytes follow the datum, whatever the options say.
@@ -80,8 +82,22 @@ class WritePlan:
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],
     ) -> WritePlan: ...
 
-def encode_batch(plan: WritePlan, data: object, header: bytes, large: bool) -> tuple[object, object]:
-    """The rows of ``data``, the capsule of an array of the plan's schema, as messages that begin with ``header``.
+def encode_batch(plan: WritePlan, arrays: Iterable[object], header: bytes, large: bool) -> tuple[object, object]:
+    """The rows of ``arrays``, capsules of arrays of the plan's schema, as messages that begin with ``header``.
 
-    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary.
+    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary. An error's
+    row is that of all arrays together.
     """
+
+@final
+class Stream:
+    """The arrays of ``capsule``, an Arrow stream: iterating gives the capsules of one after the other, once.
+
+    Raises SerdesError, here and while iterating, for a stream that was read already, and for what its producer says.
+    """
+
+    def __new__(cls, capsule: object) -> Stream: ...
+    @property
+    def schema(self) -> object: ...
+    def __iter__(self) -> Stream: ...
+    def __next__(self) -> object: ...

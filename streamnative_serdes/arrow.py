@@ -1,4 +1,4 @@
-"""Avro messages as Arrow columns: what _arrow compiles, for pyarrow; the only module that imports either."""
+"""Avro messages as Arrow columns: what _arrow compiles, for pyarrow; with pieces.py, the only importer of either."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from . import config
 from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch
 from .codec import Codec
 from .errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
+from .pieces import part_of, pieces_of_columns, pieces_of_messages
 from .schema import Field, Record, Schema, parse, resolve
 
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
@@ -25,7 +26,8 @@ Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
 Routes: TypeAlias = tuple[tuple[Plan | None, int, bool], ...]
 _MAX_READ = 1_000  # writers' schemas for which columns keep what is compiled
 _MAX_WRITTEN = 16  # Arrow schemas for which a writer does
-_Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
+_WITH_SCHEMA = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
+_Rows = TypeVar("_Rows")
 _Done = TypeVar("_Done")
 
 
@@ -58,11 +60,12 @@ def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Row
         for part, batch in in_parts(messages, lambda part: deserializer.deserialize_batch("topic", part)):
 
     Args:
-        rows: messages to read, or columns to write.
+        rows: messages to read, or columns to write: whatever ``work`` takes, but for a reader, which can be read once.
         work: reads or writes them.
 
     Raises:
         SerdesError: as ``work`` does, but for BatchTooLargeError. An error's ``row`` is one of its part.
+        TypeError: ``rows`` would have to be cut, and cannot be.
     """
     while True:
         try:
@@ -74,8 +77,8 @@ def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Row
             return
         if not cut:
             raise ValueError("work found no room for the first of its rows, which is no fault of their number")
-        yield from in_parts(rows.slice(0, cut), work)
-        rows = rows.slice(cut)
+        yield from in_parts(part_of(rows, 0, cut), work)
+        rows = part_of(rows, cut, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class Columns:
     ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
         """As ``_arrow.Decoder.decode``."""
         decoder = Decoder(self._layout, self._options, framed)
-        capsules, counts = decoder.decode(_capsules(data), find, failed, error_column)
+        capsules, counts = decoder.decode(*pieces_of_messages(data), find, failed, error_column)
         return pa.record_batch(_Capsules(*capsules)), counts
 
 
@@ -164,22 +167,6 @@ def _weight(value: object) -> int:
     return 1 + sum(map(_weight, parts))
 
 
-def _capsules(data: Any) -> tuple[object, object]:
-    """The capsules of an array or a record batch.
-
-    Raises:
-        TypeError: it is no Arrow array, or one in pieces.
-    """
-    export = getattr(data, "__arrow_c_array__", None)
-    if export is None:
-        raise TypeError(
-            f"expected Arrow data of one piece, got {type(data).__name__}"
-            + (": combine_chunks() makes one of it" if hasattr(data, "combine_chunks") else "")
-        )
-    schema, array = export()
-    return schema, array
-
-
 class ColumnWriter:
     """Writes batches of Arrow columns as messages of one schema. Threads may share it.
 
@@ -197,17 +184,17 @@ class ColumnWriter:
 
         Raises:
             EncodeError: the columns are not those of the schema, or a value does not fit: with row and path.
-            TypeError: ``batch`` is no Arrow data of one piece.
+            TypeError: ``batch`` is nothing that has Arrow's columns.
         """
-        kind, data = _capsules(batch)
-        plan = self._plan(getattr(batch, "schema", None), kind)
-        return pa.array(_Capsules(*encode_batch(plan, data, header, large_types)))
+        kind, arrays = pieces_of_columns(batch)
+        plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
+        return pa.array(_Capsules(*encode_batch(plan, arrays, header, large_types)))
 
-    def _plan(self, key: object, kind: object) -> WritePlan:
-        plan = self._plans.get(key) if isinstance(key, pa.Schema) else None
+    def _plan(self, key: pa.Schema | None, kind: object) -> WritePlan:
+        plan = None if key is None else self._plans.get(key)
         if plan is None:
             plan = WritePlan(self._schema.root, kind, self._options, self._default_of)
-            if isinstance(key, pa.Schema):
+            if key is not None:
                 if len(self._plans) >= _MAX_WRITTEN:
                     self._plans.clear()
                 self._plans[key] = plan
@@ -257,15 +244,15 @@ class ColumnCodec:
         return self._columns.arrow_schema
 
     def decode(self, data: Any, *, error_column: str | None = None) -> pa.RecordBatch:
-        """The columns of ``data``: an Arrow array of bytes, one datum each. A null is a row of nulls.
+        """The columns of ``data``: Arrow data of bytes, one datum each. A null is a row of nulls.
 
         Args:
-            data: binary, large_binary or binary_view, or text of these kinds.
+            data: as for :meth:`KafkaAvroDeserializer.deserialize_batch`.
             error_column: name of another column, of text, which says why a row could not be read; such a row is null in
                 all other columns. Without it, the first such row is an error.
 
         Raises:
-            DecodeError: with the number of the row, path and byte.
+            DecodeError: with the number of the row, path and byte; or the array itself is damaged.
             BatchTooLargeError: all is too much for one batch; :func:`in_parts` cuts it.
             TypeError: ``data`` is something else.
         """
@@ -278,13 +265,14 @@ class ColumnCodec:
         """A datum for each row of ``batch``: bytes, a null for a row that is null as a whole.
 
         Args:
-            batch: a record batch, or an array of structs. Columns go by their names; docs/arrow.md tells which Arrow
-                types an Avro type takes.
+            batch: as for :meth:`KafkaAvroSerializer.serialize_batch`. Columns go by their names; docs/arrow.md tells
+                which Arrow types an Avro type takes.
 
         Raises:
-            EncodeError: the columns are not those of the schema, or a value does not fit: with row and path.
+            EncodeError: the columns are not those of the schema, or a value does not fit: with row and path; or an
+                array is damaged.
             BatchTooLargeError: more than 2 GB of data.
-            TypeError: ``batch`` is no Arrow data of one piece.
+            TypeError: ``batch`` is something else.
         """
         return self._writer.encode(batch, b"", large_types=self._large_types)
 

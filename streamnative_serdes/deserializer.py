@@ -174,21 +174,24 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
         Args:
             topic: whose messages they are.
-            data: an Arrow array of bytes, a message each: whatever has ``__arrow_c_array__``. A null gives a row of
-                nulls.
+            data: messages: a list of bytes, a Series of polars or pandas, an Arrow array of bytes or text, in one piece
+                or many: whatever has ``__arrow_c_array__`` or ``__arrow_c_stream__``. A null gives a row of nulls.
             error_column: name of another column, of text, which says why a message could not be read; all other columns
                 are null there. Without it, the first such message is an error.
             dialect: ``"arrow"``, or ``"spark"`` for exactly the types that Spark takes back; see
                 :func:`streamnative_serdes.arrow.arrow_schema_of`.
             large_types: ``large_string`` and ``large_binary``, for batches of more than 2 GB of text.
 
+        Returns:
+            one batch of as many rows as there are messages in all pieces; none, where there are none.
+
         Raises:
-            DecodeError: with the number of the row, path and byte.
+            DecodeError: with the number of the row, over all pieces, path and byte; or an array is damaged.
             BatchTooLargeError: the messages take more room than a batch has, though each of them fits;
                 :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
             SchemaError: Arrow has no types for the schema.
             SchemaRegistryError: as a message would.
-            TypeError: ``data`` is no such array.
+            TypeError: ``data`` is something else; the text says what would make messages of it.
         """
         try:
             binding = self._attached()

@@ -114,20 +114,24 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
             raise
 
     def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array:
-        """A message for each row of a batch of Arrow columns; docs/arrow.md. ``to_dict`` is left aside.
+        """A message for each row of Arrow columns; docs/arrow.md. ``to_dict`` is left aside.
 
         Args:
             topic: what they are for.
-            batch: a record batch or an array of structs: whatever has ``__arrow_c_array__``. Columns go by their names.
-                A row of an array that is null as a whole gives a null.
+            batch: a record batch, a table, a frame of polars or pandas, an array of structs: whatever has
+                ``__arrow_c_array__`` or ``__arrow_c_stream__``; of a stream, one piece at a time is in memory. Columns
+                go by their names. A row of an array that is null as a whole gives a null.
             large_types: a large_binary array, for batches of more than 2 GB of messages.
 
+        Returns:
+            one array (never chunked) of as many messages as there are rows in all pieces; none, where there are none.
+
         Raises:
-            EncodeError: the columns are not those of the schema, or a value does not fit: with the number of the row
-                and the path.
+            EncodeError: the columns are not those of the schema, or a value does not fit: with the number of the row,
+                over all pieces, and the path; or an array is damaged.
             BatchTooLargeError: more than 2 GB of messages; :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
             SchemaRegistryError: as for an object.
-            TypeError: ``batch`` is no Arrow data of one piece.
+            TypeError: ``batch`` has no Arrow columns; the text says what would make some of it.
         """
         from .arrow import ColumnWriter  # pyarrow is not needed otherwise
 

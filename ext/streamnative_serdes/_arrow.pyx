@@ -13,7 +13,9 @@ several files:
     arrow/leaves.pyx    its numbers, text, decimals and UUIDs
     arrow/skip.pyx      bytes -> where a value ends that has no column
     arrow/faults.pyx    what went wrong, as errors
+    arrow/checks.pyx    what the producer of an array says of it, checked
     arrow/arrays.pyx    where the bytes of the rows of an array are
+    arrow/stream.pyx    arrays that come one after the other
     arrow/messages.pyx  a batch of messages, each by the plan of its schema version
     arrow/sources.pyx   columns that are written from
     arrow/write_plan.pyx    how columns become messages of a schema: a table of ops
@@ -41,7 +43,7 @@ from copy import copy
 from json import dumps
 from uuid import UUID
 
-from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError, SerdesError
 
 cdef extern from "codec/wire.h":
     uint64_t sns_zigzag(int64_t) noexcept nogil
@@ -83,6 +85,7 @@ cdef extern from "arrow/c_data.h":
         int64_t n_children
         ArrowSchema** children
         ArrowSchema* dictionary
+        void (*release)(ArrowSchema*) noexcept nogil
     ctypedef struct ArrowArray "struct ArrowArray":
         int64_t length
         int64_t null_count
@@ -92,6 +95,12 @@ cdef extern from "arrow/c_data.h":
         const void** buffers
         ArrowArray** children
         ArrowArray* dictionary
+        void (*release)(ArrowArray*) noexcept nogil
+    ctypedef struct ArrowArrayStream "struct ArrowArrayStream":
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept nogil
+        int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept nogil
+        const char* (*get_last_error)(ArrowArrayStream*) noexcept nogil
+        void (*release)(ArrowArrayStream*) noexcept nogil
     int sns_fill_schema(ArrowSchema*, const char*, const char*, int64_t, int64_t) noexcept nogil
     int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
     object sns_new_schema()
@@ -106,7 +115,9 @@ include "arrow/leaves.pyx"
 include "arrow/skip.pyx"
 include "arrow/faults.pyx"
 include "arrow/names.pyx"
+include "arrow/checks.pyx"
 include "arrow/arrays.pyx"
+include "arrow/stream.pyx"
 include "arrow/messages.pyx"
 include "arrow/sources.pyx"
 include "arrow/write_plan.pyx"

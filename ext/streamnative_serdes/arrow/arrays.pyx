@@ -6,6 +6,9 @@ cdef enum Bytes:                # how an array holds bytes
     VIEWS                       # 16 bytes each: size, then the bytes, or 4 of them, number of the buffer, offset
     FIXED_SLOTS
 
+cdef enum:
+    INLINE_BYTES = 12           # that a view holds itself
+
 cdef struct BytesArray:
     int how
     int64_t length
@@ -15,7 +18,7 @@ cdef struct BytesArray:
     const uint8_t* data
     const void** buffers        # VIEWS
     int64_t width               # FIXED_SLOTS
-    int64_t size                # of all rows, in bytes
+    int64_t size                # of all slots that are read, in bytes
 
 
 cdef int how_bytes(bytes format) except -2:
@@ -26,41 +29,77 @@ cdef int how_bytes(bytes format) except -2:
         return LARGE_OFFSETS
     if format in (b"vz", b"vu"):
         return VIEWS
-    return FIXED_SLOTS if format.startswith(b"w:") else -1
+    return FIXED_SLOTS if width_of(format, b"w:") >= 0 else -1
 
 
-cdef int open_bytes(BytesArray* out, const char* format, ArrowArray* array) except -1:
-    """Look at ``array``, which has to stay alive as long as ``out`` is used."""
-    out.how = how_bytes(format)
-    if out.how < 0:
-        raise TypeError(f"expected an Arrow array of bytes or text, got one of {type_name(format)}")
-    out.length, out.offset = array.length, array.offset
-    out.valid = <const uint8_t*>array.buffers[0]
+cdef int64_t width_of(bytes format, bytes head) except -2:
+    """The number that follows ``head``; -1 if the format has another one, or no such number."""
+    cdef bytes digits = format[len(head):]
+    if not format.startswith(head) or not digits.isdigit() or len(digits) > 10 or int(digits) > INT32_MAX:
+        return -1
+    return int(digits)
+
+
+cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, int64_t offset, Span used):
+    """Look at ``array``, of which the slots ``used`` are read, and which has to stay alive as long as ``out`` is used.
+
+    ``width`` is that of FIXED_SLOTS, ``offset`` that of row 0 in the buffers. Returns what is wrong with the array, or
+    None.
+    """
+    cdef Span inside
+    cdef str fault = fault_of_array(array, used, 3 if how != FIXED_SLOTS else 2, 0)
+    if fault is not None:
+        return fault
+    out.how, out.width, out.length, out.offset = how, width, array.length, offset
+    out.valid = bitmap_of(array)
     out.slots = <const uint8_t*>array.buffers[1]
-    out.data = <const uint8_t*>array.buffers[2] if out.how < VIEWS else out.slots
-    out.buffers = array.buffers
-    out.width = int((<bytes>format)[2:]) if out.how == FIXED_SLOTS else 0
-    out.size = size_of_bytes(out)
-    return 0
+    if how == FIXED_SLOTS:
+        out.data, out.size = out.slots, used.count * width
+        return None if width == 0 or array.offset + array.length <= INT64_MAX // width else (
+            f"{array.length} slots of {width} bytes")
+    if how == VIEWS:
+        return open_views(out, array, used)
+    fault = fault_of_offsets(out.slots, how == LARGE_OFFSETS, array.offset + used.first, used.count, -1, &inside)
+    out.size = inside.count
+    # An array of nothing but empty text need not have a buffer; some address is all that is needed then.
+    out.data = out.slots if array.buffers[2] is NULL else <const uint8_t*>array.buffers[2]
+    return "there are offsets, but no bytes" if fault is None and inside.count and array.buffers[2] is NULL else fault
+
+
+cdef str open_views(BytesArray* out, ArrowArray* array, Span used):
+    """The rest of open_bytes: the last buffer has the sizes of those between, which views point into."""
+    cdef int64_t count = array.n_buffers - 3, bad
+    cdef const int64_t* sizes = <const int64_t*>array.buffers[array.n_buffers - 1]
+    out.data, out.buffers = out.slots, array.buffers
+    if count and sizes is NULL:
+        return "the sizes of its buffers are missing"
+    with nogil:
+        bad = bad_view(out, array.offset + used.first, used.count, count, sizes)
+    return None if bad < 0 else f"slot {used.first + bad} points outside of its buffers"
+
+
+cdef int64_t bad_view(BytesArray* a, int64_t first, int64_t count, int64_t buffers,
+                      const int64_t* sizes) noexcept nogil:
+    """Which of ``count`` views from ``first`` on does not lie in its buffer; -1 if all do, and their size is known."""
+    cdef const int32_t* view
+    cdef int64_t i
+    a.size = 0
+    for i in range(count):
+        if not is_valid(a.valid, first + i):            # what a null has is anybody's guess
+            continue
+        view = <const int32_t*>(a.slots + 16 * (first + i))
+        if view[0] < 0:
+            return i
+        if view[0] > INLINE_BYTES and not (0 <= view[2] < buffers and view[3] >= 0
+                                           and <int64_t>view[3] + view[0] <= sizes[view[2]]
+                                           and a.buffers[2 + view[2]] is not NULL):
+            return i
+        a.size += view[0]
+    return -1
 
 
 cdef inline bint is_valid(const uint8_t* valid, int64_t slot) noexcept nogil:
     return valid is NULL or valid[slot >> 3] >> (slot & 7) & 1
-
-
-cdef int64_t size_of_bytes(BytesArray* a) noexcept nogil:
-    cdef int64_t i, size = 0, one = 0
-    if a.length == 0:
-        return 0
-    if a.how == SMALL_OFFSETS:
-        return (<int32_t*>a.slots)[a.offset + a.length] - (<int32_t*>a.slots)[a.offset]
-    if a.how == LARGE_OFFSETS:
-        return (<int64_t*>a.slots)[a.offset + a.length] - (<int64_t*>a.slots)[a.offset]
-    for i in range(a.length):
-        if is_valid(a.valid, a.offset + i):     # what a null has for a size is anybody's guess
-            bytes_at(a, i, &one)
-            size += one
-    return size
 
 
 cdef inline const uint8_t* bytes_at(const BytesArray* a, int64_t row, int64_t* size) noexcept nogil:
@@ -82,6 +121,6 @@ cdef const uint8_t* other_bytes_at(const BytesArray* a, int64_t slot, int64_t* s
         return a.data + slot * a.width
     view = <const int32_t*>(a.slots + 16 * slot)
     size[0] = view[0]
-    if view[0] <= 12:
+    if view[0] <= INLINE_BYTES:
         return <const uint8_t*>(view + 1)
     return <const uint8_t*>a.buffers[2 + view[2]] + view[3]

@@ -1,4 +1,4 @@
-/* The Arrow C data interface: its two structs, made with malloc and given away as capsules; no Arrow library is needed.
+/* The Arrow C data interface: its structs, made with malloc and given away as capsules; no Arrow library is needed.
  *
  * Source: https://arrow.apache.org/docs/format/CDataInterface.html, and its PyCapsule protocol. Whoever takes a struct
  * moves it out of the capsule by setting `release` to NULL; a capsule that still has one when it dies releases it.
@@ -40,6 +40,19 @@ struct ArrowArray {
     struct ArrowArray **children;
     struct ArrowArray *dictionary;
     void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
     void *private_data;
 };
 

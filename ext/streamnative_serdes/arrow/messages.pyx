@@ -37,9 +37,10 @@ cdef class Decoder:
         self.empty, self.items = options["max.empty.values"], options["max.items"]
         self.trailing = options["ignore.trailing.bytes"]
 
-    def decode(self, data, find, failed, str error_column):
-        """``data``, the two capsules of an array of bytes, as those of a struct of the layout's columns, a row each.
+    def decode(self, schema, arrays, find, failed, str error_column):
+        """The messages in ``arrays``, as the two capsules of a struct of the layout's columns, a row each.
 
+        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` gives the capsule of one after the other.
         ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
         the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
         lets no bytes follow the datum, whatever the options say.
@@ -50,8 +51,9 @@ cdef class Decoder:
         Also returns {(version, which of its plans, or -1 for none): rows}.
         """
         cdef int i
-        cdef Batch batch = Batch(self, data, find, failed, error_column)
-        batch.decode()
+        cdef Batch batch = Batch(self, schema, find, failed, error_column)
+        for array in arrays:
+            batch.read(<ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
         for i in range(ROUTES):
             batch.count(&batch.routes[i])
         return batch.exported(), batch.counts
@@ -59,13 +61,16 @@ cdef class Decoder:
 
 @cython.final
 cdef class Batch:
-    """One call of Decoder.decode."""
+    """One call of Decoder.decode: arrays that become one batch."""
     cdef Decoder decoder
     cdef bint framed, wrapped, trailing     # copies, for the loop may count no references
     cdef int64_t empty, items
-    cdef object find, failed, source
+    cdef object find, failed
     cdef bytes error_name       # None: errors are raised
-    cdef BytesArray rows
+    cdef int how                # the arrays hold bytes
+    cdef int64_t width
+    cdef BytesArray rows        # of the array that is read
+    cdef int64_t done           # rows of arrays before
     cdef Column* columns
     cdef Reader r
     cdef Route[ROUTES] routes
@@ -75,19 +80,15 @@ cdef class Batch:
     cdef int64_t version        # of the row at which the loop stopped
     cdef int64_t pool           # batch_slots_left before that row
 
-    def __cinit__(self, Decoder decoder not None, source, find, failed, error_column):
-        cdef ArrowArray* array
-        cdef ArrowSchema* schema
-        self.decoder, self.source, self.find, self.failed = decoder, source, find, failed
+    def __cinit__(self, Decoder decoder not None, schema, find, failed, error_column):
+        self.decoder, self.find, self.failed = decoder, find, failed
         self.framed, self.wrapped, self.trailing = decoder.framed, decoder.layout.wrapped, decoder.trailing
         self.empty, self.items = decoder.empty, decoder.items
         self.error_name = None if error_column is None else error_column.encode()
         self.known, self.counts, self.errors = {}, {}, []
-        schema = <ArrowSchema*>PyCapsule_GetPointer(source[0], "arrow_schema")
-        array = <ArrowArray*>PyCapsule_GetPointer(source[1], "arrow_array")
-        open_bytes(&self.rows, schema.format, array)
-        self.columns = new_columns(decoder.layout, self.rows.length, self.rows.size)
-        self.r.columns, self.r.max_depth = self.columns, decoder.max_depth
+        format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
+        self.how, self.width = how_bytes(format), width_of(format, b"w:")
+        self.r.max_depth = decoder.max_depth
         self.r.batch_slots_left = decoder.items
         self.r.steps = <Step*>malloc((decoder.max_depth + MAX_LEVELS) * sizeof(Step))
         if self.r.steps is NULL:
@@ -98,9 +99,25 @@ cdef class Batch:
             free_columns(self.columns, self.decoder.layout.count)
         free(self.r.steps)
 
-    cdef int decode(self) except -1:
+    cdef int open(self, ArrowArray* array) except -1:
+        """Look at the next array. The first one's rows get room at once, what comes after it as it comes."""
+        cdef Span used
+        used.first, used.count = 0, array.length
+        fault = open_bytes(&self.rows, self.how, self.width, array, array.offset, used)
+        if fault is not None:
+            raise DecodeError(f"the Arrow array of messages is damaged: {fault}",
+                              hint="pyarrow's array.validate(full=True) may tell more")
+        return self.begin(self.rows.length, self.rows.size) if self.columns is NULL else 0
+
+    cdef int begin(self, int64_t rows, int64_t size) except -1:
+        self.columns = self.r.columns = new_columns(self.decoder.layout, rows, size)
+        return 0
+
+    cdef int read(self, ArrowArray* array) except -1:
+        """Read one more array, which has to stay alive meanwhile."""
         cdef int64_t row = 0
         cdef int why = DONE
+        self.open(array)
         while row < self.rows.length:
             with nogil:
                 row = read_rows(self, row, &why)
@@ -111,6 +128,7 @@ cdef class Batch:
             elif why == FAILED:
                 self.rescue(row)
                 row += 1
+        self.done += self.rows.length
         return 0
 
     cdef object ask(self, int64_t version):
@@ -186,6 +204,7 @@ cdef class Batch:
     cdef object error(self, Plan plan, const uint8_t* start, int64_t row):
         """The fault of the row as an error; what was made of the row is taken back."""
         cdef int fault = self.r.fault
+        row += self.done
         if fault == NO_MEMORY:
             raise MemoryError()
         if row > 0 and (fault == OVERFLOW or fault == TOO_MANY_SLOTS and self.fits_alone()):
@@ -202,9 +221,9 @@ cdef class Batch:
     cdef int refuse(self, int64_t row, object error) except -1:
         self.note(self.version, -1, 1)
         if self.error_name is None:
-            error.row = row
+            error.row = self.done + row
             raise error
-        self.errors.append((row, str(error)))
+        self.errors.append((self.done + row, str(error)))
         if put_null(self.columns):
             raise MemoryError()
         return 0
@@ -216,6 +235,8 @@ cdef class Batch:
         cdef object capsule = sns_new_array()
         cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef bint extra = self.error_name is not None
+        if self.columns is NULL:
+            self.begin(0, 0)
         # All columns are null where a row is; a batch has no bitmap of its own.
         free(self.columns.valid)
         self.columns.valid, self.columns.nulls = NULL, 0
@@ -232,18 +253,30 @@ cdef class Batch:
             raise MemoryError()
         try:
             c.storage, c.nullable = VARIABLE, True
-            if not resize(c, self.rows.length) or not resize_bytes(c, 0):
+            if not resize(c, self.done) or not resize_bytes(c, 0):
                 raise MemoryError()
             memset(c.offsets, 0, 4)
             for row, said in self.errors:
                 text = said.encode("utf-8", "replace")
                 fault |= put_nulls(c, row) | put_bytes(c, <const uint8_t*>PyBytes_AS_STRING(text), len(text))
-            if fault | put_nulls(c, self.rows.length):
+            if fault | put_nulls(c, self.done):
                 raise MemoryError()
             give_away(c, out, 0)
         finally:
             free_columns(c, 1)
         return 0
+
+
+cdef bytes format_of_bytes(ArrowSchema* schema):
+    """The format of arrays of bytes or text. Raises TypeError for any other."""
+    if schema.release is NULL or schema.format is NULL:
+        raise TypeError("expected an Arrow array of bytes or text, got one that was taken by another reader")
+    if how_bytes(schema.format) < 0 or schema.dictionary is not NULL:
+        name = type_name(schema.format) if schema.dictionary is NULL else "dictionary"
+        hint = {"struct": " (hint: take the one column that has the messages)",
+                "dictionary": " (hint: cast it to binary)"}.get(name, "")
+        raise TypeError(f"expected an Arrow array of bytes or text, got one of {name}{hint}")
+    return schema.format
 
 
 cdef int put_nulls(Column* c, int64_t length) noexcept nogil:

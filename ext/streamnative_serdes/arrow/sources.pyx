@@ -23,7 +23,7 @@ cdef enum Load:                 # how a slot of a column becomes a number or tex
 
 cdef struct Source:
     BytesArray slots            # of LOAD_BYTES all of it; of others valid, offset, and slots as the values
-    int64_t width               # LOAD_FIXED_LIST: items
+    int64_t width               # LOAD_FIXED_LIST: items; of numbers of a dictionary: how many values it has
 
 LOADS = {b"n": LOAD_NOTHING, b"b": LOAD_BIT, b"c": LOAD_I8, b"s": LOAD_I16, b"i": LOAD_I32, b"l": LOAD_I64,
          b"C": LOAD_U8, b"S": LOAD_U16, b"I": LOAD_U32, b"L": LOAD_U64, b"f": LOAD_FLOAT, b"g": LOAD_DOUBLE,
@@ -39,6 +39,8 @@ cdef class SourceType:
     cdef bytes format
     cdef str name
     cdef int load
+    cdef int how                # LOAD_BYTES
+    cdef int64_t width          # LOAD_FIXED_LIST: items; FIXED_SLOTS: bytes
     cdef int number             # of the source
     cdef int parent, child      # of the source that it is a child of; -1: it is the batch itself
     cdef bint inherits          # the parent is a struct, whose offset counts here as well
@@ -53,14 +55,25 @@ cdef int load_of(bytes format, str name) except -1:
         return LOADS[format]
     if how_bytes(format) >= 0:
         return LOAD_BYTES
-    if format.startswith(b"d:") and format.count(b",") == 1:
+    if scale_of(format) is not None:
         return LOAD_128
-    if format.startswith(b"ts"):
+    if format[:2] == b"ts" and format[2:4] in (b"s:", b"m:", b"u:", b"n:"):
         return LOAD_I64
-    if format.startswith(b"+w:"):
+    if width_of(format, b"+w:") >= 0:
         return LOAD_FIXED_LIST
     raise EncodeError(f"Arrow columns of {type_name(format)} cannot be written: {name!r:.80}",
                       hint="cast the column to another type")
+
+
+cdef object scale_of(bytes format):
+    """Of a decimal of 128 bits; None for all else."""
+    cdef list parts = format[2:].split(b",")
+    if not format.startswith(b"d:") or len(parts) < 2 or parts[2:] not in ([], [b"128"]):
+        return None
+    try:
+        return int(parts[1])
+    except ValueError:
+        return None
 
 
 cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int child, bint inherits, int level):
@@ -69,12 +82,16 @@ cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int c
     cdef int64_t i
     if level > 2 * MAX_LEVELS:
         raise EncodeError(f"the columns are nested deeper than {2 * MAX_LEVELS} levels")
+    if schema is NULL or schema.release is NULL or schema.format is NULL:
+        raise EncodeError("the Arrow schema is damaged: a column's type is missing, or was taken by another reader")
     out.format = schema.format
     out.name = "" if schema.name is NULL else (<bytes>schema.name).decode("utf-8", "replace")
     out.number, out.parent, out.child, out.inherits = <int>len(sources), parent, child, inherits
     out.children = []
     sources.append(out)
     out.load = load_of(out.format, out.name)
+    out.how, out.width = how_bytes(out.format), width_of(out.format, b"w:" if out.load == LOAD_BYTES else b"+w:")
+    check_type(out, schema)
     if schema.dictionary is not NULL:
         out.dictionary = source_type(schema.dictionary, sources, out.number, 0, False, level + 1)
         out.dictionary.is_dictionary, out.dictionary.name = True, out.name
@@ -84,19 +101,66 @@ cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int c
     return out
 
 
-cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t offset) except -1:
-    """``offset``: of the first slot, in the column's buffers."""
-    cdef bint has_bitmap = array.n_buffers > 0 and kind.load != LOAD_NOTHING
-    if kind.load == LOAD_BYTES:
-        open_bytes(&out.slots, kind.format, array)
-        out.slots.offset = offset
-        return 0
-    out.slots.length, out.slots.offset, out.slots.valid = array.length, offset, NULL
-    if has_bitmap and array.null_count != 0:
-        out.slots.valid = <const uint8_t*>array.buffers[0]
-    out.slots.slots = <const uint8_t*>array.buffers[1] if array.n_buffers > 1 else NULL
-    out.width = int(kind.format[3:]) if kind.load == LOAD_FIXED_LIST else 0
+cdef int check_type(SourceType kind, ArrowSchema* schema) except -1:
+    """Raises EncodeError for children that the type cannot have, and for a dictionary of what is no whole number."""
+    cdef bint is_list = kind.load in (LOAD_LIST, LOAD_LARGE_LIST, LOAD_FIXED_LIST)
+    cdef int64_t expected = schema.n_children if kind.load == LOAD_STRUCT else is_list
+    if schema.n_children != expected or expected < 0 or (expected and schema.children is NULL):
+        raise EncodeError(f"the Arrow schema is damaged: {type_name(kind.format)} {kind.name!r:.80} has "
+                          f"{schema.n_children} children")
+    if schema.dictionary is not NULL and kind.format not in WHOLE_FORMATS:
+        raise EncodeError(f"the Arrow schema is damaged: {type_name(kind.format)} {kind.name!r:.80} has a dictionary")
     return 0
+
+
+cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t offset, Span used,
+                     Span* below) except -1:
+    """``offset``: of slot 0 in the column's buffers; ``used``: the slots that rows may reach; ``below``: set to those
+    of its children, or of its dictionary.
+
+    Raises EncodeError for an array that is damaged.
+    """
+    cdef str fault
+    if kind.load == LOAD_BYTES:
+        fault = open_bytes(&out.slots, kind.how, kind.width, array, offset, used)
+    else:
+        fault = open_slots(out, kind, array, offset, used, below)
+    if fault is not None:
+        raise EncodeError(f"the Arrow column is damaged: {fault}",
+                          hint="pyarrow's array.validate(full=True) may tell more")
+    return 0
+
+
+cdef str open_slots(Source* out, SourceType kind, ArrowArray* array, int64_t offset, Span used, Span* below):
+    """As open_bytes, for all that is no bytes."""
+    cdef int64_t buffers = 0 if kind.load == LOAD_NOTHING else 1 if kind.load >= LOAD_FIXED_LIST else 2
+    cdef str fault = fault_of_array(array, used, buffers, len(kind.children))
+    if fault is not None:
+        return fault
+    out.slots.length, out.slots.offset = array.length, offset
+    out.slots.valid = bitmap_of(array) if buffers else NULL
+    out.slots.slots = <const uint8_t*>array.buffers[1] if buffers > 1 else NULL
+    if kind.load == LOAD_STRUCT:
+        below.first, below.count = array.offset + used.first, used.count
+    elif kind.dictionary is not None:
+        out.width = below.count = 0 if array.dictionary is NULL else array.dictionary.length
+    elif kind.load == LOAD_FIXED_LIST:
+        return spread(out, kind.width, array, used, below)
+    elif kind.load == LOAD_LIST or kind.load == LOAD_LARGE_LIST:
+        if array.children[0] is NULL:
+            return "its values are missing"
+        return fault_of_offsets(out.slots.slots, kind.load == LOAD_LARGE_LIST, array.offset + used.first, used.count,
+                                array.children[0].length, below)
+    return None
+
+
+cdef str spread(Source* out, int64_t width, ArrowArray* array, Span used, Span* below):
+    """LOAD_FIXED_LIST: ``width`` slots for each."""
+    out.width = width
+    if width and array.offset + array.length > MOST_SLOTS // width:
+        return f"{array.length} lists of {width} values"
+    below.first, below.count = (array.offset + used.first) * width, used.count * width
+    return None
 
 
 cdef inline bint load_whole(const Source* s, int load, int64_t slot, int64_t* out) noexcept nogil:

@@ -153,7 +153,7 @@ cdef uint8_t* write_indexed(WriteOp* op, const Source* s, int64_t slot, WriteSte
                             Writer* w) noexcept nogil:
     """The value of a dictionary that the slot's number stands for."""
     cdef int64_t number = 0
-    if not load_whole(s, op.load, slot, &number) or number < 0:
+    if not load_whole(s, op.load, slot, &number) or number < 0 or number >= s.width:
         return halt(w, op, BAD_INDEX)
     return write_values(op.parts, 1, 0, number, 0, step, step.index, p, w)
 
@@ -212,9 +212,7 @@ cdef inline uint8_t* write_float(WriteOp* op, const Source* s, int64_t slot, uin
 cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size, bint counted, uint8_t* p,
                                  Writer* w) noexcept nogil:
     """Bytes, after their number if ``counted``. There is room for what is short."""
-    if unlikely(<uint64_t>size > SHORT):
-        if size < 0:
-            return halt(w, op, BAD_INDEX)
+    if unlikely(<uint64_t>size > SHORT):        # with a sign, what follows would take more instructions
         p = room(w, p, size + LEAST_ROOM)
         if unlikely(p is NULL):
             return NULL

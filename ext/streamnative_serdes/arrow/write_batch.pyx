@@ -21,21 +21,27 @@ WRITE_FAULTS = {
 }
 
 
+cdef struct Opened:
+    ArrowArray* array
+    Span below                  # slots of its children that rows may reach
+
+
 @cython.final
 cdef class Encoding:
-    """One batch that is written."""
+    """A batch that is written, of one array or several."""
     cdef WritePlan plan
     cdef Source* sources
     cdef Writer w
     cdef Column messages
     cdef bytes header
+    cdef int64_t done           # rows of arrays before
 
     def __cinit__(self, WritePlan plan, bytes header, bint large):
         self.plan, self.header = plan, header       # kept alive
         self.messages.storage, self.messages.nullable, self.messages.large = VARIABLE, True, large
         self.sources = <Source*>PyMem_Calloc(len(plan.sources), sizeof(Source))
         self.w.steps = <WriteStep*>PyMem_Malloc(max(plan.max_depth, 1) * sizeof(WriteStep))
-        if self.sources is NULL or self.w.steps is NULL:
+        if self.sources is NULL or self.w.steps is NULL or not begin_offsets(&self.messages, 1):
             raise MemoryError()
         self.w.sources, self.w.max_depth = self.sources, plan.max_depth
         self.w.header, self.w.header_size = <const uint8_t*>PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header)
@@ -48,42 +54,66 @@ cdef class Encoding:
         free(self.messages.offsets)
 
     cdef int open(self, ArrowArray* array) except -1:
-        """Look at the columns of ``array``, which has to stay alive."""
-        cdef ArrowArray** arrays = <ArrowArray**>PyMem_Calloc(len(self.plan.sources), sizeof(ArrowArray*))
+        """Look at the columns of ``array``, which has to stay alive. Raises EncodeError for one that is damaged."""
+        cdef Opened* opened = <Opened*>PyMem_Calloc(len(self.plan.sources), sizeof(Opened))
         cdef SourceType kind
-        cdef int i = 0
-        cdef int64_t offset
-        if arrays is NULL:
+        if opened is NULL:
             raise MemoryError()
         try:
+            opened[0].array = array
             for kind in self.plan.sources:
-                if kind.parent < 0:
-                    arrays[i] = array
-                elif kind.is_dictionary:
-                    arrays[i] = arrays[kind.parent].dictionary
-                else:
-                    arrays[i] = arrays[kind.parent].children[kind.child]
-                offset = arrays[i].offset
-                if kind.parent >= 0 and kind.inherits:
-                    offset += self.sources[kind.parent].slots.offset
-                open_source(&self.sources[i], kind, arrays[i], offset)
-                i += 1
+                self.open_column(kind, opened)
+        except EncodeError as error:
+            error.path = path_of_source(self.plan.sources, kind)
+            raise
         finally:
-            PyMem_Free(arrays)
+            PyMem_Free(opened)
         return 0
 
-    cdef int write(self, int64_t count) except -1:
-        cdef int64_t row, size = count * ROW_BYTES + self.text_size() + LEAST_BYTES
-        cdef uint8_t* base = <uint8_t*>malloc(size)
-        self.w.base, self.w.p = base, base
-        if base is NULL or not resize(&self.messages, count):
-            raise MemoryError()
-        self.w.end = base + size
-        memset(self.messages.offsets, 0, 8 if self.messages.large else 4)
+    cdef int open_column(self, SourceType kind, Opened* opened) except -1:
+        """One of the columns; those before it are open, its parent among them."""
+        cdef Opened* it = &opened[kind.number]
+        cdef ArrowArray* parent
+        cdef int64_t offset = 0
+        cdef Span used
+        if kind.parent < 0:
+            used.first, used.count = 0, it.array.length
+        else:
+            parent = opened[kind.parent].array
+            it.array = parent.dictionary if kind.is_dictionary else parent.children[kind.child]
+            used = opened[kind.parent].below
+            offset = self.sources[kind.parent].slots.offset if kind.inherits else 0
+        if it.array is not NULL:
+            offset += it.array.offset
+        return open_source(&self.sources[kind.number], kind, it.array, offset, used, &it.below)
+
+    cdef int write(self, ArrowArray* array) except -1:
+        """Write one more array."""
+        cdef int64_t row
+        self.open(array)
+        self.reserve(array.length)
         with nogil:
-            row = write_rows(self, count)
-        if row < count:
-            self.fail(row)
+            row = write_rows(self, array.length)
+        if row < array.length:
+            self.fail(row + self.done)
+        self.done += array.length
+        return 0
+
+    cdef int reserve(self, int64_t count) except -1:
+        """Room for so many more rows: just what they take when they are the first."""
+        cdef int64_t used = self.w.p - self.w.base, before = self.w.end - self.w.base, need
+        cdef uint8_t* base = self.w.base
+        if count > INT64_MAX // (2 * ROW_BYTES) - self.done:
+            raise MemoryError()
+        need = used + count * ROW_BYTES + self.text_size() + LEAST_BYTES
+        if base is NULL or need > before:
+            base = <uint8_t*>realloc(base, max(need, 2 * before))
+            if base is NULL:
+                raise MemoryError()
+            self.w.base, self.w.p, self.w.end = base, base + used, base + max(need, 2 * before)
+        need = self.messages.length + count
+        if need > self.messages.capacity and not resize(&self.messages, max(need, 2 * self.messages.capacity)):
+            raise MemoryError()
         return 0
 
     cdef int64_t text_size(self) except -1:
@@ -92,8 +122,8 @@ cdef class Encoding:
         cdef int i
         for i in range(len(self.plan.sources)):
             if (<SourceType>self.plan.sources[i]).load == LOAD_BYTES:
-                size += self.sources[i].slots.size
-        return min(size, MOST_BYTES)
+                size = min(size + self.sources[i].slots.size, MOST_BYTES)
+        return size
 
     cdef int fail(self, int64_t row) except -1:
         if self.w.fault == NO_MEMORY:
@@ -119,15 +149,15 @@ cdef class Encoding:
         return schema, array
 
 
-def encode_batch(WritePlan plan not None, data, bytes header not None, bint large):
-    """The rows of ``data``, the capsule of an array of the plan's schema, as messages that begin with ``header``.
+def encode_batch(WritePlan plan not None, arrays, bytes header not None, bint large):
+    """The rows of ``arrays``, capsules of arrays of the plan's schema, as messages that begin with ``header``.
 
-    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary.
+    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary. An error's
+    row is that of all arrays together.
     """
-    cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(data, "arrow_array")
     cdef Encoding encoding = Encoding(plan, header, large)
-    encoding.open(array)
-    encoding.write(array.length)
+    for data in arrays:
+        encoding.write(<ArrowArray*>PyCapsule_GetPointer(data, "arrow_array"))
     return encoding.exported()
 
 
@@ -166,6 +196,18 @@ cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Write
     if likely(root.kind == WRITE_RECORD and root.source == 0):
         return write_record(root, row, p, w)
     return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
+
+
+cdef str path_of_source(list sources, SourceType kind):
+    """Which column it is: ``user.tags[].key``."""
+    cdef str path = ""
+    cdef SourceType parent
+    while kind.parent >= 0:
+        parent = sources[kind.parent]
+        if not kind.is_dictionary:
+            path = (f".{kind.name}" if parent.load == LOAD_STRUCT else "[]") + path
+        kind = parent
+    return path.lstrip(".")
 
 
 cdef object write_error(WritePlan plan, Writer* w):

@@ -213,6 +213,8 @@ cdef class WritePlan:
         if source.format != b"+m":
             self.refuse("map", source)
         entries = source.children[0]
+        if entries.load != LOAD_STRUCT or len(entries.children) != 2:
+            raise EncodeError("the Arrow schema is damaged: a map's entries are no keys and values")
         key = entries.children[0]
         if key.format not in TEXT_FORMATS:
             self.refuse("the keys of a map", key)
@@ -324,7 +326,8 @@ cdef class WritePlan:
         op = self.add(WRITE_DECIMAL, source, name)
         self.ops[op].size = schema.size if schema.kind == "fixed" else -1
         self.ops[op].precision = min(logical.precision, MAX_PRECISION)
-        self.ops[op].shift = logical.scale - int(source.format.rpartition(b",")[2])
+        shift = logical.scale - scale_of(source.format)
+        self.ops[op].shift = max(min(shift, 2 * MAX_PRECISION), -2 * MAX_PRECISION)
         return op
 
     cdef int symbols(self, int op, object schema) except -1:

@@ -1,0 +1,327 @@
+# ruff: noqa: E501 - a case a line
+"""Arrow arrays of a producer with a bug: all that shows in the C data interface is an error, and nothing a crash."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from child import run_limited
+
+# A name, what is encoded (or, for arrays of messages, decoded), the schema, the change, and what the error says.
+CASES = """
+import json, os
+import pyarrow as pa
+from arrow_damage import damaged, no_buffer, put, put_child, put_schema, write_int32, write_int64
+from streamnative_serdes.arrow import ColumnCodec
+
+LIST = {"type": "array", "items": "int"}
+MAP = {"type": "map", "values": "int"}
+RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "string"}]}
+LONG = ["x" * 13, "y" * 40, "z"]
+MAX = 2**63 - 1
+
+def structs():
+    return pa.array([{"a": 1, "b": "x"}, {"a": 2, "b": "yy"}, {"a": 3, "b": "z"}])
+
+def texts(kind=pa.string()):
+    return pa.array(["ab", None, "cd", "ef"], kind)
+
+def lists(kind=None):
+    return pa.array([[1, 2], [3], [4]], kind or pa.list_(pa.int32()))
+
+def columns(array):
+    return pa.StructArray.from_arrays([array], ["value"])
+
+def inner(change):   # of the one column
+    class Below:
+        def __init__(self, exported):
+            self.array, self.schema = exported.array.children[0].contents, exported.schema.children[0].contents
+    return lambda exported: change(Below(exported))
+
+def entries(change):
+    class Below:
+        def __init__(self, exported):
+            self.array, self.schema = exported.array.children[0].contents, exported.schema.children[0].contents
+    return lambda below: change(Below(below))
+
+def both(*changes):
+    return lambda exported: [change(exported) for change in changes]
+
+def own(array):
+    "A copy whose buffers nobody else has."
+    batch = pa.record_batch([array], ["value"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return pa.ipc.open_stream(bytearray(sink.getvalue())).read_next_batch().column(0)
+
+WRITTEN = {
+    # of all arrays
+    "length -1": (structs(), RECORD, put(length=-1)),
+    "offset -1": (structs(), RECORD, put(offset=-1)),
+    "length overflows": (structs(), RECORD, put(offset=1, length=MAX)),
+    "length overflows as bytes": (structs(), RECORD, put(length=1 << 60)),
+    "no buffers": (columns(lists()), LIST, inner(put(n_buffers=0))),
+    "one buffer too few": (columns(texts()), ["null", "string"], inner(put(n_buffers=2))),
+    "buffers are missing": (columns(texts()), ["null", "string"], inner(put(buffers=None))),
+    "no numbers": (columns(pa.array([1])), "long", inner(no_buffer(1))),
+    "no bits": (columns(pa.array([True])), "boolean", inner(no_buffer(1))),
+    "no offsets": (columns(texts()), ["null", "string"], inner(no_buffer(1))),
+    "no text": (columns(texts()), ["null", "string"], inner(no_buffer(2))),
+    "no offsets of lists": (columns(lists()), LIST, inner(no_buffer(1))),
+    "nulls without a bitmap": (columns(texts()), ["null", "string"], inner(both(no_buffer(0), put(null_count=1)))),
+    "taken": (structs(), RECORD, put(release=None)),
+    "a child is taken": (structs(), RECORD, put_child(1, release=None)),
+    "the schema is taken": (structs(), RECORD, put_schema(release=None)),
+    # structs
+    "a child is one slot short": (structs(), RECORD, put_child(0, length=2)),
+    "a child of a slice is one slot short": (structs()[1:], RECORD, put_child(1, length=2)),
+    "a child's offset is negative": (structs(), RECORD, put_child(0, offset=-1)),
+    "one child too few": (structs(), RECORD, put(n_children=1)),
+    "one child too many": (structs(), RECORD, put(n_children=3)),
+    "children are missing": (structs(), RECORD, put(children=None)),
+    "a child is missing": (structs(), RECORD, lambda e: e.array.children.__setitem__(1, None)),
+    # text
+    "offsets begin below 0": (columns(own(texts())), ["null", "string"], inner(write_int32(1, 0, -1))),
+    "offsets go backwards": (columns(own(texts())), ["null", "string"], inner(write_int32(1, 3, 1))),
+    "offsets go forth and back below a null": (columns(own(texts())), ["null", "string"], inner(write_int32(1, 1, 10**9))),
+    "the last offset goes backwards": (columns(own(texts())), ["null", "string"], inner(write_int32(1, 4, 0))),
+    "large offsets begin below 0": (columns(own(texts(pa.large_string()))), ["null", "string"], inner(write_int64(1, 0, -(2**62)))),
+    "large offsets go backwards": (columns(own(texts(pa.large_string()))), ["null", "string"], inner(write_int64(1, 3, 2**62))),
+    # lists
+    "lists begin below 0": (columns(own(lists())), LIST, inner(write_int32(1, 0, -1))),
+    "lists go backwards": (columns(own(lists())), LIST, inner(write_int32(1, 1, 4))),
+    "lists end one slot beyond": (columns(own(lists())), LIST, inner(write_int32(1, 3, 5))),
+    "large lists end far beyond": (columns(own(lists(pa.large_list(pa.int32())))), LIST, inner(write_int64(1, 3, 2**62))),
+    "lists end beyond their slice": (columns(own(lists())[1:]), LIST, inner(put_child(0, length=3))),
+    "lists without values": (columns(lists()), LIST, inner(lambda e: e.array.children.__setitem__(0, None))),
+    "fixed lists with too few values": (columns(pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2))), LIST, inner(put_child(0, length=3))),
+    "fixed lists whose number overflows": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, both(put(length=1 << 54), inner(put(length=1 << 54)))),
+    "fixed lists of -1": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:-1"))),
+    "fixed lists of too many": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:9999999999"))),
+    "maps end one slot beyond": (columns(own(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32())))), MAP, inner(write_int32(1, 1, 2))),
+    "maps of keys alone": (columns(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))), MAP, inner(entries(put_schema(n_children=1)))),
+    "maps of no entries": (columns(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))), MAP, inner(put_schema(n_children=0))),
+    "lists of no items": (columns(lists()), LIST, inner(put_schema(n_children=0))),
+    "numbers with children": (columns(lists()), "int", inner(put_schema(format=b"i"))),
+    "children of a schema are missing": (structs(), RECORD, put_schema(children=None)),
+    "children of a schema are fewer than 0": (structs(), RECORD, put_schema(n_children=-1)),
+    # sizes in formats
+    "bytes of -1": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:-1"))),
+    "bytes of too many": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:4294967297"))),
+    "bytes of no number": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:"))),
+    "bytes that overflow": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", both(put(length=1 << 54), inner(both(put(length=1 << 54), put_schema(format=b"w:2147483647"))))),
+    "decimals of no scale": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9"))),
+    "decimals of another scale": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9,x"))),
+    "decimals of 256 bits": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9,2,256"))),
+    "timestamps of no unit": (columns(pa.array([1], pa.timestamp("s"))), "long", inner(put_schema(format=b"ts"))),
+    "no format": (columns(pa.array([1])), "long", inner(put_schema(format=None))),
+    # views
+    "views of a buffer that is not there": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 2, 1))),
+    "views of buffer -1": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 2, -1))),
+    "views before their buffer": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 3, -1))),
+    "views one byte beyond": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 7, 14))),
+    "views that are too long": (columns(own(pa.array(LONG, pa.binary_view()))), "bytes", inner(write_int32(1, 4, 2**31 - 1))),
+    "views of -1 bytes": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 8, -1))),
+    "views whose sizes are missing": (columns(pa.array(LONG, pa.string_view())), "string", inner(no_buffer(3))),
+    "views whose buffer is missing": (columns(pa.array(LONG, pa.string_view())), "string", inner(no_buffer(2))),
+    "views without buffers": (columns(pa.array(LONG, pa.string_view())), "string", inner(put(n_buffers=3))),
+    # dictionaries
+    **{
+        f"a dictionary's {kind} {index} of 1": (columns(pa.DictionaryArray.from_arrays(pa.array([0, index], kind), ["x" * 20], safe=False)), "string", None)
+        for kind, indices in {
+            pa.int8(): [1, 5, 127, -1], pa.uint8(): [1, 255], pa.int32(): [1, 10**9, -(2**31)], pa.uint32(): [2**32 - 1],
+            pa.int64(): [1, 2**62, -1], pa.uint64(): [1, 2**63],
+        }.items()
+        for index in indices
+    },
+    "a dictionary of structs": (pa.DictionaryArray.from_arrays(pa.array([0, 3]), structs(), safe=False), RECORD, None),
+    "a dictionary in lists": (columns(pa.ListArray.from_arrays([0, 2], pa.DictionaryArray.from_arrays(pa.array([0, 1]), ["x"], safe=False))), {"type": "array", "items": "string"}, None),
+    "an empty dictionary": (columns(pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([], pa.string()), safe=False)), "string", None),
+    "no dictionary": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(put(dictionary=None))),
+    "a dictionary of text as numbers": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(put_schema(format=b"u"))),
+    "a dictionary that is taken": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(lambda e: put(release=None)(type("E", (), {"array": e.array.dictionary.contents})))),
+}
+
+def messages(kind):
+    return own(pa.array([b"\\2", None, b"\\4", b"\\6"], kind))
+
+def long_messages():
+    return own(pa.array([b"\\2" + b"x" * 12, b"\\4", b"\\2" * 30], pa.binary_view()))
+
+READ = {
+    "length -1": (messages(pa.binary()), put(length=-1)),
+    "length overflows": (messages(pa.binary()), put(offset=5, length=MAX)),
+    "one buffer too few": (messages(pa.binary()), put(n_buffers=2)),
+    "buffers are missing": (messages(pa.binary()), put(buffers=None)),
+    "no offsets": (messages(pa.binary()), no_buffer(1)),
+    "no bytes": (messages(pa.large_binary()), no_buffer(2)),
+    "taken": (messages(pa.binary()), put(release=None)),
+    "offsets begin below 0": (messages(pa.binary()), write_int32(1, 0, -9)),
+    "offsets go backwards": (messages(pa.binary()), write_int32(1, 2, 10**9)),
+    "large offsets go backwards": (messages(pa.large_binary()), write_int64(1, 2, 2**60)),
+    "views of a buffer that is not there": (long_messages(), write_int32(1, 2, 7)),
+    "views one byte beyond": (long_messages(), write_int32(1, 11, 14)),
+    "views of -1 bytes": (long_messages(), write_int32(1, 4, -1)),
+}
+
+def outcome_of(work, data, change):
+    try:
+        if change is None:
+            return work(data)
+        with damaged(data, change) as spoilt:
+            return work(spoilt)
+    except (DecodeError, EncodeError) as error:
+        return f"{type(error).__name__} {error}"
+    except TypeError as error:
+        return f"TypeError {error}"
+    except MemoryError:
+        return "MemoryError"
+
+def tell(name, said):
+    print(json.dumps([name, said if isinstance(said, str) else f"written {said.to_pylist()}"]), flush=True)
+"""
+
+
+def told(code: str) -> dict[str, str]:
+    lines = run_limited(CASES + dedent(code)).splitlines()
+    return dict(json.loads(line) for line in lines)
+
+
+def test_a_damaged_array_makes_no_messages() -> None:
+    found = told("""
+        for name, (data, schema, change) in WRITTEN.items():
+            print(json.dumps(["now", name]), flush=True)        # a crash leaves this as the last line
+            tell(name, outcome_of(ColumnCodec(schema).encode, data, change))
+    """)
+    found.pop("now")
+    assert len(found) > 70
+    taken = {name: said for name, said in found.items() if not said.startswith("EncodeError")}
+    assert taken == {}
+    vague = {name: said for name, said in found.items() if "damaged" not in said and "cannot be written" not in said}
+    assert vague == {}
+
+
+def test_a_damaged_array_of_messages_is_not_read() -> None:
+    found = told("""
+        for name, (data, change) in READ.items():
+            print(json.dumps(["now", name]), flush=True)
+            tell(name, outcome_of(ColumnCodec("int").decode, data, change))
+    """)
+    found.pop("now")
+    assert len(found) == 13
+    assert {
+        name
+        for name, said in found.items()
+        if not said.startswith("DecodeError the Arrow array of messages is damaged")
+    } == set()
+
+
+def test_the_same_arrays_without_damage_are_taken() -> None:
+    found = told("""
+        for name, (data, schema, change) in WRITTEN.items():
+            if change is not None and "decimal" not in name and "timestamps" not in name and name != "numbers with children":
+                tell(name, outcome_of(ColumnCodec(schema).encode, data, lambda exported: None))
+        for name, (data, change) in READ.items():
+            tell(f"read {name}", outcome_of(ColumnCodec("int", ignore_trailing_bytes=True).decode, data, lambda exported: None))
+    """)
+    assert len(found) > 60
+    assert {name: said for name, said in found.items() if not said.startswith("written ")} == {}
+
+
+DAMAGED: list[tuple[str, str]] = [
+    ("a child is one slot short", "field a: the Arrow column is damaged: expected 3 slots, got 2 (hint: "),
+    (
+        "lists end one slot beyond",
+        "field value: the Arrow column is damaged: its offsets go from 0 to 5, of 4 slots (hint: ",
+    ),
+    ("offsets go backwards", "field value: the Arrow column is damaged: its offsets go backwards at slot 2 (hint: "),
+    ("a dictionary's int8 5 of 1", "row 1: the column is damaged: it points outside of its own values"),
+    (
+        "maps end one slot beyond",
+        "field value: the Arrow column is damaged: its offsets go from 0 to 2, of 1 slots (hint: ",
+    ),
+    ("views one byte beyond", "field value: the Arrow column is damaged: slot 1 points outside of its buffers (hint: "),
+]
+
+
+def test_the_error_names_column_and_damage() -> None:
+    found = told("""
+        for name, (data, schema, change) in WRITTEN.items():
+            tell(name, outcome_of(ColumnCodec(schema).encode, data, change))
+    """)
+    assert [found[name][len("EncodeError ") :][: len(said)] for name, said in DAMAGED] == [said for _, said in DAMAGED]
+
+
+def test_dictionary_indices_of_an_ipc_stream_are_held_to_the_dictionary() -> None:
+    """Readers of IPC streams take indices as they come."""
+    found = told("""
+        batch = pa.record_batch([pa.array(["x", "y", "x", "y"]).dictionary_encode()], ["value"])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        good = sink.getvalue().to_pybytes()
+        indices = b"".join(number.to_bytes(4, "little") for number in (0, 1, 0, 1))
+        assert good.count(indices) == 1
+        for index in (1, 2, 5, 10**9):
+            spoilt = good.replace(indices, indices[:12] + index.to_bytes(4, "little"))
+            tell(str(index), outcome_of(ColumnCodec("string").encode, pa.ipc.open_stream(spoilt).read_next_batch(), None))
+    """)
+    assert found.pop("1") == r"written [b'\x02x', b'\x02y', b'\x02x', b'\x02y']"
+    assert set(found) == {"2", "5", str(10**9)}
+    assert all(said.startswith("EncodeError row 3") and "points outside" in said for said in found.values())
+
+
+def test_only_slots_that_rows_reach_are_looked_at() -> None:
+    found = told("""
+        half = own(pa.array(["ab", "cd", "ef", "gh"]))
+        for start, length in ((0, 2), (2, 2), (0, 4)):
+            data = columns(half).slice(start, length)
+            tell(f"{start} {length}", outcome_of(ColumnCodec("string").encode, data, inner(write_int32(1, 3, 2))))
+    """)
+    assert found["0 2"] == r"written [b'\x04ab', b'\x04cd']"
+    assert [
+        found[name].startswith("EncodeError field value: the Arrow column is damaged") for name in ("2 2", "0 4")
+    ] == [True] * 2
+
+
+def test_what_no_row_reaches_may_be_missing() -> None:
+    found = told("""
+        empty = columns(pa.array([], pa.string()))
+        tell("no rows", outcome_of(ColumnCodec("string").encode, empty, inner(both(no_buffer(1), no_buffer(2)))))
+        tell("no text", outcome_of(ColumnCodec("string").encode, columns(pa.array(["", ""])), inner(no_buffer(2))))
+        tell("nulls", outcome_of(ColumnCodec("null").encode, columns(pa.nulls(2)), inner(put(null_count=-1))))
+        tell("decimal", outcome_of(ColumnCodec({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}).encode,
+                                   columns(pa.array([1], pa.decimal128(9, 2))), inner(put_schema(format=b"d:9,2,128"))))
+        tell("messages", outcome_of(ColumnCodec("int").decode, pa.array([], pa.binary()), both(no_buffer(1), no_buffer(2))))
+    """)
+    assert found == {
+        "no rows": "written []",
+        "no text": r"written [b'\x00', b'\x00']",
+        "nulls": "written [b'', b'']",
+        "decimal": r"written [b'\x02d']",
+        "messages": "written []",
+    }
+
+
+@pytest.mark.parametrize("kind", ["string_view", "binary_view"])
+@pytest.mark.parametrize("size", [0, 4, 11, 12, 13, 14, 40])
+def test_views_of_all_sizes_are_written_and_read(kind: str, size: int) -> None:
+    """Up to 12 bytes a view holds itself, from 13 on they are elsewhere."""
+    pa: Any = pytest.importorskip("pyarrow")
+    from streamnative_serdes.arrow import ColumnCodec
+    from streamnative_serdes.codec import Codec
+
+    values = [chr(97 + i) * (size if i % 2 else 13 - (i & 2)) for i in range(6)]
+    schema = "string" if kind == "string_view" else "bytes"
+    given = values if schema == "string" else [value.encode() for value in values]
+    data = ColumnCodec(schema).encode(pa.record_batch([pa.array(given, getattr(pa, kind)())], ["value"]))
+    assert data.to_pylist() == [Codec(schema).encode(value) for value in given]
+
+    fixed = ColumnCodec({"type": "fixed", "name": "F", "size": size})
+    messages = pa.array([b"z" * size, None, b"y" * size], pa.binary_view())
+    assert fixed.decode(messages).column(0).to_pylist() == messages.to_pylist()
+    assert fixed.encode(pa.record_batch([messages[2:]], ["value"])).to_pylist() == [b"y" * size]
