@@ -8,6 +8,7 @@ import enum as py_enum
 import itertools
 import mmap
 import queue
+import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -320,3 +321,21 @@ def test_a_dict_with_methods_of_its_own_is_asked_by_get_for_records_and_by_items
 
     assert Codec(schema).decode(Codec(schema).encode(datum)) == {"a": record_factor, "b": 2 * record_factor, "c": 7}
     assert Codec(MAP).decode(Codec(MAP).encode(datum)) == {"a": map_factor, "b": 2 * map_factor}
+
+
+class Endless(collections.UserList):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        return sys.maxsize
+
+
+class EndlessMap(collections.UserDict):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        return sys.maxsize
+
+
+@pytest.mark.parametrize(("kind", "datum"), [("array", Endless([1, 2])), ("map", EndlessMap(a=1, b=2))])
+def test_the_largest_length_that_can_be_told_is_compared_with_what_there_is(kind: str, datum: Any) -> None:
+    codec = Codec({"type": kind, "items" if kind == "array" else "values": "int"})
+
+    with pytest.raises(EncodeError, match=f"by its length it has {sys.maxsize} different items, but it gives 2"):
+        codec.encode(datum)

@@ -596,3 +596,24 @@ def test_a_nullable_decimal_comes_back(value: Decimal | None, null_first: bool) 
         )
         datum = {"a": value, "b": 7}
         assert codec.decode(codec.encode(datum)) == datum
+
+
+NANOS_FIRST, NANOS_LAST = dt.datetime(1677, 9, 21, 0, 12, 43, 145225), dt.datetime(2262, 4, 11, 23, 47, 16, 854774)
+
+
+@pytest.mark.parametrize("zone", [None, UTC])
+@pytest.mark.parametrize(
+    ("last", "beyond", "micros"),
+    [
+        (NANOS_FIRST, NANOS_FIRST - dt.timedelta(microseconds=1), -9_223_372_036_854_775),
+        (NANOS_LAST, NANOS_LAST + dt.timedelta(microseconds=1), 9_223_372_036_854_774),
+    ],
+)
+def test_nanoseconds_are_written_to_the_last_microsecond_that_fits(
+    zone: Any, last: dt.datetime, beyond: dt.datetime, micros: int
+) -> None:
+    codec = Codec(LOCAL_NS if zone is None else TS_NS)
+
+    assert codec.decode(codec.encode(last.replace(tzinfo=zone))) == micros * 1000
+    with pytest.raises(EncodeError, match="does not fit 64 bits of nanoseconds"):
+        codec.encode(beyond.replace(tzinfo=zone))

@@ -1,0 +1,41 @@
+"""Nothing is written beyond the end of a block of memory: Python's own debug allocator looks at each one's end."""
+
+from __future__ import annotations
+
+import pytest
+from child import SANITIZED, run_limited
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="the sanitizers look at all of it, with an allocator of their own")
+
+
+def test_keys_that_are_remembered_stay_within_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONMALLOC", "debug")
+    said = run_limited(
+        """
+        schema = {"type": "array", "items": {"type": "map", "values": "int"}}
+        codec = Codec(schema)
+        keys = [chr(97 + i % 26) * (1 + i % 32) + chr(97 + i * 7 % 26) for i in range(500)]
+        datum = [{key: 1 for key in keys}] * 2
+        print(codec.decode(codec.encode(datum)) == datum)
+        """
+    )
+    assert said == "True\n"
+
+
+@pytest.mark.parametrize("size", [62, 63, 64, 1022, 1023, 1024, 1025, 2048])
+def test_what_is_written_stays_within_its_buffer(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Of each kind, where the last byte of the buffer is, and behind the stack's buffer on the heap."""
+    monkeypatch.setenv("PYTHONMALLOC", "debug")
+    said = run_limited(
+        f"""
+        kinds = ["boolean", "int", "long", "float", "double", "string", "bytes"]
+        value = dict(boolean=True, int=-2**31, long=-2**63, float=1.0, double=1.0, string="x" * 40, bytes=b"x" * 40)
+        for kind in kinds:
+            fields = [dict(name="fill", type="bytes")] + [dict(name=f"f{{i}}", type=kind) for i in range(64)]
+            codec = Codec(dict(type="record", name="R", fields=fields))
+            for fill in range({size} - 24, {size} + 2):
+                datum = dict(fill=b"x" * fill, **{{f"f{{i}}": value[kind] for i in range(64)}})
+                assert codec.decode(codec.encode(datum)) == datum
+        """
+    )
+    assert said == ""
