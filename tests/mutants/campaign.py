@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,7 +23,7 @@ from building import BUILD, ROOT, BuildError, build_copy, check, switch_numbers
 from drawing import draw
 from faults import DRAWN, Fault, ListError, all_faults, write_list
 from rooms import room_of
-from running import BaselineError, Runner, Verdict
+from running import BaselineError, Runner, Verdict, end_all
 from table import problems, table, write_report
 
 HEAD = """# Drawn by `campaign.py --draw --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
@@ -32,6 +33,7 @@ seed = {seed}
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     given = _arguments()
     if given.draw:
         write_list(DRAWN, HEAD.format(seed=given.seed), draw(ROOT, given.seed))
@@ -47,6 +49,8 @@ def main() -> int:
     except (ListError, BuildError, BaselineError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def _arguments() -> argparse.Namespace:
@@ -100,8 +104,9 @@ def _judged(runner: Runner, tried: list[Fault], workers: int) -> Iterator[Verdic
                     flush=True,
                 )
                 yield verdict
-        except BaselineError:
-            pool.shutdown(cancel_futures=True)
+        except BaseException:  # Ctrl-C too
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
             raise
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,9 +21,12 @@ from faults import Fault
 from rooms import Room, room_of
 from switches import VARIABLE
 
-LEAST_LIMIT = 120.0  # seconds; else PATIENCE times as long as the same tests took without a fault
-PATIENCE = 6.0
+# What computes for ever is met by a limit of processor time, which other work on the machine does not use up: PATIENCE
+# times as long as the same tests took without a fault. What waits for ever is met by WAITING times that on the clock.
+LEAST_LIMIT, PATIENCE, WAITING = 60.0, 4.0, 5.0  # seconds, times, times
 BASELINE_LIMIT = 1_800.0
+
+_under_way: set[subprocess.Popen[bytes]] = set()
 
 
 class BaselineError(Exception):
@@ -116,12 +121,15 @@ def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limi
             command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True,
         )  # fmt: skip
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
+        _under_way.add(process)
         try:
-            status: int | None = process.wait(limit)
+            status: int | None = process.wait(WAITING * limit)
         except subprocess.TimeoutExpired:
             status = None
         finally:
             _end(process)
+            _under_way.discard(process)
     shutil.rmtree(scratch, ignore_errors=True)
     return Run(_killer(status, limit, log), time.monotonic() - begin)
 
@@ -133,9 +141,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def end_all() -> None:
+    """End what runs in other threads, which would outlive a campaign that is stopped."""
+    for process in list(_under_way):
+        _end(process)
+
+
 def _killer(status: int | None, limit: float, log: Path) -> str:
-    if status is None:
-        return f"no end within {limit:.0f} s"
+    if status in (None, -signal.SIGXCPU):
+        return f"no end within {limit:.0f} s of work or {WAITING * limit:.0f} s of waiting"
     if status == 0:
         return ""
     text = log.read_text(encoding="utf-8", errors="replace")
