@@ -433,3 +433,39 @@ def test_a_bad_number_of_a_symbol_is_told_as_by_the_codec(data: bytes, why: str)
         Codec(schema).decode(data)
     assert batch.column("why").to_pylist() == [None, str(by_the_codec.value), None]
     assert batch.column(0).to_pylist() == ["B", None, "B"]
+
+
+def record(*fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+THREE = ["null", "string", "int"]
+MICROS, NANOS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("micros", "nanos"))
+DAMAGE: dict[str, Any] = {
+    "a branch beyond the last": (THREE, None, b"\6"),
+    "a branch before the first": (THREE, None, b"\1"),
+    "a boolean of 2": ("boolean", None, b"\2"),
+    "an item of the second block": (array("boolean"), None, b"\4\0\1\4\1\2\0"),
+    "a branch beyond the last, skipped": (record(("a", THREE), ("b", "int")), record(("b", "int")), b"\6\0"),
+    "a boolean of 2, skipped": (record(("a", "boolean"), ("b", "int")), record(("b", "int")), b"\2\0"),
+    "empty values of two blocks": (array("null"), None, b"\x0c\x0c\0"),
+    "more nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode((2**63 - 1) // 1000 + 1)),
+    "fewer nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode(-(2**63 // 1000) - 1)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_what_the_codec_refuses_columns_refuse_in_the_same_words(name: str) -> None:
+    writer, reader, data = DAMAGE[name]
+    batch = ColumnCodec(writer, reader, max_empty_values=10).decode(pa.array([data]), error_column="why")
+
+    with pytest.raises(DecodeError) as by_the_codec:
+        Codec(writer, reader, max_empty_values=10).decode(data)
+    assert batch.column("why").to_pylist() == [str(by_the_codec.value)]
+
+
+@pytest.mark.parametrize("micros", [(2**63 - 1) // 1000, -(2**63 // 1000)])
+def test_moments_become_nanoseconds_to_the_last_that_fits(micros: int) -> None:
+    column = ColumnCodec(MICROS, NANOS).decode(pa.array([Codec("long").encode(micros)])).column(0)
+    assert column.cast(pa.int64()).to_pylist() == [micros * 1000]
+    assert Codec(MICROS, NANOS).decode(Codec("long").encode(micros)) == micros * 1000
