@@ -181,6 +181,15 @@ def test_items_without_bytes_are_bounded_over_a_batch() -> None:
     assert max(batch.nbytes for batch in parts) < 16 << 20
 
 
+def test_a_message_that_fails_gives_back_the_room_that_it_took_from_the_batch() -> None:
+    codec = ColumnCodec(array(["null", WIDE]), max_items=1 << 20)
+    whole = Codec("long").encode(700) + b"\0" * 700 + b"\0"
+
+    batch = codec.decode(pa.array([*[whole[:-1]] * 5, whole]), error_column="why")
+    assert batch.column(0).to_pylist() == [None] * 5 + [[None] * 700]
+    assert batch.column("why").null_count == 1
+
+
 def test_no_message_is_refused_for_its_neighbours() -> None:
     """Each fits by itself; together they take far more room in columns than in bytes."""
     extra = [{"name": f"f{i}", "type": ["null", "int"], "default": None} for i in range(40)]
@@ -378,6 +387,7 @@ VALUES = [
     ("double", pa.array([2**53 + 1]), "a double cannot hold a whole number of the column without loss"),
     ({"type": "enum", "name": "E", "symbols": ["A"]}, pa.array(["B"]), "'B' is no symbol of enum E .hint: its symbols are A"),
     ({"type": "fixed", "name": "F", "size": 2}, pa.array([b"abc"]), "expected exactly 2 bytes, got 3"),
+    ({"type": "fixed", "name": "F", "size": 2}, pa.array([b"a"]), "expected exactly 2 bytes, got 1"),
     (logical("int", "date"), pa.array([10**7], pa.int32()).cast(pa.date32()), "date 10000000 is outside of the years"),
     (logical("int", "time-millis"), pa.array([-1]), "time-millis -1 is no time of day"),
     (logical("long", "timestamp-micros"), pa.array([2**62]), "timestamp-micros 4611686018427387904 is outside of the years"),
@@ -386,6 +396,7 @@ VALUES = [
     (logical("bytes", "decimal", precision=3, scale=1), pa.array([Decimal("0.25")]), r"decimal\(3, 1\) cannot hold the number: it has more decimal places"),
     (logical("bytes", "decimal", precision=38, scale=30), pa.array([10**9], pa.decimal128(10, 0)), "more digits"),
     (logical("string", "uuid"), pa.array(["no"]), "expected uuid, got 'no', which is none"),
+    ({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}, pa.array([b"x" * 15]), "expected uuid"),
     (logical("bytes", "big-decimal"), pa.array([b"\x02"]), "expected the bytes of a big-decimal"),
     (["long", "string"], MEMBERS, "expected one member of the union that is not null, got more"),
     (["long", "string"], pa.nulls(1, MEMBERS.type), "expected union, got null"),

@@ -169,6 +169,12 @@ def test_the_limits_of_a_schema_hold(limits: Limits, text: str) -> None:
     assert parse(source, strict=False)
 
 
+def test_a_schema_of_just_the_limits_is_taken() -> None:
+    source = '{"type":"array","items":{"type":"fixed","name":"F","size":1}}'
+
+    assert parse(source, limits=Limits(size=len(source), depth=1, names=1)).text == source
+
+
 def test_a_codec_beyond_the_usual_limits_of_schemas_can_be_pickled() -> None:
     nested: Any = "int"
     for _ in range(210):

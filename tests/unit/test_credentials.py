@@ -80,6 +80,7 @@ def test_each_way_to_sign_in_sends_its_header(options: dict[str, str], sent: str
         ({"bearer.auth.credentials.source": "CUSTOM"}, "takes STATIC_TOKEN or OAUTHBEARER or SASL_INHERIT"),
         ({"basic.auth.user.info": "password"}, "basic.auth.user.info takes USER:PASSWORD"),
         ({"basic.auth.user.info": ":password"}, "basic.auth.user.info takes USER:PASSWORD"),
+        ({"basic.auth.user.info": ":pass:word"}, "basic.auth.user.info takes USER:PASSWORD"),
         ({"basic.auth.user.info": "me:pass\nword"}, "basic.auth.user.info takes USER:PASSWORD"),
         (SASL, "sasl.username is of no effect here .hint: set basic.auth.credentials.source=SASL_INHERIT or"),
         (CLIENT, "OAuth needs bearer.auth.issuer.url or bearer.auth.issuer.endpoint.url"),

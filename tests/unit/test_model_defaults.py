@@ -74,6 +74,7 @@ DEFAULTS: list[tuple[Any, Any, Any]] = [  # hint, value, JSON
     (str | float, 1, 1),
     (str | int, Level.LOW, 1),
     (list[int] | Inner, Inner(4), {"x": 4, "label": None}),
+    (tuple[int | str | bool, ...], (1, "a", True, "b"), [1, "a", True, "b"]),
 ]
 
 

@@ -327,6 +327,15 @@ def test_one_record_cannot_be_two_classes() -> None:
     assert caught.value.path == "Both.b"
 
 
+def test_one_enum_cannot_be_two_classes() -> None:
+    first, second = (enum.Enum(name, ["A", "B"]) for name in ("First", "Second"))
+    both = dataclasses.make_dataclass("Both", [("a", first), ("b", second)])
+    symbols = {"type": "enum", "name": "First", "symbols": ["A", "B"]}
+    with pytest.raises(SchemaError, match="enum First is First elsewhere") as caught:
+        shapes_to_read(both, parse(record("Both", ("a", symbols), ("b", "First"))))
+    assert caught.value.path == "Both.b"
+
+
 def test_a_schema_that_is_no_record_makes_no_objects() -> None:
     with pytest.raises(SchemaError, match="Plain is read from a record, and the schema is of type string"):
         shapes_to_read(Plain, parse("string"))

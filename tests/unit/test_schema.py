@@ -343,3 +343,20 @@ def test_each_union_and_record_of_a_nested_default_is_a_level(levels: int, fits:
     else:
         with pytest.raises(SchemaError, match="bad default"):
             parse(outer)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("int", 32), ("long", 64)])
+def test_defaults_of_the_least_and_the_largest_number_are_taken(kind: str, bits: int) -> None:
+    for value in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
+        assert Codec(record(f(kind, default=value))).encode({})
+    for value in (-(2 ** (bits - 1)) - 1, 2 ** (bits - 1)):
+        with pytest.raises(SchemaError, match=f"is no {kind}"):
+            parse(record(f(kind, default=value)))
+
+
+def test_a_default_that_is_no_symbol_is_none_in_what_a_registry_holds() -> None:
+    root = parse(enum("A", "B", default="C"), strict=False).root
+    assert isinstance(root, Enum)
+    assert root.default is None
+    with pytest.raises(DecodeError, match="has no symbol 'D'"):
+        Codec(enum("A", "D"), parse(enum("A", "B", default="C"), strict=False)).decode(b"\2")
