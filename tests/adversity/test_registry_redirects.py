@@ -30,6 +30,43 @@ def test_a_redirect_keeps_method_body_query_and_credentials(
     assert second.headers["Authorization"] == f"Bearer {TOKEN}"
 
 
+def test_each_call_begins_at_the_registrys_own_address_though_all_before_were_redirected(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock
+) -> None:
+    """The owner of a topic may change at any time, and only the registry knows."""
+    server.script(redirect(other.url + PATH))
+    client = connect(server, clock)
+    assert [client.latest("t") for _ in range(3)] == [INFO] * 3
+    for asked in (server.asked, other.asked):
+        assert [one.path for one in asked] == [PATH] * 3
+        assert {one.headers["Authorization"] for one in asked} == {f"Bearer {TOKEN}"}
+        assert len({one.port for one in asked}) == 1  # one connection each
+    with ScriptedRegistry(FOUND) as third:
+        server.script(redirect(third.url + PATH), redirect(other.url + PATH), FOUND)
+        assert [client.latest("t") for _ in range(3)] == [INFO] * 3
+    assert (len(server.asked), len(other.asked), len(third.asked)) == (6, 4, 1)
+    assert client.calls == {"GET": 11}
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("hops", [3, 5])
+def test_several_redirects_in_a_row_are_followed(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock, hops: int
+) -> None:
+    path = [f"{PATH}?hop={number}" for number in range(1, hops + 1)]
+    places = [server, other] * 3
+    scripts: dict[ScriptedRegistry, list[Answer]] = {server: [], other: []}
+    for number, target in enumerate(path):
+        scripts[places[number]].append(redirect(places[number + 1].url + target))
+    scripts[places[hops]].append(FOUND)
+    for place, answers in scripts.items():
+        place.script(*answers)
+    assert connect(server, clock).latest("t") == INFO
+    assert sorted(one.path for one in server.asked + other.asked) == [PATH, *path]
+    assert {one.headers["Authorization"] for one in server.asked + other.asked} == {f"Bearer {TOKEN}"}
+    assert clock.slept == []
+
+
 @pytest.mark.parametrize(
     ("location", "path"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import socket
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from scripted_registry import Answer, ScriptedRegistry
 from servers.certificates import Certificates
-from waiting import until
+from waiting import HANG_SECONDS, join, until
 
 from streamnative_serdes import KafkaAvroSerializer, config
 from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError
@@ -178,6 +179,30 @@ def test_a_certificate_that_is_replaced_is_taken_up_after_a_failure(
     client.close()
 
 
+def test_a_certificate_that_is_replaced_is_taken_up_through_a_proxy_too(
+    strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path
+) -> None:
+    options = Certificates(tmp_path, "other").client()
+    with tunnel() as (proxy, asked):
+        given = {
+            "schema.registry.url": strict_server.url,
+            "retries.total.ms": 300.0,
+            CA: str(certificates.ca),
+            **options,
+        }
+        client = SchemaRegistryClient(config.parse(config.REGISTRY_OPTIONS, {**given, "proxy": proxy}, strict=True))
+        for _ in range(2):
+            with pytest.raises(SchemaRegistryError):
+                client.all_versions("t")
+        certificates.client()  # into the same files
+        with suppress(SchemaRegistryError):  # by the certificate of before, at first
+            client.all_versions("t")
+        until(lambda: asked_at_last(client), "the new certificate is taken")
+        client.close()
+    assert len(asked) > 2
+    assert len(strict_server.asked) == 1
+
+
 def asked_at_last(client: SchemaRegistryClient) -> bool:
     """A tenth of a second is little on a busy machine."""
     with suppress(RegistryUnavailableError):
@@ -203,32 +228,30 @@ def _both_ways(one: socket.socket, other: socket.socket) -> None:
     back = threading.Thread(target=pump, args=(other, one))
     back.start()
     pump(one, other)
-    back.join()
+    join(back)
 
 
 @contextmanager
 def tunnel() -> Iterator[tuple[str, list[str]]]:
-    """A proxy that opens one tunnel: its address, and what it was asked."""
+    """A proxy that opens tunnels: its address, and what it was asked."""
     asked: list[str] = []
-    listening = socket.create_server(("127.0.0.1", 0))
 
-    def serve() -> None:
-        client, _ = listening.accept()
-        with client:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                head += client.recv(1)
-            asked.append(head.decode())
-            host, _, port = head.split()[1].decode().partition(":")
-            with socket.create_connection((host, int(port))) as target:
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                _both_ways(client, target)
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            line = self.rfile.readline().decode()
+            head = list(iter(self.rfile.readline, b"\r\n"))
+            asked.append(line + b"".join(head).decode())
+            host, _, port = line.split()[1].partition(":")
+            with socket.create_connection((host, int(port)), HANG_SECONDS) as target:
+                self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                _both_ways(self.connection, target)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    with listening:
-        yield f"http://user:password@127.0.0.1:{listening.getsockname()[1]}", asked
-        thread.join()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as proxy:
+        serving = threading.Thread(target=proxy.serve_forever, args=(0.02,))
+        serving.start()
+        yield f"http://user:password@127.0.0.1:{proxy.server_address[1]}", asked
+        proxy.shutdown()
+        join(serving)
 
 
 def test_our_certificate_and_the_ca_go_through_a_proxy_as_well(
