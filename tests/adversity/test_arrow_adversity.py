@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from child import SANITIZED, run_limited
+from waiting import together
 
 from streamnative_serdes.arrow import ColumnCodec, in_parts
 from streamnative_serdes.codec import Codec
@@ -73,35 +73,23 @@ def test_a_message_that_is_too_large_alone_is_an_error_of_its_own() -> None:
 def test_threads_on_one_codec_get_their_own_columns_and_errors() -> None:
     schema = {"type": "map", "values": ["null", "string", {"type": "array", "items": "double"}]}
     rows, columns = Codec(schema), ColumnCodec(schema)
-    errors: list[BaseException] = []
-    begin = threading.Barrier(8)
 
     def work(seed: int) -> None:
         rng = Random(seed)
-        begin.wait()
-        try:
-            for _ in range(60):
-                data = [
-                    rows.encode({f"k{seed}": rng.choice((None, f"{seed}" * rng.randrange(90), [rng.random()]))})
-                    for _ in range(200)
-                ]
-                batch = columns.decode(pa.array(data))
-                assert columns.encode(batch).to_pylist() == data
-                bad = rng.randrange(200)
-                data[bad] = b"\2"
-                with pytest.raises(DecodeError) as caught:
-                    columns.decode(pa.array(data))
-                assert caught.value.row == bad
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the main thread
-            errors.append(error)
+        for _ in range(60):
+            data = [
+                rows.encode({f"k{seed}": rng.choice((None, f"{seed}" * rng.randrange(90), [rng.random()]))})
+                for _ in range(200)
+            ]
+            batch = columns.decode(pa.array(data))
+            assert columns.encode(batch).to_pylist() == data
+            bad = rng.randrange(200)
+            data[bad] = b"\2"
+            with pytest.raises(DecodeError) as caught:
+                columns.decode(pa.array(data))
+            assert caught.value.row == bad
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    together(8, work)
 
 
 CALLS = """

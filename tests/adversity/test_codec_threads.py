@@ -7,7 +7,6 @@ properties, ``__index__`` and ``get`` of what is written, for UUIDs in unusual f
 from __future__ import annotations
 
 import sys
-import threading
 import uuid
 from collections import UserDict
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from waiting import together
 
 from streamnative_serdes import DecodeError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
@@ -63,25 +63,13 @@ def busy_switching() -> Iterator[None]:
 
 def in_threads(work: Callable[[Random], None], times: int) -> None:
     """``work`` again and again in all threads at once; fails with the first of their errors."""
-    errors: list[BaseException] = []
-    begin = threading.Barrier(THREADS)
 
     def run(number: int) -> None:
         rng = Random(number)
-        begin.wait()
-        try:
-            for _ in range(times):
-                work(rng)
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the main thread
-            errors.append(error)
+        for _ in range(times):
+            work(rng)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    together(THREADS, run)
 
 
 def tree(rng: Random, depth: int = 2) -> dict[str, Any]:

@@ -22,10 +22,9 @@ from oauth_issuer import (
     ask,
     client,
     key_file,
-    together,
 )
 from scripted_registry import Answer, ScriptedRegistry
-from waiting import until
+from waiting import HANG_SECONDS, exit_code, join, together, until
 
 from streamnative_serdes import KafkaAvroSerializer, compat
 from streamnative_serdes.binding import Binding
@@ -139,7 +138,7 @@ def test_tokens_are_renewed_ahead_of_their_end_under_load_without_a_failed_call(
         asking = client(registry.url, issuer.options())
         enough = threading.Event()
 
-        def work() -> None:
+        def work(_: int) -> None:
             while not enough.is_set():
                 assert asking.all_versions("t") == []
 
@@ -152,7 +151,7 @@ def test_tokens_are_renewed_ahead_of_their_end_under_load_without_a_failed_call(
         watching = threading.Thread(target=watch)
         watching.start()
         together(8, work)
-        watching.join()
+        join(watching)
         asking.close()
     assert issuer.ahead >= 3
     # One thread asks, the others do not: a second's calls are hundreds, its tokens one or two.
@@ -162,7 +161,7 @@ def test_tokens_are_renewed_ahead_of_their_end_under_load_without_a_failed_call(
 def test_threads_that_start_together_ask_for_one_token(issuer: Issuer) -> None:
     with Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
-        together(16, lambda: asking.all_versions("t"))
+        together(16, lambda _: asking.all_versions("t"))
         asking.close()
     assert len(issuer.tokens) == 1
     assert registry.refused == 0
@@ -173,7 +172,7 @@ def test_a_token_that_is_found_bad_is_replaced_once(issuer: Issuer) -> None:
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
         issuer.revoke()
-        together(8, lambda: asking.all_versions("t"))
+        together(8, lambda _: asking.all_versions("t"))
         assert 2 <= len(issuer.tokens) <= 9
         assert len(issuer.asked) == 1 + len(issuer.tokens)  # the endpoint is not looked for again
         registry._issuer = Issuer()  # takes none
@@ -226,8 +225,8 @@ def test_a_fork_goes_on_though_a_thread_of_its_parent_was_asking_for_a_token(iss
                 os._exit(0)
             finally:
                 os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
+        assert exit_code(child) == 0
         with pytest.raises(RegistryUnavailableError):
-            stuck.result()
+            stuck.result(HANG_SECONDS)
         pool.shutdown()
         asking.close()

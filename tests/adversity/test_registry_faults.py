@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 import requests
 from raw_server import RawServer
 from scripted_registry import CONF, FOUND, INFO, PATH, Answer, Clock, Connect, ScriptedRegistry, redirect
+from waiting import exit_code, together
 
 from streamnative_serdes.errors import (
     AuthenticationError,
@@ -315,14 +314,8 @@ def test_a_token_that_expires_midway_is_an_authentication_error(
 def test_threads_share_a_client(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     client = connect(server, clock)
     threads = 8
-    together = threading.Barrier(threads)
-
-    def work(_: int) -> list[SchemaInfo]:
-        together.wait()
-        return [client.latest("t") for _ in range(20)]
-
-    with ThreadPoolExecutor(threads) as pool:
-        assert [info for infos in pool.map(work, range(threads)) for info in infos] == [INFO] * 160
+    found = together(threads, lambda _: [client.latest("t") for _ in range(20)])
+    assert [info for infos in found for info in infos] == [INFO] * 160
     assert client.calls == {"GET": 160}
     assert len({asked.port for asked in server.asked}) <= threads
 
@@ -343,7 +336,7 @@ def test_a_forked_child_never_uses_its_parents_connection(
             code = 0 if fine else 2
         finally:
             os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
+    assert exit_code(child) == 0
     assert client.latest("t") == INFO
     parent, forked, again = [asked.port for asked in server.asked]
     assert parent == again != forked

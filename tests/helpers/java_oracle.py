@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from java_values import Shown
+from waiting import HANG_SECONDS
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.java import java_home
@@ -67,7 +68,7 @@ class JavaAvro:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        self._process.communicate(timeout=HANG_SECONDS)
         self._log.close()
 
     def canonical(self, schema: Any, *, strict: bool = False) -> str:

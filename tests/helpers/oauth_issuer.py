@@ -6,10 +6,8 @@ import base64
 import itertools
 import json
 import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
@@ -133,19 +131,6 @@ def key_file(**more: str) -> str:
         "client_email": "client@example.org",
     }
     return json.dumps({**content, **more})
-
-
-def together(threads: int, work: Callable[[], object]) -> None:
-    """Run ``work`` in so many threads at once. Raises what one of them raised."""
-    start = threading.Barrier(threads)
-
-    def run() -> None:
-        start.wait()
-        work()
-
-    with ThreadPoolExecutor(threads) as pool:
-        for future in [pool.submit(run) for _ in range(threads)]:
-            future.result()
 
 
 PATIENCE = {"retries.total.ms": 10_000.0, "retries.wait.ms": 20.0}

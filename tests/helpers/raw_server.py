@@ -7,6 +7,8 @@ import socketserver
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
+from waiting import join
+
 
 class RawServer:
     """``with RawServer(answer) as server``: each question gets the bytes of ``answer(headers, body)``, as they come."""
@@ -34,4 +36,4 @@ class RawServer:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        join(self._thread)

@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from waiting import HANG_SECONDS, join
+
 from streamnative_serdes.config import REGISTRY_OPTIONS
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
@@ -97,7 +99,7 @@ class ScriptedRegistry:
             except OSError:
                 continue  # the client has closed it already
         self._server.server_close()
-        self._thread.join()
+        join(self._thread)
 
     def _next(self, asked: Asked) -> Answer:
         with self._lock:
@@ -125,7 +127,7 @@ class ScriptedRegistry:
                 asked = Asked(self.command, self.path, self.headers, body, self.client_address[1])
                 answer = registry._next(asked)
                 if answer.hold:
-                    registry._closing.wait()
+                    registry._closing.wait(HANG_SECONDS)
                 if answer.hold or answer.cut == -1:
                     self.close_connection = True
                     return

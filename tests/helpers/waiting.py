@@ -35,6 +35,23 @@ def join(*threads: threading.Thread, seconds: float = HANG_SECONDS) -> None:
         assert not thread.is_alive(), f"waited {seconds:.0f} s in vain: {thread.name} ends"
 
 
+def together(threads: int, work: Callable[[int], _T], seconds: float = HANG_SECONDS) -> list[_T]:
+    """What ``work(number)`` gives in so many threads that all begin at once, in the order of their numbers.
+
+    Raises what one of them raised. One that does not end fails the test, and holds up nothing else.
+    """
+    begin, outcomes = threading.Barrier(threads), [Future[_T]() for _ in range(threads)]
+
+    def run(number: int) -> None:
+        begin.wait(seconds)
+        _keep(outcomes[number], lambda: work(number))
+
+    for number in range(threads):
+        threading.Thread(target=run, args=(number,), daemon=True).start()
+    deadline = time.monotonic() + seconds
+    return [outcome.result(max(0.0, deadline - time.monotonic())) for outcome in outcomes]
+
+
 def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:
     """What a forked child ends with, as :func:`os.waitstatus_to_exitcode` has it. One that does not end is killed."""
     deadline = time.monotonic() + seconds
@@ -51,13 +68,13 @@ def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:
 
 def elsewhere(work: Callable[[], _T], seconds: float = HANG_SECONDS) -> _T:
     """What another thread gets or raises. A thread that waits for ever fails the test, and holds up nothing else."""
-    outcome: Future[_T] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except Exception as error:  # noqa: BLE001 - handed on
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
+    outcome = Future[_T]()
+    threading.Thread(target=_keep, args=(outcome, work), daemon=True).start()
     return outcome.result(seconds)
+
+
+def _keep(outcome: Future[_T], work: Callable[[], _T]) -> None:
+    try:
+        outcome.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - it is raised again by who waits
+        outcome.set_exception(error)

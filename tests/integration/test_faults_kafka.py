@@ -116,7 +116,7 @@ def test_of_200_000_messages_all_arrive_once_and_in_order_though_kafka_dies_midw
     with ThreadPoolExecutor(1) as pool:
         restarted: list[Future[Kafka]] = []
         writer.write(lambda: restarted.append(pool.submit(kafka_to_kill.start)))
-        restarted[0].result()
+        restarted[0].result(HANG_SECONDS)
     assert writer.unreported > 0, "nothing was under way as the broker died, which shows little"
     assert (writer.errors, writer.delivered) == ([], MESSAGES)
     assert read_all(kafka_to_kill, pulsar, topic) == [list(range(MESSAGES // PARTITIONS))] * PARTITIONS

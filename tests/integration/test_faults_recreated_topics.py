@@ -160,7 +160,7 @@ def test_threads_that_share_a_reader_all_find_the_new_schema(topics: Topics) -> 
     reader = topics.reader(SURE)
     topic = topics.gone(lambda topic: reader.deserialize(topic, topics.writer(OLD, SURE).serialize(topic, ADA)))
     message = topics.by_another_process(topic, OTHER, BOB)
-    together = threading.Barrier(THREADS)
+    together = threading.Barrier(THREADS, timeout=HANG_SECONDS)
 
     def read(_: int) -> list[bool]:
         """Whether each message came right, up to the first that did and a hundred more."""

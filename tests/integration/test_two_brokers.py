@@ -124,7 +124,7 @@ def test_topics_that_nobody_owns_yet_are_taken_by_one_broker_each(pulsar_cluster
     made = first.admin("PUT", "namespaces/public/unowned", json={"bundles": {"numBundles": 16}})
     assert made.ok, made.text
     clients = [client_of(pulsar_cluster, broker, "admin") for broker in pulsar_cluster.brokers]
-    together = threading.Barrier(THREADS)
+    together = threading.Barrier(THREADS, timeout=HANG_SECONDS)
 
     def register(number: int) -> list[int]:
         together.wait(HANG_SECONDS)

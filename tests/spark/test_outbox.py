@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
 from orders import TOPIC, messages_of
+from waiting import exit_code
 
 from streamnative_serdes.spark import DeliveryError
 from streamnative_serdes.spark.outbox import outbox
@@ -126,5 +127,5 @@ def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
             os._exit(0 if own is not mine else 1)
         finally:
             os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert exit_code(child) == 0
     assert sorted(message.value() for message in messages_of(kafka)) == [b"child", b"parent"]

@@ -5,13 +5,12 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import requests
+import waiting
 
 from streamnative_serdes import (
     KafkaAvroDeserializer,
@@ -40,21 +39,14 @@ def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
 
 def together(work: Callable[[], Any]) -> list[Any]:
     """What ``work`` gives, or raises, in threads that all start at once."""
-    start, results = threading.Barrier(THREADS), []
 
-    def run() -> None:
-        start.wait()
+    def outcome(_: int) -> Any:
         try:
-            results.append(work())
+            return work()
         except SchemaRegistryError as error:
-            results.append(error)
+            return error
 
-    threads = [threading.Thread(target=run) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    return waiting.together(THREADS, outcome)
 
 
 def test_eight_threads_on_one_cold_serializer_make_one_post(registry: LocalRegistry) -> None:
@@ -65,15 +57,13 @@ def test_eight_threads_on_one_cold_serializer_make_one_post(registry: LocalRegis
 
 
 def test_64_threads_with_a_thousand_messages_each_on_one_cold_serializer_make_one_post(registry: LocalRegistry) -> None:
-    serializer, start = KafkaAvroSerializer(conf(registry), USER), threading.Barrier(64)
+    serializer = KafkaAvroSerializer(conf(registry), USER)
     registry.fail(Fault.delay(0.2))
 
     def work(number: int) -> list[bytes | None]:
-        start.wait(PATIENCE)
         return [serializer.serialize("users", {"name": f"{number}-{message}"}) for message in range(1000)]
 
-    with ThreadPoolExecutor(64) as pool:
-        found = list(pool.map(work, range(64)))
+    found = waiting.together(64, work)
     assert registry.calls == {"POST schema": 1}
     names = [[message[11:].decode() for message in messages if message] for messages in found]
     assert names == [[f"{number}-{message}" for message in range(1000)] for number in range(64)]
@@ -111,12 +101,12 @@ def test_all_waiting_threads_get_the_error_and_the_next_call_asks_again(registry
 
 def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: LocalRegistry) -> None:
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
-    schema, lead, waiting = parse(USER), threading.Event(), threading.Event()
+    schema, lead, follows = parse(USER), threading.Event(), threading.Event()
     real = binding.client.register
 
     def interrupted(*arguments: Any) -> int:
         lead.set()
-        waiting.wait(PATIENCE)
+        follows.wait(PATIENCE)
         binding.client.register = real  # type: ignore[method-assign]
         raise KeyboardInterrupt
 
@@ -134,7 +124,7 @@ def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: Local
     assert lead.wait(PATIENCE)
     second = threading.Thread(target=lambda: outcome.append(binding.registered("users", schema)))
     second.start()
-    waiting.set()
+    follows.set()
     first.join(PATIENCE)
     second.join(PATIENCE)
     assert sorted(map(str, outcome)) == ["0", "interrupted"]
@@ -220,14 +210,13 @@ def test_a_child_forked_while_a_question_is_under_way_asks_for_itself(registry: 
     registry.fail(Fault.delay(1.0))
     asking = threading.Thread(target=serializer.serialize, args=("users", BOB))
     asking.start()
-    while not registry.calls:
-        time.sleep(0.01)
+    waiting.until(lambda: registry.calls, "the thread asks")
     child = os.fork()
     if child == 0:
         signal.alarm(int(PATIENCE))  # a child that waits for its parent's thread waits for ever
         os._exit(0 if serializer.serialize("users", BOB) == FRAMED else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    asking.join()
+    assert waiting.exit_code(child) == 0
+    waiting.join(asking)
 
 
 def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: LocalRegistry) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from schemas import record
+from waiting import join
 
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
@@ -67,8 +68,7 @@ def test_eight_threads_share_one_codec_without_a_wrong_value() -> None:
         threads = [threading.Thread(target=work, args=(i * 1000,)) for i in range(8)]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        join(*threads)
     finally:
         sys.setswitchinterval(before)
     assert wrong == []

@@ -11,6 +11,7 @@ from importlib.metadata import version
 import pytest
 import requests
 from click.testing import CliRunner
+from waiting import elsewhere
 
 from streamnative_serdes.__main__ import main
 
@@ -68,7 +69,7 @@ def test_the_registry_runs_until_ctrl_c() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            url = process.stdout.readline().split()[3].rstrip(",")
+            url = elsewhere(process.stdout.readline).split()[3].rstrip(",")
             assert requests.get(f"{url}/admin/v2/clusters", timeout=30).status_code == 200
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
@@ -83,7 +84,7 @@ def test_a_taken_port_is_one_line() -> None:
     ) as process:
         try:
             assert process.stdout is not None
-            port = process.stdout.readline().split()[3].rstrip(",").rpartition(":")[2]
+            port = elsewhere(process.stdout.readline).split()[3].rstrip(",").rpartition(":")[2]
             ended = CliRunner().invoke(main, ["registry", "--port", port])
         finally:
             process.kill()

@@ -40,5 +40,5 @@ def test_a_package_that_pip_did_not_install_says_why_it_has_no_version(
 
 
 def test_importing_opens_no_socket_and_loads_nothing_heavy() -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[] []\n", "")

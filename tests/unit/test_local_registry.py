@@ -19,6 +19,7 @@ import pytest
 import requests
 from contract import GROUPS, Case, Player, get, said_differently
 from contract.topics import of_topic_strategies
+from waiting import elsewhere
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.testing import Call, Fault, LocalRegistry
@@ -325,7 +326,7 @@ def test_serve_runs_until_ctrl_c() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            url = process.stdout.readline().strip()
+            url = elsewhere(process.stdout.readline).strip()
             assert requests.get(url + "/admin/v2/clusters", timeout=20).json() == ["standalone"]
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 0

@@ -59,7 +59,7 @@ def test_nothing_is_started_before_the_first_question() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_after_a_fork_a_scope_is_a_new_one_and_both_processes_end() -> None:
     code = (
-        "import os, sys\n"
+        "import os, signal, sys\nsignal.alarm(50)\n"
         "from streamnative_serdes.compat import Schema, SchemaRegistryClient\n"
         "client = SchemaRegistryClient({'url': 'mock://x'})\n"
         'client.register_schema(\'t\', Schema(\'{"type": "record", "name": "R", "fields": []}\'))\n'

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import requests
+from waiting import together
 
 from streamnative_serdes import (
     IncompatibleSchemaError,
@@ -100,17 +100,9 @@ def test_a_missing_right_is_asked_for_again(registry: LocalRegistry) -> None:
 
 def test_threads_that_wait_for_one_answer_get_an_error_each(registry: LocalRegistry) -> None:
     registry.fail(Fault.delay(0.3))
-    reader, start, seen = KafkaAvroDeserializer(conf(registry)), threading.Barrier(8), []
-
-    def read() -> None:
-        start.wait()
-        seen.extend(errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1))
-
-    threads = [threading.Thread(target=read) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    reader = KafkaAvroDeserializer(conf(registry))
+    found = together(8, lambda _: errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1))
+    seen = [error for own in found for error in own]
     assert registry.calls == {"GET schema": 1}
     assert len({id(error) for error in seen}) == 8
 

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 from collections import OrderedDict, namedtuple
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 import requests
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError, Serializer
+from waiting import join, until
 
 from streamnative_serdes import (
     ConfigError,
@@ -293,7 +293,9 @@ def test_a_warm_pickle_needs_no_registry_in_another_process(registry: LocalRegis
         "serializer = pickle.load(sys.stdin.buffer)\n"
         "sys.stdout.buffer.write(serializer.serialize('users', {'name': 'bob', 'age': 7}))"
     )
-    child = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(serializer), capture_output=True)
+    child = subprocess.run(
+        [sys.executable, "-c", script], input=pickle.dumps(serializer), capture_output=True, timeout=60
+    )
     assert (child.stdout, child.stderr) == (message, b"")
 
 
@@ -344,10 +346,9 @@ def test_an_answer_of_the_registry_of_before_is_not_kept(registry: LocalRegistry
         registry.fail(Fault.delay(0.5))
         asking = threading.Thread(target=serializer, args=(BOB, value("users")))
         asking.start()
-        while not registry.calls:
-            time.sleep(0.01)
+        until(lambda: registry.calls, "the thread asks")
         serializer.configure(conf(second))
-        asking.join()
+        join(asking)
         assert serializer(BOB, value("users"))[:10] == header(1)
 
 

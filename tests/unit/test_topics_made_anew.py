@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import requests
+from waiting import exit_code
 
 from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
 from streamnative_serdes import binding as binding_module
@@ -233,7 +234,7 @@ def test_a_forked_child_notices_it_by_itself(registry: LocalRegistry, anew: Call
         while reader.deserialize("t", new) != {"id": "o-1"}:  # {"name": "o-1"} until it has looked
             time.sleep(0.01)
         os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert exit_code(child) == 0
 
 
 def watches() -> set[threading.Thread]:
