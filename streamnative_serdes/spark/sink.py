@@ -134,7 +134,6 @@ class KafkaAvroSink:
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
         warn_of_workers(df.sparkSession)
-        require_broker(self._kafka, self._topic)
         with worker_hints():
             if self._by_rows:
                 self._send_rows(df, batch)
@@ -160,6 +159,7 @@ class KafkaAvroSink:
             writer.try_columns(zip(fields, kinds, strict=False))
         else:
             writer.try_value(kinds[0])
+        require_broker(self._kafka, self._topic)
         task = BatchTask(self._sending(batch), encoder, tuple(fields) or None, self._key is not None)
         columns.mapInArrow(task, "nothing int").collect()
 
@@ -177,6 +177,7 @@ class KafkaAvroSink:
             keys = F.lit(None).cast("string") if key is None else _column(key)
             df = df.select(keys.alias("key"), values.alias("value"))
             key, value = "key", "value"
+        require_broker(self._kafka, self._topic)
         df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
 
     def _sending(self, batch: int | None = None) -> Sending:

@@ -144,15 +144,23 @@ def test_options_without_a_broker_are_refused(conf: dict[str, str]) -> None:
 def test_a_sink_asks_for_a_broker_before_any_task_does(
     spark: SparkSession, orders: DataFrame, conf: dict[str, str]
 ) -> None:
-    sink = KafkaAvroSink("orders", REFUSED, conf, SCHEMA)
+    columns = KafkaAvroSink("orders", REFUSED, conf, SCHEMA)
+    rows = KafkaAvroSink("orders", REFUSED, conf, SCHEMA, key=lambda row: str(row.id))
     spark.sparkContext.setJobGroup("away", "")
     try:
-        for write in (sink.write, lambda df: sink.foreach_batch(df, 0)):
+        for write in (columns.write, lambda df: columns.foreach_batch(df, 0), rows.write):
             with pytest.raises(BrokerUnavailableError, match=r"topic orders: .* at 127\.0\.0\.1:1 after 1 s"):
                 write(orders)
         assert spark.sparkContext.statusTracker().getJobIdsForGroup("away") == []
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+
+
+def test_a_sink_looks_at_the_columns_before_it_asks_for_a_broker(orders: DataFrame, conf: dict[str, str]) -> None:
+    for key in ("nmae", lambda row: row.id):
+        sink = KafkaAvroSink("orders", REFUSED, conf, SCHEMA, key=key)
+        with pytest.raises(ConfigError):
+            sink.write(orders.select("*", orders["note"]) if callable(key) else orders)
 
 
 def test_what_a_sink_could_not_deliver_names_the_brokers(
