@@ -21,7 +21,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, exchange
+from streamnative_serdes.schema_registry import SchemaRegistryClient, exchange
 
 
 @pytest.mark.parametrize(

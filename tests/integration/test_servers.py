@@ -63,7 +63,6 @@ def test_a_run_that_is_killed_leaves_no_server_and_no_data_behind(servers_at_han
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
         env={**os.environ, "PYTHONPATH": HELPERS},
         timeout=120,
     )
