@@ -19,6 +19,8 @@ NETWORK = (
     "tests/adversity/test_registry_faults.py", "tests/adversity/test_registry_redirects.py",
     "tests/adversity/test_serdes_faults.py", "tests/adversity/test_oauth.py",
     "tests/adversity/test_oauth_faults.py", "tests/adversity/test_tls.py", "tests/adversity/test_no_secret_shows.py",
+    "tests/adversity/test_nesting.py", "tests/adversity/test_first_contact.py",
+    "tests/adversity/test_hostile_answers.py", "tests/adversity/test_wrong_addresses.py",
 )  # fmt: skip
 CLIENTS = (
     "tests/interop/test_builders.py", "tests/interop/test_confluent_clients.py", "tests/interop/test_auth_docs.py",
@@ -70,7 +72,7 @@ ROOMS = (
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
         (*units("arrow_batches", "arrow_topics", "arrow_types"), "tests/property/test_arrow_against_codec.py"),
-        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/interop/test_arrow_docs.py"),
+        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py", "tests/interop/test_arrow_docs.py"),
         12,
     ),
     Room(
@@ -99,7 +101,7 @@ ROOMS = (
     Room(
         "registry",
         package("schema_registry/*"),
-        (*units("registry_client", "registry_auth", "renewal", "topic_name", "credentials"),
+        (*units("registry_client", "registry_auth", "renewal", "topic_name", "credentials", "interrupts"),
          "tests/adversity/test_registry_redirects.py", "tests/adversity/test_oauth_faults.py",
          "tests/adversity/test_registry_faults.py", "tests/adversity/test_oauth.py", "tests/adversity/test_tls.py"),
         OVER_NETWORK,
@@ -107,8 +109,8 @@ ROOMS = (
     ),
     Room(
         "binding",
-        package("binding.py", "memory.py", "flights.py", "watch.py"),
-        units("binding", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours", "travel",
+        (*package("binding.py", "memory.py", "flights.py", "watch.py"), f"{EXT}/_flights.pyx"),
+        units("binding", "interrupts", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours", "travel",
               "serializer", "deserializer"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
         6,
@@ -117,7 +119,7 @@ ROOMS = (
         "faces",
         package("serializer.py", "deserializer.py", "columns.py", "batches.py", "lifecycle.py", "arrow.py"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
-              "bad_input", "chosen_versions"),
+              "bad_input", "chosen_versions", "stats", "whole_messages"),
         OVER_NETWORK,
         7,
     ),
