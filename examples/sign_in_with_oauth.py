@@ -2,7 +2,7 @@
 
     python examples/sign_in_with_oauth.py SCHEMA_REGISTRY_URL KEY_FILE AUDIENCE [BOOTSTRAP_SERVERS]
 
-The key file names the issuer. Without a broker the message goes from hand to hand. Needs `streamnative-serdes[oauth]`.
+The key file names the issuer. Without a broker the message goes from hand to hand. Needs authlib.
 """
 
 import sys

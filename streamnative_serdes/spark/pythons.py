@@ -86,5 +86,5 @@ def worker_hints() -> Iterator[None]:
 def _remedy() -> str:
     return (
         f"before the session starts, set PYSPARK_PYTHON to one that has it, as {sys.executable} on this machine, or "
-        "install streamnative-serdes[spark] there"
+        "install the package with its extra [spark] there"
     )
