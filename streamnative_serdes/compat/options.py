@@ -133,7 +133,7 @@ def refuse_rules(rule_conf: object, rule_registry: object) -> None:
 def leniency(left: Mapping[str, Any]) -> dict[str, Any]:
     """What Confluent's serializer lets pass, unless objects are to be checked strictly."""
     strict = any(str(left.get(key)).lower() == "true" for key in ("validate.strict", "validate.strict.allow.default"))
-    return {"confluent.leniency": not strict}
+    return {"confluent.leniency": not strict, "unmatched.columns": "ignore"}
 
 
 def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dict[str, Any]:

@@ -31,13 +31,24 @@ WRITE_OPTIONS = (
         "validate.strict",
         False,
         checks.flag,
-        "An object must have all fields of its record, those with a default too, and no others.",
+        "An object must have all fields of its record, those with a default too, and no others; so must the columns of "
+        "a batch or a DataFrame.",
     ),
     Option(
         "validate.strict.allow.default",
         False,
         checks.flag,
-        "An object must have all fields of its record but those with a default, and no others.",
+        "An object must have all fields of its record but those with a default, and no others; so must the columns of "
+        "a batch or a DataFrame.",
+    ),
+    Option(
+        "unmatched.columns",
+        "error",
+        checks.one_of("error", "ignore"),
+        "For the columns of batches and DataFrames, and for Spark's rows. With `error`, columns that are no fields of "
+        "the record are an error if fields have no column as well: a column that was renamed would be written as the "
+        "field's default. With `ignore` they are left out. Columns too many alone, or fields with a default that are "
+        "missing alone, are no error in either case.",
     ),
     Option(
         "confluent.leniency",
@@ -92,6 +103,7 @@ class CodecArguments(TypedDict, total=False):
     max_depth: int
     validate_strict: bool
     validate_strict_allow_default: bool
+    unmatched_columns: Literal["error", "ignore"]
     confluent_leniency: bool
     return_record_name: bool
     ignore_trailing_bytes: bool

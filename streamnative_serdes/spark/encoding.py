@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from streamnative_serdes.errors import ConfigError, EncodeError
-from streamnative_serdes.schema import MISSING, AvroType, Record
+from streamnative_serdes.schema import MISSING, Array, AvroType, Map, Record, Union
+from streamnative_serdes.schema.unmatched import unmatched
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .arrow_types import arrow_type
@@ -51,6 +52,80 @@ class TopicWriter(KafkaAvroSerializer):
         assert codec is not None
         return codec.schema.root
 
+    def columns_of(self, names: Sequence[str], elsewhere: Collection[str] = ()) -> list[str]:
+        """The fields of the record that ``names``, columns, have.
+
+        Args:
+            names: all columns of a DataFrame.
+            elsewhere: those that need not be fields, for they are the key, or are kept.
+
+        Raises:
+            ConfigError: it is no record; names of columns and fields do not match, as ``unmatched.columns`` and
+                ``validate.strict`` want it, or differ in case alone; a field without a default has no column; or no
+                field has one.
+        """
+        root, topic = self.root, self._topic
+        if not isinstance(root, Record):
+            raise ConfigError(
+                f"the schema is no record but {root.kind}",
+                topic=topic,
+                hint="use to_avro for one column, or give a sink its value",
+            )
+        refuse_other_case(root, names, topic)
+        self._refuse_unmatched(root, names, ConfigError, elsewhere=elsewhere)
+        missing = [field.name for field in root.fields if field.name not in names and field.default is MISSING]
+        if missing:
+            raise ConfigError(f"there is no column for the fields {', '.join(missing)}"[:500], topic=topic)
+        found = [field.name for field in root.fields if field.name in names]
+        if not found:
+            raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be alike")
+        return found
+
+    def refuse_unmatched(self, kind: T.DataType, path: str = "", root: AvroType | None = None) -> None:
+        """Look at what rows hold, their structs in one another, once for all rows.
+
+        Raises:
+            EncodeError: as :meth:`columns_of`, for a struct that is written as a record; ``path`` says which.
+        """
+        match self.root if root is None else only_branch(root), kind:
+            case Record() as record, T.StructType():
+                names = kind.fieldNames()
+                self._refuse_unmatched(record, names, EncodeError, path=path or None)
+                for field in record.fields:
+                    if field.name in names:
+                        self.refuse_unmatched(kind[field.name].dataType, f"{path}.{field.name}".lstrip("."), field.type)
+            case Array(items), T.ArrayType():
+                self.refuse_unmatched(kind.elementType, f"{path}[]", items)
+            case Map(values), T.MapType():
+                self.refuse_unmatched(kind.valueType, f"{path}[]", values)
+
+    def _refuse_unmatched(
+        self,
+        record: Record,
+        names: Sequence[str],
+        error: type[ConfigError | EncodeError],
+        *,
+        elsewhere: Collection[str] = (),
+        path: str | None = None,
+    ) -> None:
+        assert self._conf is not None
+        fields = {field.name for field in record.fields}
+        unknown = [name for name in names if name not in fields and name not in elsewhere]
+        closed = self._conf["validate.strict"] or self._conf["validate.strict.allow.default"]
+        if not unknown or not (closed or self._conf["unmatched.columns"] == "error"):
+            return
+        lacking = [field.name for field in record.fields if field.name not in names]
+        if lacking:
+            text, hint = unmatched(record.name, unknown, lacking)
+        elif closed:
+            text, hint = (
+                f"record {record.name} has no field {unknown[0]!r:.80}",
+                "validate.strict allows no other columns",
+            )
+        else:
+            return
+        raise error(text, hint=hint, topic=self._topic, path=path)
+
     def try_columns(self, columns: Iterable[tuple[str, T.DataType]]) -> None:
         """Write no rows of such columns, so that it is not the tasks who find out what does not fit.
 
@@ -81,27 +156,10 @@ class TopicWriter(KafkaAvroSerializer):
             )
 
 
-def columns_of(root: AvroType, names: list[str], topic: str) -> list[str]:
-    """The fields of ``root`` that ``names``, columns, have.
-
-    Raises:
-        ConfigError: it is no record; a field without a default has no column, or one with a default has one in other
-            letters; or no field has a column.
-    """
-    if not isinstance(root, Record):
-        raise ConfigError(
-            f"the schema is no record but {root.kind}",
-            topic=topic,
-            hint="use to_avro for one column, or give a sink its value",
-        )
-    refuse_other_case(root, names, topic)
-    missing = [field.name for field in root.fields if field.name not in names and field.default is MISSING]
-    if missing:
-        raise ConfigError(f"there is no column for the fields {', '.join(missing)}"[:500], topic=topic)
-    found = [field.name for field in root.fields if field.name in names]
-    if not found:
-        raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be alike")
-    return found
+def only_branch(kind: AvroType) -> AvroType:
+    """What a union of null and one other type is, besides null; all else as it is."""
+    others = [branch for branch in kind.branches if branch.kind != "null"] if isinstance(kind, Union) else []
+    return others[0] if len(others) == 1 else kind
 
 
 @dataclass(frozen=True, slots=True)

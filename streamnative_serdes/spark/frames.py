@@ -15,7 +15,7 @@ from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
-from .encoding import Encoder, columns_of
+from .encoding import Encoder
 from .names import name_of, names_of, pick, quoted, refuse_doubles, refuse_intervals, require
 from .options import FAILFAST, ReadOptions
 from .pythons import warn_of_workers
@@ -127,8 +127,8 @@ def encode_df(
     Each field of the schema is written from the column of its name. ``keep`` may hold what makes the message's key.
 
     Args:
-        df: with a column for each field, but for those that have a default. Other columns are left out, and so are
-            fields of structs that the schema does not have.
+        df: with a column for each field, but for those that have a default. Other columns are left out if all fields
+            have a column; otherwise the option ``unmatched.columns`` decides. So are fields of structs.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         topic: the Kafka topic that the messages are for.
         schema: of the messages, registered on the topic now; ``to_avro_schema(df.schema)`` makes one. Without one, the
@@ -137,15 +137,15 @@ def encode_df(
         keep: the names of columns that stay, before it.
 
     Raises:
-        ConfigError: a bad option, a field without a column or with one in other letters, one name for two, or a column
-            of intervals.
-        EncodeError: a column's type is none of its field's.
+        ConfigError: a bad option, a field without a column or with one in other letters, columns and fields that do
+            not match, one name for two, or a column of intervals.
+        EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     value, keep = name_of("value", value), names_of("keep", keep)
     warn_of_workers(df.sparkSession)
     encoder, writer = Encoder.plan(topic, conf, schema)
-    fields = columns_of(writer.root, df.columns, topic)
+    fields = writer.columns_of(df.columns, keep)
     kinds = [require(df, name).dataType for name in fields]
     for name, kind in zip(fields, kinds, strict=True):
         refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)

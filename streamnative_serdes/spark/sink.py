@@ -21,7 +21,7 @@ from streamnative_serdes.schema import load
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
-from .encoding import Encoder, columns_of
+from .encoding import Encoder, TopicWriter
 from .names import by_place, place, quoted, refuse_intervals, require
 from .outbox import refuse_options, require_broker
 from .pythons import warn_of_workers, worker_hints
@@ -48,7 +48,9 @@ class KafkaAvroSink:
         key: what becomes the message's key: the name of a column of strings or binaries (dots are part of it), a Column
             to compute one, or a function of the row that gives text, bytes or None. Without one, messages have no key.
         value: likewise, what the value is made of; its null is a tombstone. Without one it is the whole row.
-            Columns that the schema does not have are left out.
+            Columns that the schema does not have are left out if all fields have one; otherwise they are an error, for
+            one was renamed, perhaps: ``unmatched.columns=ignore`` in ``conf`` leaves them out. With ``validate.strict``
+            they are always an error. Both go for fields of structs as well.
         to_dict: as of KafkaAvroSerializer. Like functions for ``key`` and ``value``, it takes rows, for which columns
             become Python objects: several times as slow.
         dedup_headers: give each message the headers ``spark.query.id``, ``spark.batch.id`` and ``spark.write.id`` (both
@@ -88,7 +90,8 @@ class KafkaAvroSink:
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
         self._conf, self._schema = dict(conf), schema if schema is None or isinstance(schema, type) else load(schema)
-        self._by_rows = to_dict is not None or _is_function(key) or _is_function(value)
+        self._converts = to_dict is not None
+        self._by_rows = self._converts or _is_function(key) or _is_function(value)
         self._serializer = KafkaAvroSerializer(self._conf, self._schema, to_dict)
         self._serializer.warm_up(topic)
 
@@ -99,7 +102,7 @@ class KafkaAvroSink:
 
         Raises:
             ConfigError: ``key`` or ``value`` is a Column.
-            EncodeError: a row does not fit the schema; it names the row and the field.
+            EncodeError: a row does not fit the schema, or its columns do not match; it names the row and the field.
             DeliveryError: a message could not be delivered.
         """
         self._plain_task()(rows)
@@ -108,8 +111,9 @@ class KafkaAvroSink:
         """Send one batch of a stream: ``df.writeStream.foreachBatch(sink.foreach_batch)``.
 
         Raises:
-            ConfigError: there is no such column, two have one name, or the key's type is none of a key.
-            EncodeError: a column's type is none of its field's.
+            ConfigError: there is no such column, two have one name, columns and fields do not match, or the key's type
+                is none of a key.
+            EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
@@ -120,8 +124,9 @@ class KafkaAvroSink:
         """Send a DataFrame that is no stream.
 
         Raises:
-            ConfigError: there is no such column, two have one name, or the key's type is none of a key.
-            EncodeError: a column's type is none of its field's.
+            ConfigError: there is no such column, two have one name, columns and fields do not match, or the key's type
+                is none of a key.
+            EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
@@ -142,7 +147,8 @@ class KafkaAvroSink:
 
     def _send_columns(self, df: DataFrame, batch: int | None) -> None:
         encoder, writer = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
-        fields = columns_of(writer.root, df.columns, self._topic) if self._value is None else []
+        elsewhere = [self._key] if isinstance(self._key, str) else []
+        fields = writer.columns_of(df.columns, elsewhere) if self._value is None else []
         parts = [part for part in (self._value, self._key) if part is not None]
         computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
         given = df.select("*", *computed) if computed else df
@@ -171,6 +177,7 @@ class KafkaAvroSink:
             if isinstance(part, str):
                 require(df, part)
         self._serializer.warm_up(self._topic)  # it may have been made anew since
+        self._look_at_rows(df)
         key, value = self._key, self._value
         if isinstance(key, Column) or isinstance(value, Column):
             values = F.struct("*") if value is None else _column(value)
@@ -179,6 +186,17 @@ class KafkaAvroSink:
             key, value = "key", "value"
         require_broker(self._kafka, self._topic)
         df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
+
+    def _look_at_rows(self, df: DataFrame) -> None:
+        """What functions make of rows cannot be known; but rows, and structs in them, are written as they are."""
+        if self._converts or _is_function(self._value):
+            return
+        writer = TopicWriter(self._topic, self._conf, self._schema, confirm=False)
+        if isinstance(self._value, str):
+            writer.refuse_unmatched(require(df, self._value).dataType)
+        else:
+            writer.columns_of(df.columns)
+            writer.refuse_unmatched(df.schema)
 
     def _sending(self, batch: int | None = None) -> Sending:
         write = Write.here(self._topic, batch) if self._dedup else None

@@ -60,6 +60,7 @@ cdef class WritePlan:
     cdef int tried
     cdef object default_of
     cdef bint logical, closed, complete
+    cdef bint matched           # columns that are no fields are an error where fields have no column
     cdef int max_depth
     cdef list parts, labels, notes, kept
     cdef list sources           # SourceTypes; the first is the batch
@@ -69,14 +70,14 @@ cdef class WritePlan:
         self.default_of, self.logical, self.max_depth = default_of, options["avro.logical.types"], options["max.depth"]
         self.complete = options["validate.strict"]
         self.closed = self.complete or options["validate.strict.allow.default"]
+        self.matched = self.closed or options["unmatched.columns"] == "error"
         self.parts, self.labels, self.notes, self.kept, self.sources, self.path = [], [], [], [], [], []
         top = source_type(<ArrowSchema*>PyCapsule_GetPointer(arrow, "arrow_schema"), self.sources, -1, 0, True,
                           0)
         try:
             self.root = self.of_batch(root, top)
         except EncodeError as error:
-            if error.path is None:
-                error.path = ".".join(self.path).replace(".[", "[")
+            self.place(error)
             raise
         self.link()
 
@@ -118,6 +119,12 @@ cdef class WritePlan:
                 self.edges[at] = &self.ops[<int>part]
                 at += 1
         return 0
+
+    cdef object place(self, object error):
+        """The error, which happened here if nobody has said where."""
+        if error.path is None:
+            error.path = ".".join(self.path).replace(".[", "[")
+        return error
 
     # Types
 
@@ -174,22 +181,32 @@ cdef class WritePlan:
         columns = {(<SourceType>child).name: child for child in source.children}
         if len(columns) < len(source.children):
             raise EncodeError(f"two columns of record {schema.name} have one name")
-        fields = {field.name for field in schema.fields}
-        folded = {name.lower(): name for name in columns if name not in fields}
+        self.match(schema, columns)
         for field in schema.fields:
             column = columns.pop(field.name, None)
-            if column is None and field.name.lower() in folded:
-                self.path.append(field.name)
-                raise EncodeError(f"there is no column of that name, but {folded[field.name.lower()]!r:.80}",
-                                  hint="rename it: upper and lower case differ in Avro")
             parts.append(self.missing(field, source) if column is None else self.within(field.name, field.type, column))
-        if fields and len(columns) == len(source.children):
+        if schema.fields and len(columns) == len(source.children):
             raise EncodeError(f"there is no column for any field of record {schema.name}")
         if columns and self.closed:
             raise EncodeError(f"record {schema.name} has no field {next(iter(columns))!r:.80}",
                               hint="validate.strict allows no other columns")
         return self.add(WRITE_RECORD, source, f"record {schema.name}", parts,
                         [str(field.name) for field in schema.fields])
+
+    cdef int match(self, object schema, dict columns) except -1:
+        """Raise for columns that seem to be fields, but are called otherwise."""
+        cdef list lacking = [field.name for field in schema.fields if field.name not in columns]
+        fields = {field.name for field in schema.fields}
+        unknown = {name.lower(): name for name in columns if name not in fields}
+        for name in lacking:
+            if name.lower() in unknown:
+                self.path.append(name)
+                raise EncodeError(f"there is no column of that name, but {unknown[name.lower()]!r:.80}",
+                                  hint="rename it: upper and lower case differ in Avro")
+        if self.matched and lacking and unknown:
+            text, hint = unmatched(schema.name, list(unknown.values()), lacking)
+            raise EncodeError(text, hint=hint)
+        return 0
 
     cdef int missing(self, object field, SourceType source) except -1:
         """A field without a column."""
@@ -264,12 +281,16 @@ cdef class WritePlan:
 
     cdef int first_branch(self, list branches, list others, SourceType source) except -1:
         """A column of one branch's own type."""
-        cdef list path = list(self.path)
+        cdef list path = list(self.path), refused = []
         for i in others:
             try:
                 return self.of_branch(branches, i, source)
-            except EncodeError:
+            except EncodeError as error:
+                if branches[i].kind == "record" and source.load == LOAD_STRUCT:
+                    refused.append(self.place(error))
                 self.path = list(path)
+        if len(refused) == 1:       # what a struct was meant for
+            raise refused[0]
         return self.refuse("a branch of union of " + ", ".join([branches[i].kind for i in others]), source)
 
     # Leaves

@@ -71,7 +71,8 @@ cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
 
 
 cdef int refuse_other_names(RecordNode node, tuple names) except -1:
-    """Columns that are left out, whose fields get their defaults: Spark takes Note for note, Avro does not."""
+    """Columns that would be left out, while fields get their defaults: renamed ones, or Note for note, which are one
+    to Spark."""
     cdef dict others = {name.lower(): name for name in names if type(name) is str and name not in node.known}
     cdef Py_ssize_t i
     for i in range(node.count):
@@ -79,7 +80,11 @@ cdef int refuse_other_names(RecordNode node, tuple names) except -1:
         if name not in names and name.lower() in others:
             raise EncodeError(f"{node.label} has a field {name}, the row a column {shorten(others[name.lower()])}",
                               hint="rename it: upper and lower case differ in Avro")
-    if len(others) == len(names):
+    if node.matched and others:
+        text, hint = unmatched(node.label.removeprefix("record "), list(others.values()),
+                               [name for name in node.names if name not in names])
+        raise EncodeError(text, hint=hint)
+    if others and len(others) == len(names):
         columns = ", ".join([shorten(name) for name in list(others.values())[:MAX_NAMES_IN_ERROR]])
         raise EncodeError(f"{node.label} has none of the row's columns {columns}")
     return 0
@@ -103,6 +108,10 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names
                 places = {names[k]: k for k in range(width)}
             at = places.get(<object>node.fields[i].name, -1)
         if at < 0:
+            if node.missing[i] is None and is_spark_row(values):        # an error in any case: the one that says more
+                step.index = -1
+                refuse_other_names(node, names)
+                step.index = i
             write_missing(node, w, i)
         else:
             found += 1

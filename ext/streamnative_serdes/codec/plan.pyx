@@ -124,6 +124,7 @@ cdef class RecordNode(Node):
     cdef dict template          # the names, each with None; copied for each record, never given away
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef bint closed                # writing: unknown fields are an error
+    cdef bint matched               # writing: so are columns of a row where others are missing
     cdef Maker maker                # by a shape: what objects of its class are; or None
     cdef list attributes            # by a shape: per field, or None
 
@@ -168,6 +169,7 @@ cdef class Build:
     cdef bint record_names              # reading: records in unions come with their names
     cdef object shapes                  # full name -> the shape of that record or enum
     cdef bint strict, allow_default     # writing: unknown fields are errors, and missing ones, with a default or not
+    cdef bint matched                   # writing: columns of rows that are no fields are errors beside missing ones
 
     def __cinit__(self, options, object shapes, bint reading):
         self.named = {}
@@ -177,6 +179,7 @@ cdef class Build:
         self.logical = options["avro.logical.types"]
         self.strict = options["validate.strict"]
         self.allow_default = options["validate.strict.allow.default"]
+        self.matched = options["unmatched.columns"] == "error"
 
     cdef Node find(self, object schema):
         """The node of a named type that was met before. Not by name: a reader's aliases may give one name to two."""
@@ -296,6 +299,7 @@ cdef Node build_record(object schema, Build shared, int depth):
         return build_shaped(schema, maker, shared, depth)
     record = RecordNode(RECORD, f"record {schema.name}")
     record.closed = shared.strict or shared.allow_default
+    record.matched = shared.matched
     record.maker = maker
     shared.keep(schema, record)         # before its fields: they may point back at it, and unions ask for its class
     names, nodes, missing, faults = [], [], [], []

@@ -1,0 +1,39 @@
+"""Columns that are no fields of a record, beside fields that have no column: most likely one was renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+_MOST_NAMED = 5  # in an error
+_MOST_COMPARED = 100
+
+
+def unmatched(record: str, columns: Sequence[str], fields: Sequence[str]) -> tuple[str, str]:
+    """The text of the error, and its hint.
+
+    Args:
+        record: the record's name.
+        columns: those that it has no fields for.
+        fields: those that have no column.
+    """
+    text = (
+        f"record {record} has no field for {_named('column', columns)}, and no column for its {_named('field', fields)}"
+    )
+    return text, (
+        f"{_nearest(columns, fields)}rename or drop columns; unmatched.columns=ignore leaves them out and writes the "
+        "fields' defaults"
+    )
+
+
+def _named(kind: str, names: Sequence[str]) -> str:
+    shown = ", ".join(f"{name!r:.80}" for name in names[:_MOST_NAMED])
+    return f"{kind}{'s' if len(names) > 1 else ''} {shown}{', ...' if len(names) > _MOST_NAMED else ''}"
+
+
+def _nearest(columns: Sequence[str], fields: Sequence[str]) -> str:
+    for column in columns[:_MOST_COMPARED]:
+        near = get_close_matches(column, fields[:_MOST_COMPARED], n=1)
+        if near:
+            return f"is column {column!r:.80} the field {near[0]!r:.80}? "
+    return ""

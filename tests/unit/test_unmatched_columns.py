@@ -1,0 +1,254 @@
+"""A column that was renamed is not written as its field's default: unmatched.columns, and validate.strict."""
+
+from __future__ import annotations
+
+import json
+import types
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.testing import LocalRegistry
+
+MONEY: dict[str, Any] = {
+    "type": "record",
+    "name": "Money",
+    "fields": [{"name": "amount", "type": "long", "default": 0}, {"name": "unit", "type": "string", "default": "EUR"}],
+}
+ORDER: dict[str, Any] = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "total", "type": ["null", "double"], "default": None},
+        {"name": "note", "type": "string", "default": ""},
+    ],
+}
+IGNORE = {"unmatched_columns": "ignore"}
+STRICT, ALLOWING = {"validate_strict": True}, {"validate_strict_allow_default": True}
+
+
+def around(money: Any) -> dict[str, Any]:
+    fields = [{"name": "id", "type": "long"}, {"name": "of", "type": money}]
+    return {"type": "record", "name": "Outer", "fields": fields}
+
+
+def batch(**columns: list[Any]) -> Any:
+    return pytest.importorskip("pyarrow").RecordBatch.from_pydict(columns)
+
+
+def columns_of(schema: Any, **options: Any) -> Any:
+    pytest.importorskip("pyarrow")
+    from streamnative_serdes.arrow import ColumnCodec
+
+    return ColumnCodec(schema, **options)
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_renamed_column_is_an_error_that_names_column_and_field() -> None:
+    with pytest.raises(EncodeError) as caught:
+        columns_of(ORDER).encode(batch(id=[1], totl=[2.5], note=["x"]))
+    assert str(caught.value) == (
+        "record Order has no field for column 'totl', and no column for its field 'total' (hint: is column 'totl' "
+        "the field 'total'? rename or drop columns; unmatched.columns=ignore leaves them out and writes the fields' "
+        "defaults)"
+    )
+    assert caught.value.row is None
+
+
+def test_the_error_names_all_of_them_and_the_nearest() -> None:
+    with pytest.raises(
+        EncodeError, match=r"no field for columns 'zzz', 'nots', and no column for its fields 'total', 'note'"
+    ) as caught:
+        columns_of(ORDER).encode(batch(id=[1], zzz=[2], nots=["x"]))
+    assert "is column 'nots' the field 'note'? " in str(caught.value)
+    with pytest.raises(EncodeError, match=r"for column 'zzz', and no column .*hint: rename or drop columns") as far:
+        columns_of(ORDER).encode(batch(id=[1], zzz=[2.5], note=["x"]))
+    assert "the field" not in str(far.value).partition("hint")[2].partition("rename")[0]
+    many = {f"q{i}": [i] for i in range(9)}
+    with pytest.raises(EncodeError, match=r"columns 'q0', 'q1', 'q2', 'q3', 'q4', \.\.\., and no column for its field"):
+        columns_of(ORDER).encode(batch(id=[1], **many))
+
+
+def test_a_field_without_a_default_is_named_beside_the_column_too() -> None:
+    with pytest.raises(EncodeError, match=r"no field for column 'ident', and no column for its field 'id'"):
+        columns_of(ORDER).encode(batch(ident=[1], total=[2.5], note=["x"]))
+
+
+def test_columns_too_many_alone_and_defaults_alone_are_no_errors() -> None:
+    more = columns_of(ORDER).encode(batch(id=[1], total=[2.5], note=["x"], totl=[9]))
+    fewer = columns_of(ORDER).encode(batch(id=[1], total=[2.5]))
+    assert more.to_pylist() == [Codec(ORDER).encode({"id": 1, "total": 2.5, "note": "x"})]
+    assert fewer.to_pylist() == [Codec(ORDER).encode({"id": 1, "total": 2.5, "note": ""})]
+
+
+def test_ignore_leaves_columns_out_and_writes_defaults() -> None:
+    codec = columns_of(ORDER, **IGNORE)
+    assert codec.encode(batch(id=[1], totl=[2.5], note=["x"])).to_pylist() == [
+        Codec(ORDER).encode({"id": 1, "total": None, "note": "x"})
+    ]
+    with pytest.raises(EncodeError, match=r"^field total: there is no column of that name, but 'Total'"):
+        codec.encode(batch(id=[1], Total=[2.5]))
+    with pytest.raises(EncodeError, match=r"^field id: there is no column of that name: the field is missing"):
+        codec.encode(batch(ident=[1], total=[2.5]))
+    with pytest.raises(EncodeError, match="there is no column for any field of record Money"):
+        columns_of(MONEY, **IGNORE).encode(batch(ident=[1]))
+
+
+def test_another_case_goes_before() -> None:
+    with pytest.raises(
+        EncodeError, match=r"^field total: there is no column of that name, but 'Total' .hint: rename it"
+    ):
+        columns_of(ORDER).encode(batch(id=[1], Total=[2.5], other=[1]))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "path"),
+    [
+        (MONEY, {"amont": 5, "unit": "USD"}, "of"),
+        (["null", MONEY], {"amont": 5, "unit": "USD"}, "of"),
+        (["null", "string", MONEY], {"amont": 5, "unit": "USD"}, "of"),
+        ({"type": "array", "items": MONEY}, [{"amont": 5, "unit": "USD"}], "of[]"),
+        ({"type": "map", "values": ["null", MONEY]}, [("k", {"amont": 5, "unit": "USD"})], "of[]"),
+        (around(MONEY) | {"name": "Middle"}, {"id": 1, "of": {"amont": 5, "unit": "USD"}}, "of.of"),
+    ],
+    ids=["record", "nullable", "union", "array", "map", "deep"],
+)
+def test_structs_in_columns_are_looked_at_too(schema: Any, value: Any, path: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    kind = (
+        pa.map_(pa.string(), pa.struct([("amont", pa.int64()), ("unit", pa.string())]))
+        if "map" in str(schema)
+        else None
+    )
+    given = pa.record_batch([pa.array([1]), pa.array([value], kind)], ["id", "of"])
+    with pytest.raises(
+        EncodeError, match="no field for column 'amont', and no column for its field 'amount'"
+    ) as caught:
+        columns_of(around(schema)).encode(given)
+    assert caught.value.path == path
+    assert len(columns_of(around(schema), **IGNORE).encode(given)) == 1
+
+
+def test_of_records_in_a_union_the_one_that_matches_is_taken() -> None:
+    other = {
+        "type": "record",
+        "name": "Sum",
+        "fields": [{"name": "amont", "type": "long"}, {"name": "unit", "type": "string"}],
+    }
+    given = batch(id=[1], of=[{"amont": 5, "unit": "USD"}])
+    schema = around(["null", MONEY, other])
+    (data,) = columns_of(schema).encode(given).to_pylist()
+    assert Codec(schema, return_record_name=True).decode(data)["of"] == ("Sum", {"amont": 5, "unit": "USD"})
+    with pytest.raises(EncodeError, match=r"^field of: expected a column for a branch of union of record, record"):
+        columns_of(around(["null", MONEY, other])).encode(batch(id=[1], of=[{"amunt": 5, "unit": "USD"}]))
+
+
+@pytest.mark.parametrize("options", [STRICT, ALLOWING, {**STRICT, **IGNORE}, {**ALLOWING, **IGNORE}], ids=str)
+def test_strict_columns_are_those_of_the_schema(options: dict[str, Any]) -> None:
+    codec = columns_of(ORDER, **options)
+    whole = {"id": [1], "total": [2.5], "note": ["x"]}
+    assert len(codec.encode(batch(**whole))) == 1
+    with pytest.raises(EncodeError, match="record Order has no field 'more'"):
+        codec.encode(batch(**whole, more=[1]))
+    with pytest.raises(EncodeError, match="no field for column 'totl', and no column for its field 'total'"):
+        codec.encode(batch(id=[1], totl=[2.5], note=["x"]))
+    if "validate_strict" in options:
+        with pytest.raises(
+            EncodeError, match=r"^field note: there is no column of that name: validate.strict asks for all"
+        ):
+            codec.encode(batch(id=[1], total=[2.5]))
+    else:
+        assert len(codec.encode(batch(id=[1], total=[2.5]))) == 1
+
+
+def test_the_option_is_the_serializer_s() -> None:
+    renamed = batch(id=[1], totl=[2.5], note=["x"])
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url}
+        with pytest.raises(
+            EncodeError, match=r"^topic orders, schema version 0: record Order has no field for column 'totl'"
+        ):
+            KafkaAvroSerializer(conf, ORDER).serialize_batch("orders", renamed)
+        (data,) = KafkaAvroSerializer({**conf, "unmatched.columns": "ignore"}, ORDER).serialize_batch("orders", renamed)
+        assert KafkaAvroDeserializer(conf).deserialize("orders", data.as_py()) == {"id": 1, "total": None, "note": "x"}
+        strict = KafkaAvroSerializer({**conf, "validate.strict": True}, ORDER)
+        with pytest.raises(EncodeError, match="record Order has no field 'more'"):
+            strict.serialize_batch("orders", batch(id=[1], total=[2.5], note=["x"], more=[1]))
+        with pytest.raises(ConfigError, match=r"unmatched.columns takes error or ignore, got 'warn'"):
+            KafkaAvroSerializer({**conf, "unmatched.columns": "warn"}, ORDER)
+
+
+# --- rows of Spark, and all else --------------------------------------------------------------------------------------
+
+
+class Row(tuple[Any, ...]):
+    """As pyspark's: a tuple that knows its columns, all of one class."""
+
+    __fields__: tuple[str, ...]
+
+    def __new__(cls, **columns: Any) -> Row:
+        row = super().__new__(cls, columns.values())
+        row.__fields__ = tuple(columns)
+        return row
+
+
+def test_a_row_with_a_renamed_column_is_an_error() -> None:
+    with pytest.raises(
+        EncodeError,
+        match=r"^record Order has no field for column 'totl', and no column for its field 'total' \(hint: is",
+    ):
+        Codec(ORDER).encode(Row(id=1, totl=2.5, note="x"))
+    with pytest.raises(EncodeError, match="no field for column 'ident', and no column for its field 'id'"):
+        Codec(ORDER).encode(Row(ident=1, total=2.5, note="x"))
+    with pytest.raises(EncodeError, match=r"^field of: record Money has no field for column 'amont'") as caught:
+        Codec(around(["null", MONEY])).encode(Row(id=1, of=Row(amont=5, unit="USD")))
+    assert caught.value.path == "of"
+
+
+def test_a_row_with_too_many_columns_or_without_a_default_is_written() -> None:
+    for row in (Row(id=1, note="x", total=2.5, more=1), Row(id=1, note="x", total=2.5), Row(total=2.5, note="x", id=1)):
+        assert Codec(ORDER).encode(row) == Codec(ORDER).encode({"id": 1, "total": 2.5, "note": "x"})
+    assert Codec(ORDER).encode(Row(id=1)) == Codec(ORDER).encode({"id": 1, "total": None, "note": ""})
+    with pytest.raises(EncodeError, match=r"^field id: the field is missing and has no default"):
+        Codec(ORDER).encode(Row(total=2.5))
+
+
+def test_ignore_writes_a_row_as_before() -> None:
+    codec = Codec(ORDER, unmatched_columns="ignore")
+    assert codec.encode(Row(id=1, totl=2.5)) == codec.encode({"id": 1, "total": None, "note": ""})
+    with pytest.raises(EncodeError, match="the row a column 'Total'"):
+        codec.encode(Row(id=1, Total=2.5))
+    with pytest.raises(EncodeError, match="none of the row's columns 'totl'"):
+        Codec(MONEY, unmatched_columns="ignore").encode(Row(totl=1))
+
+
+def test_objects_of_other_kinds_are_written_as_before() -> None:
+    expected = Codec(ORDER).encode({"id": 1, "total": None, "note": ""})
+    assert Codec(ORDER).encode({"id": 1, "totl": 2.5}) == expected
+    assert Codec(ORDER).encode(types.MappingProxyType({"id": 1, "totl": 2.5})) == expected
+
+
+def test_compat_writes_rows_as_before() -> None:
+    from streamnative_serdes.compat import SchemaRegistryClient
+    from streamnative_serdes.compat.avro import AvroSerializer
+    from streamnative_serdes.serialization import MessageField, SerializationContext
+
+    with LocalRegistry() as registry:
+        text = json.dumps(ORDER)
+        serializer = AvroSerializer(SchemaRegistryClient({"url": registry.url}), text)
+        context = SerializationContext("orders", MessageField.VALUE)
+        assert serializer(Row(id=1, totl=2.5), context) == serializer({"id": 1}, context)
+        given = AvroSerializer(SchemaRegistryClient({"url": registry.url}), text, conf={"unmatched.columns": "error"})
+        with pytest.raises(EncodeError, match="no field for column 'totl'"):
+            given(Row(id=1, totl=2.5), context)
+
+
+def test_the_real_rows_are_such_rows() -> None:
+    row = pytest.importorskip("pyspark.sql").Row
+    with pytest.raises(EncodeError, match="no field for column 'totl'"):
+        Codec(ORDER).encode(row(id=1, totl=2.5, note="x"))
