@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 _MOST_NAMED = 5  # in an error
 _MOST_COMPARED = 100
+_ALIKE = 0.7  # of 1: "nots" and "note" are, "other" and "note" are not
 
 
 def unmatched(record: str, columns: Sequence[str], fields: Sequence[str]) -> tuple[str, str]:
@@ -33,7 +34,7 @@ def _named(kind: str, names: Sequence[str]) -> str:
 
 def _nearest(columns: Sequence[str], fields: Sequence[str]) -> str:
     for column in columns[:_MOST_COMPARED]:
-        near = get_close_matches(column, fields[:_MOST_COMPARED], n=1)
+        near = get_close_matches(column, fields[:_MOST_COMPARED], n=1, cutoff=_ALIKE)
         if near:
             return f"is column {column!r:.80} the field {near[0]!r:.80}? "
     return ""

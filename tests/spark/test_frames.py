@@ -315,8 +315,11 @@ def test_columns_become_messages_that_others_read(spark: SparkSession, conf: dic
 def test_a_column_that_is_missing_is_the_fields_default(spark: SparkSession, conf: dict[str, str]) -> None:
     encoded = encode_df(spark.range(2), conf, topic=TOPIC, schema=THIRD)
     assert rows_of(decode_df(encoded, conf, topic=TOPIC)) == [(0, None, -1), (1, None, -1)]
+    renamed, ignoring = spark.range(2).withColumnRenamed("id", "number"), {**conf, "unmatched.columns": "ignore"}
+    with pytest.raises(ConfigError, match="no field for column 'number', and no column for its fields 'id', 'note'"):
+        encode_df(renamed, conf, topic=TOPIC, schema=THIRD)
     with pytest.raises(ConfigError, match="there is no column for the fields id"):
-        encode_df(spark.range(2).withColumnRenamed("id", "number"), conf, topic=TOPIC, schema=THIRD)
+        encode_df(renamed, ignoring, topic=TOPIC, schema=THIRD)
 
 
 def test_a_dataframe_comes_back_by_the_schema_that_it_makes(spark: SparkSession, conf: dict[str, str]) -> None:

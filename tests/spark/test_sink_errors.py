@@ -85,7 +85,9 @@ def test_a_column_in_other_letters_is_not_left_out(
 
 def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str], conf: dict[str, str]) -> None:
     note = {"type": "record", "name": "Note", "fields": [SCHEMA["fields"][2]]}  # type: ignore[index]
-    sink = KafkaAvroSink(TOPIC, kafka, conf, note)
+    with pytest.raises(EncodeError, match="record Note has no field for columns 'id', 'state', and no column for its"):
+        KafkaAvroSink(TOPIC, kafka, conf, note).foreach_partition([Row(id=1, state="PAID")])
+    sink = KafkaAvroSink(TOPIC, kafka, {**conf, "unmatched.columns": "ignore"}, note)
     with pytest.raises(EncodeError, match="record Note has none of the row's columns 'id', 'state'"):
         sink.foreach_partition([Row(id=1, state="PAID")])
 
