@@ -72,7 +72,8 @@ ROOMS = (
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
         (*units("arrow_batches", "arrow_topics", "arrow_types"), "tests/property/test_arrow_against_codec.py"),
-        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py", "tests/interop/test_arrow_docs.py"),
+        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
+         "tests/interop/test_arrow_docs.py"),
         12,
     ),
     Room(
@@ -110,7 +111,8 @@ ROOMS = (
     Room(
         "binding",
         (*package("binding.py", "memory.py", "flights.py", "watch.py"), f"{EXT}/_flights.pyx"),
-        units("binding", "interrupts", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours", "travel",
+        units("binding", "interrupts", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours",
+         "travel",
               "serializer", "deserializer"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
         6,
