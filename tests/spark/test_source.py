@@ -24,7 +24,7 @@ from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, Of
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.spark.source import _place_and_headers
 from streamnative_serdes.spark.stream import Origin, StreamReader
-from streamnative_serdes.spark.topic import _as_batch
+from streamnative_serdes.spark.topic import TopicAdmin, _as_batch
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -81,6 +81,20 @@ def test_a_job_begins_where_the_one_before_ended(
         *(OffsetRange(0, 1, 2), OffsetRange(1, 3, 5), OffsetRange(2, 0, 1), OffsetRange(3, 0, 1))
     ]
     assert source.ranges("latest") == []
+
+
+def test_a_topic_that_is_created_is_waited_for_until_it_shows_up(
+    kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = TopicAdmin(kafka, "new")
+    created: list[int] = []
+    shown = iter([0, 0, 3, 3])  # partitions; the mock broker creates no topics
+    monkeypatch.setattr(admin, "partitions", lambda: next(shown))
+    monkeypatch.setattr(admin, "_create", created.append)
+    assert admin.ensure(3) == 3
+    assert admin.ensure(5) == 3
+    assert created == [3]
+    admin.close()
 
 
 def test_what_cannot_be_read_goes_by_on_error(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
