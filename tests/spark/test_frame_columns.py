@@ -75,13 +75,13 @@ def test_a_name_in_other_letters_is_no_missing_column(spark: SparkSession, conf:
     inner = record({"name": "of", "type": ORDER}, name="Outer")
     with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but 'Note'"):
         encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner)
-    conf = {**conf, "unmatched.columns": "ignore"}
+    ignoring = {**conf, "unmatched.columns": "ignore"}
     for columns in ("id, 'a' note, 'b' Note", "id, 'a' other"):
         frame = spark.sql(f"select {columns} from range(1)")
         if "Note" in columns:  # which of the two is meant is clear to Avro, but not to Spark
             spark.conf.set("spark.sql.caseSensitive", "true")
         try:
-            (row,) = decode_df(encode_df(frame, conf, topic=TOPIC, schema=ORDER), conf, topic=TOPIC).collect()
+            (row,) = decode_df(encode_df(frame, ignoring, topic=TOPIC, schema=ORDER), conf, topic=TOPIC).collect()
         finally:
             spark.conf.unset("spark.sql.caseSensitive")
         assert tuple(row) == (0, "a" if "Note" in columns else None)
