@@ -134,6 +134,15 @@ def test_a_redirect_never_leads_from_https_to_http() -> None:
     assert next_hop("https://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
 
 
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+def test_a_port_that_goes_without_saying_is_the_same_address(scheme: str, port: int) -> None:
+    """Which may be asked another question: it has the credentials."""
+    for one, other in ((f"{scheme}://p", f"{scheme}://p:{port}"), (f"{scheme}://p:{port}", f"{scheme}://p")):
+        assert next_hop(f"{one}/x", f"{other}/login") == f"{other}/login"
+    with pytest.raises(SchemaRegistryError, match="another question"):
+        next_hop(f"{scheme}://p/x", f"{scheme}://p:{523 - port}/login")
+
+
 def test_after_a_downgrade_nothing_is_sent(
     connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,7 +137,7 @@ ROOMS = (
         "clients",
         package("kop.py", "builders.py", "clients.py", "__main__.py"),
         (*units("kop", "command_line"), "tests/interop/test_builders.py"),
-        OVER_NETWORK,
+        (*OVER_NETWORK, "tests/spark/test_flights_job.py"),
         3,
     ),
     Room(

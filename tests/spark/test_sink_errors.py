@@ -106,9 +106,10 @@ def test_two_columns_of_one_name_are_refused(orders: DataFrame, kafka: dict[str,
         ({"on_delivery": print}, "topic flights: a sink has no on_delivery: tasks look at deliveries themselves"),
         ({"dr_cb": print}, "topic flights: a sink has no dr_cb: tasks look at deliveries themselves"),
         ({"acks": "0", "enable.idempotence": False}, "topic flights: a sink has no acks=0: nobody would know"),
+        ({"request.required.acks": 0}, r"topic flights: a sink has no request\.required\.acks=0: nobody would know"),
         ({"transactional.id": "t"}, r"topic flights: a sink has no transactional\.id: .* at least once"),
     ],
-    ids=["callback", "its old name", "no answer", "transactions"],
+    ids=["callback", "its old name", "no answer", "no answer, by its old name", "transactions"],
 )
 def test_what_a_sink_cannot_have_is_refused(
     kafka: dict[str, str], conf: dict[str, str], option: dict[str, Any], expected: str

@@ -14,7 +14,7 @@ from schemas import doubling, record
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes.arrow import ColumnCodec, ColumnWriter, arrow_schema_of  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec, Columns, ColumnWriter, arrow_schema_of  # noqa: E402 - not without pyarrow
 from streamnative_serdes.codec import Codec, Duration  # noqa: E402
 from streamnative_serdes.errors import EncodeError, SchemaError  # noqa: E402
 from streamnative_serdes.schema import parse  # noqa: E402
@@ -158,6 +158,20 @@ def test_columns_are_bounded_in_number_and_depth() -> None:
 
     with pytest.raises(SchemaError, match="more than 20000 Arrow columns"):
         arrow_schema_of(doubling(19))
+
+
+@pytest.mark.parametrize(("records", "fits"), [(1_023, True), (1_024, False)])
+def test_records_that_are_skipped_nest_1024_levels_at_most(records: int, fits: bool) -> None:
+    """By their names, each in the next, so that the schema itself is shallow. Branches that nobody reads define them."""
+    kinds = [record("R0", ("f", "int")), *(record(f"R{k}", ("f", f"R{k - 1}")) for k in range(1, records))]
+    writer = record("Top", *((f"a{k}", ["null", kind]) for k, kind in enumerate(kinds)), ("z", f"R{records - 1}"))
+    reader = record("Top", *((f"a{k}", ["null"]) for k in range(records)))
+    columns = Columns(parse(reader), {}, "arrow", False)
+    if fits:
+        columns.plan(parse(writer))
+    else:
+        with pytest.raises(SchemaError, match="nested deeper than 1024 levels"):
+            columns.plan(parse(writer))
 
 
 def test_unions_of_records_that_hold_such_unions_find_their_columns_or_give_up() -> None:

@@ -41,6 +41,14 @@ def unfolded(top: Schema, subjects: Mapping[str, Schema] = SHOP) -> Any:
     return json.loads(text)
 
 
+def test_a_schema_as_a_dict_has_its_references() -> None:
+    reference = {"name": "Money", "subject": "money", "version": 0}
+    text = json.dumps("int")
+    given = schema("int", ("Money", "money"))
+    assert given.to_dict() == {"schema": text, "schemaType": "AVRO", "references": [reference]}
+    assert schema("int").to_dict() == {"schema": text, "schemaType": "AVRO", "references": []}
+
+
 def test_a_schema_without_references_keeps_its_text() -> None:
     text = ' {"type" :"string"}'
     assert self_contained(Schema(text), fetching({})) == text

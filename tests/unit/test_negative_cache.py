@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +20,12 @@ from streamnative_serdes import (
     SerdesError,
     config,
 )
+from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
-from streamnative_serdes.errors import AuthorizationError
+from streamnative_serdes.errors import AuthorizationError, DecodeError
+from streamnative_serdes.memory import Compiled, Known, Memory
+from streamnative_serdes.schema import Limits
+from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -118,6 +123,57 @@ def test_a_version_is_missing_no_longer_for_whoever_meets_it_later(registry: Loc
         binding.version("t", 7)
     assert binding.missing_seconds("t", 7) < first
     assert binding.missing_seconds("t", 8) == 0.0
+
+
+def test_a_refused_schema_is_asked_about_again_after_all_versions_were_read(registry: LocalRegistry) -> None:
+    often = conf(registry, **{"cache.missing.ttl.sec": 3600})
+    KafkaAvroSerializer(often, USER).serialize("t", BOB)
+    writer = KafkaAvroSerializer(often, OTHER)
+    errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 2)
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 1)
+    KafkaAvroDeserializer(often).warm_up("t")
+    assert writer.serialize("t", {"id": 7}) is not None
+
+
+def test_a_refused_schema_is_asked_about_again_after_the_topic_lost_its_schemas(registry: LocalRegistry) -> None:
+    often = conf(registry, **{"cache.missing.ttl.sec": 3600})
+    KafkaAvroSerializer(often, USER).serialize("t", BOB)
+    writer = KafkaAvroSerializer(often, OTHER)
+    errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 2)
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+    requests.delete(url, timeout=10).raise_for_status()
+    errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 1)
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, often, strict=True))
+    binding.confirm("t")
+    assert writer.serialize("t", {"id": 7}) is not None
+
+
+def test_a_look_that_failed_is_not_repeated_for_each_message(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry))
+    assert reader.deserialize("t", FRAMED) == BOB
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)
+    binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
+    binding._asked.drop("public/default/t")  # long ago
+    registry.fail(Fault.status(403, "no"), times=5)
+    registry.reset_calls()
+    errors(lambda: reader.deserialize("t", FRAMED + b"\x01"), DecodeError)
+    assert registry.calls == {"GET schema": 1}
+
+
+def test_the_time_of_registration_is_learnt_of_the_newest_version_too() -> None:
+    """A POST does not tell it. Of the versions of one topic, one is kept here."""
+    compiled = Compiled.of(json.dumps(USER), Limits())
+    memory = Memory(1, 60.0, Limits())
+    memory.keep("t", Known(5, compiled))
+    memory.keep("t", Known(5, compiled, timestamp=9))
+    memory.keep("t", Known(3, compiled, timestamp=8))
+    assert memory.known("t", 5) is None
+    later = SchemaInfo(5, "AVRO", json.dumps(USER), timestamp=10)
+    assert memory.contradiction("t", later) == "version 5 was registered at another time than before"
 
 
 def test_a_version_that_nobody_can_parse_does_not_hide_the_others(registry: LocalRegistry) -> None:
