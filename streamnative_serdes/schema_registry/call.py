@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlsplit
+
+API: Final = "/admin/v2/schemas/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,14 @@ class Call:
     @property
     def tried(self) -> str:
         """All addresses, in words."""
-        return " and ".join((self.url, *(url.partition("/admin/")[0] for url in self.urls[1:])))
+        return " and ".join((self.url, *(_base(url) for url in self.urls[1:])))
 
     @property
     def prefix(self) -> str:
         """The path of the option ``schema.registry.url``; Pulsar has none, a proxy before it may."""
-        return urlsplit(self.url).path.partition("/admin/")[0]
+        return urlsplit(_base(self.url)).path
+
+
+def _base(url: str) -> str:
+    """What was given as the address: a call's own path may begin like the one that was given."""
+    return url.rpartition(API)[0]

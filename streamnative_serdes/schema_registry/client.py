@@ -13,7 +13,7 @@ from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import schema_info, strangers
 from .address import base_urls, reachable
-from .call import Call
+from .call import API, Call
 from .refusal import incompatible, refusal
 from .reply import Reply, quoted
 from .retry import Retrier
@@ -165,7 +165,7 @@ class SchemaRegistryClient:
 
     def _call(self, method: str, topic: str, leaf: str, operation: str, right: str, **more: Any) -> Call:
         name = TopicName.parse(topic, self._tenant, self._namespace)
-        urls = tuple(f"{reachable(base)}/admin/v2/schemas/{name.path}/{leaf}" for base in self._urls)
+        urls = tuple(f"{reachable(base)}{API}{name.path}/{leaf}" for base in self._urls)
         return Call(method, urls, operation, right, topic, **more)
 
     def _ask(self, call: Call, meaning: Callable[[Any], _T]) -> _T:

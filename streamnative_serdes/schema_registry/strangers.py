@@ -63,9 +63,10 @@ def hint(call: Call, reply: Reply) -> str | None:
     if reply.status == 400 and "https" in reply.words().lower():
         return Stranger.TLS.hint(call.url)
     if call.prefix:
+        parts = urlsplit(call.url)
         return (
             f"schema.registry.url has the path {call.prefix}, and Pulsar's own address has none: give "
-            f"{call.url.partition(call.prefix)[0]} alone, unless a proxy before Pulsar wants that path"
+            f"{parts.scheme}://{parts.netloc} alone, unless a proxy before Pulsar wants that path"
         )
     if reply.has("error_code"):
         return "a registry of Confluent's kind answers there: give Pulsar's HTTP address, such as http://localhost:8080"

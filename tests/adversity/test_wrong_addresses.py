@@ -10,6 +10,9 @@ from raw_server import RawServer
 from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
 
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.schema_registry.call import Call
+from streamnative_serdes.schema_registry.reply import Reply
+from streamnative_serdes.schema_registry.strangers import hint
 
 ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # of Jetty's port for TLS
 
@@ -119,6 +122,21 @@ def test_a_path_in_the_address_is_what_is_suspected(
         assert caught.value.hint is not None
         assert "has the path /apis/ccompat/v7, and Pulsar's own address has none" in caught.value.hint
         assert f"give {server.url} alone" in caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["/admin", "/admin/v2", "/admin/v2/schemas"])
+def test_a_path_that_begins_like_our_own_is_suspected_too(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, path: str
+) -> None:
+    """As Pulsar's documents write its REST API."""
+    server.script(JETTY)
+    with pytest.raises(SchemaRegistryError, match=f"has the path {path}, .* give {server.url} alone"):
+        connect(server, clock, schema_registry_url=server.url + path).register("t", '"int"')
+
+
+def test_a_path_that_is_called_like_the_host_leaves_the_host_in_the_hint() -> None:
+    call = Call("GET", ("http://pulsar:8080/pulsar/admin/v2/schemas/public/default/t/schema",), "read", "", "t")
+    assert "give http://pulsar:8080 alone" in (hint(call, Reply(404, "", {}, b"", call.url)) or "")
 
 
 def test_a_path_that_leads_to_pulsar_is_not_suspected(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
