@@ -188,7 +188,8 @@ class SchemaRegistryClient:
                 url=reply.url,
                 topic=call.topic,
                 version=call.version,
-                hint="what answers at schema.registry.url is no registry of Pulsar's",
+                hint="what answers at schema.registry.url is no registry of Pulsar's, unless the schema has a name "
+                "like the password's",
             )
         try:
             return meaning(reply.json())

@@ -17,7 +17,8 @@ from urllib.parse import quote, quote_plus
 
 MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of a broker's words kept on an error
-_LEAST_SECRET: Final = 12  # characters of credentials that are no word: shorter ones stand in schemas by chance
+_LEAST_SECRET: Final = 12  # characters of credentials; shorter ones stand in schemas by chance
+_WORDS: Final = re.compile(r"[^\W\d]+(?:[.-][^\W\d]+)*")  # as do "streamnative" and other names, however long
 _HIDDEN: Final = "[hidden]"
 _NO_JSON: Final = object()
 
@@ -57,7 +58,8 @@ class Reply:
     def repeats(self, text: str) -> bool:
         """Whether a text of the server's has credentials of ours, in any case, that cannot be there by chance."""
         folded = text.casefold()
-        return any(len(form) >= _LEAST_SECRET and form.casefold() in folded for form in forms(self.secrets))
+        sure = (secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret))
+        return any(form.casefold() in folded for form in forms(sure))
 
     def beginning(self) -> str:
         """Of a body that nobody understands, to be shown."""

@@ -24,8 +24,9 @@ from servers.certificates import Certificates
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
 from streamnative_serdes.binding import Binding
-from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.schema_registry.reply import MAX_WORDS
+from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+from streamnative_serdes.schema_registry.reply import MAX_WORDS, Reply
+from streamnative_serdes.schema_registry.transport import _refuse_telling
 from streamnative_serdes.testing import LocalRegistry
 
 CANARY = "c4n4ryInTheCoalMine"
@@ -424,9 +425,19 @@ def test_an_issuer_that_names_an_endpoint_with_the_secret_in_it(world: World) ->
     world.use(**{"schema.registry.url": "http://127.0.0.1:1", **world.issuer.options(client_secret=CANARY)})
 
 
-def test_a_short_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegistry) -> None:
-    """What holds for credentials of 12 characters and more would forbid topics of the same name as a password."""
-    conf = {"schema.registry.url": registry.url, "basic.auth.user.info": "me:name"}
-    message = KafkaAvroSerializer(conf, record("name")).serialize("t", {"name": 1})
+@pytest.mark.parametrize("password", ["name", "streamnative", "Orders_of_customers", "io.streamnative.orders"])
+def test_a_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegistry, password: str) -> None:
+    """What holds for other credentials of 12 characters and more would forbid topics of the same name as a password."""
+    conf = {"schema.registry.url": registry.url, "basic.auth.user.info": f"me:{password}"}
+    names = {"name": "orders_of_customers", "namespace": "io.streamnative.orders"}
+    schema = {**json.loads(record("name")), **names}
+    message = KafkaAvroSerializer(conf, schema).serialize("t", {"name": 1})
     Binding.forget()
     assert KafkaAvroDeserializer(conf).deserialize("t", message) == {"name": 1}
+
+
+@pytest.mark.parametrize("password", ["streamnative", "broker-b.streamnative.internal"])
+def test_a_password_may_be_a_word_of_the_addresses_of_brokers(password: str) -> None:
+    _refuse_telling(Reply(307, "", {}, b"", "", (password,)), "http://broker-b.streamnative.internal:8080/admin/v2")
+    with pytest.raises(SchemaRegistryError, match="with our credentials in it"):
+        _refuse_telling(Reply(307, "", {}, b"", "", (password,)), f"http://b:8080/admin/v2?{password}")
