@@ -12,7 +12,9 @@ from copy import copy
 
 from streamnative_serdes.errors import SerdesError
 
-cdef dict _waits_for = {}       # thread -> the flights that it waits for, in all objects; nested ones last
+# Thread -> the flights that it waits for, in all objects; nested ones last. A thread is its process and number: a fork
+# takes what is here along, and gives the numbers to other threads.
+cdef dict _waits_for = {}
 
 
 cdef class Flight:
@@ -78,8 +80,9 @@ cdef class Flights:
         self.under_way = {}
 
     def run(self, key, work, seconds=None):
-        thread = threading.get_ident()
-        place = os.getpid(), key
+        process = os.getpid()
+        thread = process, threading.get_ident()
+        place = process, key
         cdef double patience = -1.0 if seconds is None else min(max(seconds, 0.0), threading.TIMEOUT_MAX)
         cdef Flight own = Flight(thread), flight
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from interrupts import each_interrupt
 from scripted_registry import CONF, Clock
-from waiting import HANG_SECONDS, elsewhere, until
+from waiting import HANG_SECONDS, elsewhere, exit_code, join, until
 
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import SchemaNotFoundError
@@ -203,6 +204,59 @@ def test_a_thread_that_waits_twice_is_counted_with_both() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert seen == ["True"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_who_waited_in_the_parent_is_nobody_in_a_child() -> None:
+    """A child's threads get the numbers of the parent's, and wait for each other all the same."""
+    flights, go_on = Flights(), threading.Event()
+    leader = threading.Thread(target=flights.run, args=("a", lambda: go_on.wait(HANG_SECONDS)), daemon=True)
+    leader.start()
+    until(lambda: _busy(flights, "a"), "a is under way")
+    waiter = threading.Thread(target=flights.run, args=("a", lambda: None), daemon=True)
+    waiter.start()
+    until(lambda: flights.waiting("a") == 1, "another thread waits")
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            code = _ask_in_child(flights, leader.ident, waiter.ident)
+        finally:
+            os._exit(code)
+    ended = exit_code(child)
+    go_on.set()
+    join(leader, waiter)
+    if ended == 3:
+        pytest.skip("this system gives numbers of threads anew in another way")
+    assert ended == 0
+
+
+def _ask_in_child(flights: Flights, waits: int | None, leads: int | None) -> int:
+    """0 where the thread with the number ``waits`` waits for the one with ``leads``; 3 where there are none."""
+    asked, ended, seen = threading.Event(), threading.Event(), list[int | None]()
+
+    def lead() -> None:
+        asked.set()
+        ended.wait(HANG_SECONDS)
+
+    def ask() -> None:
+        number = threading.get_ident()
+        seen.append(number)
+        until(lambda: len(seen) == 4, "all have begun, each with a number of its own")
+        if number == leads:
+            flights.run("g", lead)
+        if number == waits and asked.wait(HANG_SECONDS):
+            flights.run("g", ended.set)
+        ended.wait(HANG_SECONDS)
+
+    for _ in range(4):
+        threading.Thread(target=ask, daemon=True).start()
+    until(lambda: len(seen) == 4, "all have begun")
+    if not {waits, leads} <= {*seen}:
+        return 3
+    until(lambda: flights.waiting("g") or ended.is_set(), "the other one asks")
+    return 1 if ended.is_set() else 0
 
 
 def _busy(flights: Flights, key: str) -> bool:
