@@ -14,7 +14,7 @@ from .codec import Codec
 from .columns import BatchReader, counted
 from .errors import BatchTooLargeError, ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .foreign import with_hint
-from .lifecycle import Lifecycle, refuse_keys
+from .lifecycle import Lifecycle, refuse_keys, refuse_no_topic
 from .memory import Known, schema_limits
 from .models import Reading, Target, reading_of
 from .serialization import Deserializer, MessageField, SerializationContext
@@ -153,9 +153,12 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             ConfigError: ``on_error`` is none of them.
+            DecodeError: ``topic`` is neither None nor text.
             SchemaRegistryError: whatever ``on_error`` says, unless the topic has no such schema: the registry is away
                 or refuses to answer, and the message itself may be good.
         """
+        if topic is not None:
+            refuse_no_topic(topic, DecodeError)
         return read_many(self.deserialize, topic, messages, on_error)
 
     def deserialize_batch(
@@ -223,6 +226,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         from .arrow import Columns  # pyarrow is not needed otherwise
 
         assert self._conf is not None
+        refuse_no_topic(topic, DecodeError)
         binding = self._attached()
         self._batch_topics.add(topic)
         schema = binding.latest(topic)[0].schema if self._codec is None else self._codec.target.schema

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from . import config
 from .binding import Binding
-from .errors import ConfigError
+from .errors import ConfigError, SerdesError
 from .memory import Learnt
 from .schema import load
 from .serialization import MessageField, SerializationContext
@@ -140,6 +140,16 @@ class Lifecycle:
         if self._binding is not None:
             self._binding.client.met(answered)
             self._binding.learn(known)
+
+
+def refuse_no_topic(topic: object, error: type[SerdesError]) -> None:
+    """Of methods that are given a topic and data, in the words of ``serialize`` and ``deserialize``.
+
+    Raises:
+        SerdesError: an ``error``, where the topic is no text.
+    """
+    if not isinstance(topic, str):
+        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="the topic goes first")
 
 
 def refuse_no_function(convert: object) -> None:

@@ -10,7 +10,7 @@ from . import _serdes, config, header
 from .binding import Binding
 from .codec import Codec
 from .errors import BatchTooLargeError, EncodeError, SchemaNotFoundError, SerdesError
-from .lifecycle import Lifecycle, refuse_keys
+from .lifecycle import Lifecycle, refuse_keys, refuse_no_topic
 from .memory import Known, schema_limits
 from .models import is_model, schema_of, shapes_to_write
 from .schema import Schema, Shapes, parse
@@ -158,6 +158,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 
     def _bind_batch(self, topic: str) -> _serdes.Bound:
         try:
+            refuse_no_topic(topic, EncodeError)
             return self._bind(topic, None, None)
         except SerdesError:
             self._count_batch(0, 1)

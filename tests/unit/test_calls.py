@@ -99,6 +99,9 @@ def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: A
         serializer.serialize(BOB, "users")
     with pytest.raises(SerdesError, match=r"expected a topic as str, got bytes \(hint: the topic goes first\)"):
         deserializer.deserialize(MESSAGE, "users")
+    for ask in (deserializer.deserialize_batch, deserializer.deserialize_many, serializer.serialize_batch):
+        with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: the topic goes first\)"):
+            ask([MESSAGE], "users")
 
 
 @pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
