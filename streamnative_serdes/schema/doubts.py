@@ -26,6 +26,12 @@ def _plain(word: str) -> str:
 
 
 _NAMES: Final = {_plain(name): name for name in LOGICAL_BASES}
+# Letters alone would have nanoseconds for all of these.
+_SHORT: Final = {
+    f"{family}{short}": f"{family}{unit}"
+    for family in ("timestamp", "localtimestamp")
+    for short, unit in (("", "millis"), ("ms", "millis"), ("us", "micros"), ("ns", "nanos"))
+}
 
 
 class Doubts:
@@ -74,7 +80,8 @@ def _nearest(word: object) -> str | None:
     """The logical type that ``word`` is, or is like."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
-    near = difflib.get_close_matches(_plain(word), _NAMES, n=1, cutoff=_LIKE_A_NAME)
+    plain = _plain(word)
+    near = difflib.get_close_matches(_SHORT.get(plain, plain), _NAMES, n=1, cutoff=_LIKE_A_NAME)
     return _NAMES[near[0]] if near else None
 
 
