@@ -82,7 +82,7 @@ class Retrier:
             patience = min(total, self._unmet) if outcome.unmet else total
             wait = self._wait(attempts, outcome.retry_after, patience - spent)
             if wait is None:
-                raise _unavailable(call, telling, attempts, spent)
+                raise _unavailable(call, telling, attempts, spent, shortened=self._unmet < total)
             _log.warning(
                 "%s %s: %s; attempt %d, next in %.1f s", call.method, call.url, quoted(outcome.text), attempts, wait
             )
@@ -99,11 +99,14 @@ class Retrier:
         return wait if wait >= 0.5 * min(self._first, self._longest) else None
 
 
-def _unavailable(call: Call, telling: Trouble, attempts: int, spent: float) -> RegistryUnavailableError:
+def _unavailable(
+    call: Call, telling: Trouble, attempts: int, spent: float, *, shortened: bool
+) -> RegistryUnavailableError:
     hint = telling.hint
     if telling.unmet:
-        wrong = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar up?"
-        hint = f"{wrong} Nobody has answered there yet, so it was tried for retries.first.ms only"
+        hint = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar up?"
+        if shortened:
+            hint += " Nobody has answered there yet, so it was tried for retries.first.ms only"
     return RegistryUnavailableError(
         f"cannot {call.operation}: {call.tried} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
         f"the last one: {quoted(telling.text)}",

@@ -73,7 +73,8 @@ def test_the_time_of_a_first_contact_is_an_option_within_the_total_time(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str, first: float, total: float, seconds: float
 ) -> None:
     asking = connect(server, clock, schema_registry_url=gone, retries_first_ms=first, retries_total_ms=total)
-    fails_after(clock, lambda: asking.latest("t"), seconds)
+    error = fails_after(clock, lambda: asking.latest("t"), seconds)
+    assert ("retries.first.ms only" in (error.hint or "")) == (first < total)
 
 
 def test_a_registry_that_comes_within_that_time_is_met(connect: Connect, gone: str) -> None:
