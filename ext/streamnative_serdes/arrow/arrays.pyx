@@ -54,9 +54,10 @@ cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, 
     out.valid = bitmap_of(array)
     out.slots = <const uint8_t*>array.buffers[1]
     if how == FIXED_SLOTS:
+        if width and array.offset + array.length > INT64_MAX // width:
+            return f"{array.length} slots of {width} bytes"
         out.data, out.size = out.slots, used.count * width
-        return None if width == 0 or array.offset + array.length <= INT64_MAX // width else (
-            f"{array.length} slots of {width} bytes")
+        return None
     if how == VIEWS:
         return open_views(out, array, used)
     fault = fault_of_offsets(out.slots, how == LARGE_OFFSETS, array.offset + used.first, used.count, -1, &inside)
