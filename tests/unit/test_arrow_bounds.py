@@ -106,7 +106,7 @@ def test_a_block_of_the_least_number_of_items_is_an_error(schema: Any) -> None:
         assert numbers == [1, None, 1]
         assert why == [None, said, None]
         assert kind == "DecodeError"
-        assert said.startswith("field x, offset 11: expected a block of at most the ")
+        assert said.startswith("field x, byte 11: expected a block of at most the ")
 
 
 def test_a_block_of_one_item_less_is_an_error_too() -> None:
