@@ -244,7 +244,7 @@ def test_through_answers_that_are_none_and_repeat_what_was_sent(world: World, sh
 
 @pytest.mark.parametrize("answer", [*NO_ANSWERS, "phrase"])
 def test_through_an_issuer_that_repeats_the_form(world: World, answer: str) -> None:
-    busy = (b"HTTP/1.1 503 ", b"\r\nContent-Length: 0\r\n\r\n")
+    busy = (b"HTTP/1.1 503 ", b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     with raw_echo(*NO_ANSWERS.get(answer, busy), form=True) as echo:
         options = {
             "bearer.auth.issuer.endpoint.url": f"{echo.url}/token",

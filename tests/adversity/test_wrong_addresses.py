@@ -92,7 +92,9 @@ def test_what_has_answered_before_is_asked_again(
 ) -> None:
     """A proxy may break for a moment; that the address is wrong is out of the question."""
     answers = iter([line])
-    with RawServer(lambda *_: [next(answers, b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")]) as other:
+    with RawServer(
+        lambda *_: [next(answers, b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")]
+    ) as other:
         asking = connect(server, clock, schema_registry_url=other.url, retries_total_ms=2_000.0)
         asking.met({other.url})
         with pytest.raises(RegistryUnavailableError, match="HTTP 503") as caught:
