@@ -9,12 +9,14 @@ from typing import Any, TypeAlias, TypeVar
 import pyarrow as pa
 
 from ._arrow import Stream
-from .errors import EncodeError
+from .errors import DecodeError, EncodeError
 
 # The capsule of a schema, and those of its arrays, one after the other.
 Pieces: TypeAlias = tuple[object, Iterable[object]]
 _Rows = TypeVar("_Rows")
 
+_KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow knows how long their buffers are
+_Damaged: TypeAlias = type[DecodeError | EncodeError]
 _INSTEAD_OF_COLUMNS = {
     "list": "pa.RecordBatch.from_pylist(rows) makes columns of dicts",
     "tuple": "pa.RecordBatch.from_pylist(rows) makes columns of dicts",
@@ -38,10 +40,10 @@ def pieces_of_columns(data: Any) -> Pieces:
     """Batches of columns.
 
     Raises:
-        EncodeError: pyarrow makes no Arrow columns of the pandas object.
+        EncodeError: pyarrow makes no Arrow columns of the pandas object, or its own data is damaged.
         TypeError: it has no Arrow columns.
     """
-    found = _one(data) or _several(_columns_of_pandas(data) if _is_pandas(data) else data)
+    found = _pieces(_columns_of_pandas(data) if _is_pandas(data) else data, EncodeError)
     if found is None:
         raise _not_taken("columns", data, _INSTEAD_OF_COLUMNS)
     return found
@@ -51,9 +53,10 @@ def pieces_of_messages(data: Any) -> Pieces:
     """Arrays of messages. That they are arrays of bytes or text is for others to see.
 
     Raises:
+        DecodeError: data of pyarrow is damaged.
         TypeError: it is no Arrow data, and no list of bytes.
     """
-    found = _one(data) or _several(_array_of_messages(data) if _is_list(data) else data)
+    found = _pieces(_array_of_messages(data) if _is_list(data) else data, DecodeError)
     if found is None:
         raise _not_taken("messages", data, _INSTEAD_OF_MESSAGES)
     return found
@@ -77,22 +80,30 @@ def part_of(rows: _Rows, start: int, stop: int | None) -> _Rows:
     return found.slice(start) if stop is None else found.slice(start, stop - start)  # type: ignore[no-any-return]
 
 
-def _one(data: Any) -> Pieces | None:
-    export = getattr(data, "__arrow_c_array__", None)
-    if export is None:
-        return None
-    schema, array = export()
-    return schema, (array,)
-
-
-def _several(data: Any) -> Pieces | None:
+def _pieces(data: Any, damaged: _Damaged) -> Pieces | None:
     if isinstance(data, pa.RecordBatchReader):  # iterated, so that an error of who makes its batches stays as it is
-        return data.schema.__arrow_c_schema__(), (batch.__arrow_c_array__()[1] for batch in data)
+        batches = (_sound(batch, damaged) for batch in data)
+        return data.schema.__arrow_c_schema__(), (batch.__arrow_c_array__()[1] for batch in batches)
+    if isinstance(data, _KNOWN):
+        _sound(data, damaged)
+    export = getattr(data, "__arrow_c_array__", None)
+    if export is not None:
+        schema, array = export()
+        return schema, (array,)
     export = getattr(data, "__arrow_c_stream__", None)
     if export is None:
-        return _one(data)
+        return None
     stream = Stream(export())
     return stream.schema, stream
+
+
+def _sound(data: Any, damaged: _Damaged) -> Any:
+    """``data`` of pyarrow, whose buffers are as long as its lengths and offsets say. It takes no look at a row."""
+    try:
+        data.validate()
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter of a column's name
+        raise damaged(f"the Arrow data is damaged: {error}"[:1000]) from error
+    return data
 
 
 def _is_pandas(data: object) -> bool:

@@ -276,6 +276,58 @@ def test_dictionary_indices_of_an_ipc_stream_are_held_to_the_dictionary() -> Non
     assert all(said.startswith("EncodeError row 3") and "points outside" in said for said in found.values())
 
 
+def test_lengths_of_an_ipc_stream_are_held_to_its_buffers() -> None:
+    """Readers of IPC streams take lengths as they come; but what pyarrow has knows the sizes of its buffers."""
+    found = told("""
+        def node(length):               # of an array in the stream; no nulls
+            return length.to_bytes(8, "little") + bytes(8)
+
+        def spoilt(array, length, more):
+            batch = pa.record_batch([array], ["value"])
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            good = sink.getvalue().to_pybytes()
+            assert good.count(node(length)) == 1
+            return pa.ipc.open_stream(good.replace(node(length), node(more)))
+
+        values = pa.DictionaryArray.from_arrays([0, 1], list("abcdefghi"))
+        items = pa.array([list(range(7))])
+        for more in (1 << 31, 1 << 50):
+            for name, array, length, schema in (
+                ("values", values, 9, "string"), ("items", items, 7, {"type": "array", "items": "long"})
+            ):
+                encode = ColumnCodec(schema).encode
+                tell(f"{name} batch {more}", outcome_of(encode, spoilt(array, length, more).read_next_batch(), None))
+                tell(f"{name} table {more}", outcome_of(encode, spoilt(array, length, more).read_all(), None))
+                tell(f"{name} reader {more}", outcome_of(encode, spoilt(array, length, more), None))
+    """)
+    assert len(found) == 12
+    assert all(said.startswith("EncodeError the Arrow data is damaged") for said in found.values()), found
+
+
+def test_offsets_of_an_ipc_stream_are_held_to_its_bytes() -> None:
+    found = told("""
+        def numbers(*all):
+            return b"".join(number.to_bytes(4, "little") for number in all)
+
+        batch = pa.record_batch([pa.array([b"2", b"4", b"6", b"8"])], ["value"])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        good = sink.getvalue().to_pybytes()
+        assert good.count(numbers(0, 1, 2, 3, 4)) == 1
+        for last in (4, 10**9):
+            spoilt = good.replace(numbers(0, 1, 2, 3, 4), numbers(0, 1, 2, 3, last))
+            messages = pa.ipc.open_stream(spoilt).read_all().column(0)
+            tell(f"chunks {last}", outcome_of(ColumnCodec("boolean").decode, messages, None))
+            tell(f"array {last}", outcome_of(ColumnCodec("boolean").decode, messages.chunk(0), None))
+    """)
+    assert len(found) == 4
+    for name, said in found.items():
+        assert said.startswith("DecodeError the Arrow data is damaged" if "000" in name else "DecodeError row 0"), said
+
+
 def test_only_slots_that_rows_reach_are_looked_at() -> None:
     found = told("""
         half = own(pa.array(["ab", "cd", "ef", "gh"]))
