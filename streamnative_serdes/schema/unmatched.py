@@ -22,8 +22,8 @@ def unmatched(record: str, columns: Sequence[str], fields: Sequence[str]) -> tup
         f"record {record} has no field for {_named('column', columns)}, and no column for its {_named('field', fields)}"
     )
     return text, (
-        f"{_nearest(columns, fields)}rename or drop columns; unmatched.columns=ignore leaves them out and writes the "
-        "fields' defaults"
+        f"{_nearest(columns, fields)}rename or drop columns; without validate.strict, unmatched.columns=ignore leaves "
+        "them out and writes the fields' defaults"
     )
 
 

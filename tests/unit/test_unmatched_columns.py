@@ -54,10 +54,16 @@ def test_a_renamed_column_is_an_error_that_names_column_and_field() -> None:
         columns_of(ORDER).encode(batch(id=[1], totl=[2.5], note=["x"]))
     assert str(caught.value) == (
         "record Order has no field for column 'totl', and no column for its field 'total' (hint: is column 'totl' "
-        "the field 'total'? rename or drop columns; unmatched.columns=ignore leaves them out and writes the fields' "
-        "defaults)"
+        "the field 'total'? rename or drop columns; without validate.strict, unmatched.columns=ignore leaves them out "
+        "and writes the fields' defaults)"
     )
     assert caught.value.row is None
+
+
+@pytest.mark.parametrize("strict", [STRICT, ALLOWING])
+def test_the_error_promises_nothing_that_validate_strict_forbids(strict: dict[str, Any]) -> None:
+    with pytest.raises(EncodeError, match=r"without validate.strict, unmatched.columns=ignore leaves them out"):
+        columns_of(ORDER, **strict, **IGNORE).encode(batch(id=[1], totl=[2.5], note=["x"]))
 
 
 def test_the_error_names_all_of_them_and_the_nearest() -> None:
