@@ -17,9 +17,10 @@ _Rows = TypeVar("_Rows")
 
 _KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow knows how long their buffers are
 _Damaged: TypeAlias = type[DecodeError | EncodeError]
+_OF_SEVERAL = "pa.RecordBatch.from_pylist(rows) makes columns of dicts, pa.Table.from_batches(batches) of batches"
 _INSTEAD_OF_COLUMNS = {
-    "list": "pa.RecordBatch.from_pylist(rows) makes columns of dicts",
-    "tuple": "pa.RecordBatch.from_pylist(rows) makes columns of dicts",
+    "list": _OF_SEVERAL,
+    "tuple": _OF_SEVERAL,
     "dict": "pa.table(columns) makes columns of a dict of lists; serialize() takes one object",
     "DataFrame": "streamnative_serdes.spark has encode_df and KafkaAvroSink for DataFrames of Spark",
     "LazyFrame": "collect() it",
@@ -119,6 +120,12 @@ def _is_list(data: object) -> bool:
 
 def _columns_of_pandas(data: Any) -> Any:
     """Levels of the index that have a name are columns; others are row numbers and the like, and left out."""
+    doubles = [name for name in data.index.names if name is not None and name in data] if data.ndim == 2 else []
+    if doubles:
+        raise EncodeError(
+            f"a column and a level of the index are both called {doubles[0]!r:.80}",
+            hint=f"df.reset_index({doubles[0]!r:.80}, drop=True) leaves the level out",
+        )
     try:
         if data.ndim == 1:
             return pa.array(data, from_pandas=True)

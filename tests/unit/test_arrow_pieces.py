@@ -224,6 +224,7 @@ def test_a_stream_can_be_read_once() -> None:
 
 NO_COLUMNS: list[tuple[Any, str]] = [
     (ROWS, r"got list .hint: pa.RecordBatch.from_pylist\(rows\)"),
+    ([pa.RecordBatch.from_pylist(ROWS)], r"pa.Table.from_batches\(batches\)"),
     ({"age": [1]}, r"got dict .hint: pa.table\(columns\)"),
     (None, "got NoneType$"),
     (b"x", "got bytes$"),
@@ -281,6 +282,16 @@ def test_frames_of_which_there_are_no_columns_yet() -> None:
         CODEC.decode(pandas.DataFrame({"value": DATA}))
     with pytest.raises(EncodeError, match=r"no Arrow columns can be made of the DataFrame: .*column name"):
         CODEC.encode(pandas.DataFrame({"name": ["x", 5], "age": [1, 2]}))
+
+
+def test_a_level_of_the_index_that_is_a_column_as_well_is_an_error_that_says_how_to_drop_it() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS).convert_dtypes()
+    twice = frame.set_index(["name", "age"], drop=False)
+    with pytest.raises(EncodeError, match=r"index are both called 'name' .hint: df.reset_index\('name', drop=True\)"):
+        CODEC.encode(twice)
+    kept = twice.reset_index("name", drop=True).reset_index("age", drop=True)
+    assert CODEC.encode(kept) == CODEC.encode(frame)
 
 
 def test_missing_numbers_of_pandas_are_nulls() -> None:
