@@ -92,6 +92,8 @@ def test_a_topic_in_the_contexts_place_is_told_what_to_pass(serializer: Any, des
         for wrong in ({"topic": "users"}, 5, object()):
             with pytest.raises(SerdesError, match=f"expected a SerializationContext, got {type(wrong).__name__} "):
                 serdes(data, wrong)
+        with pytest.raises(SerdesError, match="expected a SerializationContext, got None "):
+            serdes(data, None)
 
 
 def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: Any) -> None:
