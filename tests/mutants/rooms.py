@@ -14,7 +14,10 @@ ALL_UNITS = (
     "tests/unit", "--ignore=tests/unit/test_sourcecode.py", "tests/typed",
 )  # fmt: skip
 PROPERTIES = ("tests/property",)
-HOSTILE = ("tests/adversity/test_codec_hostile_bytes.py", "tests/adversity/test_codec_hostile_objects.py")
+HOSTILE = (
+    "tests/adversity/test_codec_hostile_bytes.py", "tests/adversity/test_codec_hostile_objects.py",
+    "tests/adversity/test_codec_memory.py",
+)  # fmt: skip
 NETWORK = (
     "tests/adversity/test_registry_faults.py", "tests/adversity/test_registry_redirects.py",
     "tests/adversity/test_serdes_faults.py", "tests/adversity/test_oauth.py",

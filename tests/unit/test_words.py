@@ -47,6 +47,15 @@ def test_errors_survive_pickling(error: Any) -> None:
 
 
 def test_a_registry_error_keeps_status_and_reason() -> None:
+    for status, version, code in (
+        (404, None, 40401),
+        (404, 0, 40402),
+        (422, None, 42201),
+        (409, None, 409),
+        (None, 0, -1),
+    ):
+        found = errors.SchemaRegistryError("m", status=status, version=version)
+        assert (found.error_code, found.http_status_code) == (code, -1 if status is None else status)
     assert not errors.SchemaRegistryError("m").retriable  # nobody has said that it may go well later
     copied = pickle.loads(pickle.dumps(errors.IncompatibleSchemaError("m", status=409, reason="r", retriable=False)))
     assert (copied.status, copied.reason) == (409, "r")
