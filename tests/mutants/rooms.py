@@ -94,7 +94,7 @@ ROOMS = (
         6,
     ),
     Room("config", package("config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
-         "deserializer", "kop"), OVER_NETWORK, 4),
+         "deserializer", "kop", "typed_values"), OVER_NETWORK, 4),
     Room(
         "models",
         package("models/*"),
