@@ -58,7 +58,7 @@ ROOMS = (
     Room(
         "ext serdes",
         (f"{EXT}/_serdes.pyx", f"{EXT}/calls.h", f"{EXT}/clock.h"),
-        units("serializer", "deserializer", "calls", "binding", "chosen_versions", "topics_made_anew",
+        units("serializer", "deserializer", "calls", "stats", "binding", "chosen_versions", "topics_made_anew",
               "negative_cache"),
         (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
         6,
@@ -74,7 +74,7 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_batches", "arrow_topics", "arrow_types"), "tests/property/test_arrow_against_codec.py"),
+        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds"), "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
          "tests/interop/test_arrow_docs.py"),
         12,
@@ -94,7 +94,7 @@ ROOMS = (
         6,
     ),
     Room("config", package("config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
-         "deserializer", "kop", "typed_values"), OVER_NETWORK, 4),
+         "deserializer", "kop", "typed_values", "chosen_versions"), OVER_NETWORK, 4),
     Room(
         "models",
         package("models/*"),
@@ -124,7 +124,7 @@ ROOMS = (
         "faces",
         package("serializer.py", "deserializer.py", "columns.py", "batches.py", "lifecycle.py", "arrow.py"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
-              "bad_input", "chosen_versions", "stats", "whole_messages"),
+              "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values"),
         OVER_NETWORK,
         7,
     ),
