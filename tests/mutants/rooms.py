@@ -74,7 +74,8 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds"), "tests/property/test_arrow_against_codec.py"),
+        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds"),
+         "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
          "tests/interop/test_arrow_docs.py"),
         12,
