@@ -74,6 +74,13 @@ def test_a_client_names_the_tenant_in_the_extension_that_kop_reads(tenant: str) 
     assert extensions(said) == {"username": tenant}
 
 
+@pytest.mark.parametrize("name", ["a", "ab", "abc", "abcd"])
+def test_a_token_of_any_length_names_its_principal(name: str) -> None:
+    """Its base64 comes without the padding."""
+    conf = {**URL, "bearer.auth.token": jwt(sub=name)}
+    assert kop.sasl_settings(conf, "OAUTHBEARER")["oauth_cb"]("")[2] == name
+
+
 def test_either_mechanism_may_be_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("abc")
