@@ -97,7 +97,7 @@ class BatchReader:
             return self._unreadable(version, errors)
         before = self.known[version]
         error = errors[0].at(topic=self._topic, version=before.version)
-        self._binding.doubt(self._topic)  # it may have been made anew, or have a newer latest schema
+        self._binding.doubt(self._topic)  # it may have been recreated, or have a newer schema
         news = self.find(version)
         if self.known[version] is not before:
             return news

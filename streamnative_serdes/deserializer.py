@@ -270,7 +270,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
     def _read_again(
         self, topic: str, data: Any, bound: _serdes.Bound, ctx: SerializationContext | None, error: DecodeError
     ) -> Any:
-        """After ``error``: the topic may have been made anew, or have a newer schema than the latest that is known."""
+        """After ``error``: the topic may have been recreated, or have a newer schema than the latest known one."""
         in_header = header.read(data)
         self._attached().doubt(topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.

@@ -58,7 +58,7 @@ class SchemaRegistryClient:
         ConfigError: unknown key, bad value, or a key that Pulsar cannot serve.
 
     Methods raise SchemaRegistryError, which has Confluent's ``http_status_code``, ``error_code`` and
-    ``error_message``; for a schema that is none, it is a SchemaError too and nothing was sent.
+    ``error_message``; for an invalid schema it is a SchemaError too, and nothing was sent.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:

@@ -82,7 +82,7 @@ def parse(
         source: see :func:`load`.
         strict: what users give is checked to the letter. What a registry holds is not: Pulsar accepts invalid
             defaults, names and logical types; these are an error only when needed, and a bad logical type falls
-            back to its base type. What looks like a logical type in a user's schema and is none is a SchemaWarning.
+            back to its base type. A name in a user's schema that only resembles a logical type is a SchemaWarning.
         limits: how large it may be.
         to_register: it may go to Pulsar's registry, so its defaults have to be such as brokers take: one that Avro 1.12
             allows and they do not is registered once, and then the topic takes no other schema.

@@ -24,7 +24,7 @@ from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
-MAX_REFUSAL: Final = 1024 * 1024  # bytes of one that is no success, of which the rest is not read
+MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read
 _CHUNK: Final = 64 * 1024  # bytes
 _CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
 

@@ -139,7 +139,7 @@ def encode_df(
     Raises:
         ConfigError: a bad option, a field without a column or with one in other letters, columns and fields that do
             not match, one name for two, or a column of intervals.
-        EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
+        EncodeError: a column type does not match its field, or the fields of a struct do not match.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     value, keep = name_of("value", value), names_of("keep", keep)

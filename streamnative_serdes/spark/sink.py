@@ -111,9 +111,9 @@ class KafkaAvroSink:
         """Send one batch of a stream: ``df.writeStream.foreachBatch(sink.foreach_batch)``.
 
         Raises:
-            ConfigError: there is no such column, two have one name, columns and fields do not match, or the key's type
-                is none of a key.
-            EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
+            ConfigError: there is no such column, two have one name, columns and fields do not match, or a key
+                cannot have the column's type.
+            EncodeError: a column type does not match its field, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
@@ -124,9 +124,9 @@ class KafkaAvroSink:
         """Send a DataFrame that is no stream.
 
         Raises:
-            ConfigError: there is no such column, two have one name, columns and fields do not match, or the key's type
-                is none of a key.
-            EncodeError: a column's type is none of its field's, or the fields of a struct do not match.
+            ConfigError: there is no such column, two have one name, columns and fields do not match, or a key
+                cannot have the column's type.
+            EncodeError: a column type does not match its field, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
             BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
             PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.

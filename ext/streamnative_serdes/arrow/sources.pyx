@@ -132,7 +132,7 @@ cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t of
 
 
 cdef str open_slots(Source* out, SourceType kind, ArrowArray* array, int64_t offset, Span used, Span* below):
-    """As open_bytes, for all that is no bytes."""
+    """As open_bytes, for columns of all other types."""
     cdef int64_t buffers = 0 if kind.load == LOAD_NOTHING else 1 if kind.load >= LOAD_FIXED_LIST else 2
     cdef str fault = fault_of_array(array, used, buffers, len(kind.children))
     if fault is not None:
