@@ -33,8 +33,8 @@ class SchemaRegistryClient:
         clock: monotonic time in seconds.
         sleep: waits that many seconds.
 
-    Every method takes a topic as :meth:`TopicName.parse` does, tries again within ``retries.total.ms`` where a
-    failure may pass, and raises:
+    Every method takes a topic as :meth:`TopicName.parse` does, or an already parsed one, tries again within
+    ``retries.total.ms`` where a failure may pass, and raises:
 
     - SchemaNotFoundError: no such schema, version or namespace;
     - AuthenticationError, AuthorizationError: the credentials are bad, or lack a right;
@@ -79,32 +79,34 @@ class SchemaRegistryClient:
         """Close the connections. The client stays usable: the next call opens new ones."""
         self._transport.close()
 
-    def latest(self, topic: str, *, patience: float | None = None) -> SchemaInfo:
+    def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
         """The topic's newest schema; ``patience`` is a total time in seconds, if less than ``retries.total.ms``."""
         call = self._call("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
         return self._ask(call, schema_info.schema_info)
 
-    def by_version(self, topic: str, version: int, *, patience: float | None = None) -> SchemaInfo:
+    def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
         """The schema of that version; ``patience`` as in :meth:`latest`."""
         call = self._call(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
         )
         if not 0 <= version <= MAX_VERSION:
-            raise SchemaNotFoundError("no schema can have this version", topic=topic, version=version, url=call.url)
+            raise SchemaNotFoundError(
+                "no schema can have this version", topic=call.topic, version=version, url=call.url
+            )
         found = self._ask(call, schema_info.schema_info)
         if found.version != version:
             raise SchemaRegistryError(
-                f"the registry answered with version {found.version}", topic=topic, version=version, url=call.url
+                f"the registry answered with version {found.version}", topic=call.topic, version=version, url=call.url
             )
         return found
 
-    def all_versions(self, topic: str) -> list[SchemaInfo]:
+    def all_versions(self, topic: str | TopicName) -> list[SchemaInfo]:
         """All schemas that are not deleted, the oldest first; none is an empty list."""
         return self._ask(self._call("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos)
 
     def register(
         self,
-        topic: str,
+        topic: str | TopicName,
         text: str,
         *,
         type: str = "AVRO",  # noqa: A002 - Pulsar's word for it
@@ -121,7 +123,7 @@ class SchemaRegistryClient:
 
     def compatibility(
         self,
-        topic: str,
+        topic: str | TopicName,
         text: str,
         *,
         type: str = "AVRO",  # noqa: A002
@@ -134,19 +136,7 @@ class SchemaRegistryClient:
             return Compatibility(False, None, reply.words())
         return self._understood(call, reply, schema_info.compatibility)
 
-    def version_of(
-        self,
-        topic: str,
-        text: str,
-        *,
-        type: str = "AVRO",  # noqa: A002
-        properties: Mapping[str, str] = _NONE,
-    ) -> int | None:
-        """The version with exactly this text, or None. Other white space is another text here, unlike in register."""
-        call = self._post(topic, "version", "look up a schema's version", _READ, text, type, properties)
-        return self._ask(call, schema_info.version)
-
-    def delete(self, topic: str, *, force: bool = False) -> int | None:
+    def delete(self, topic: str | TopicName, *, force: bool = False) -> int | None:
         """Delete all schemas of the topic; a retry after a lost answer deletes again, which does no harm.
 
         Returns:
@@ -157,16 +147,23 @@ class SchemaRegistryClient:
         return self._ask(self._call("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
 
     def _post(
-        self, topic: str, leaf: str, operation: str, right: str, text: str, kind: str, properties: Mapping[str, str]
+        self,
+        topic: str | TopicName,
+        leaf: str,
+        operation: str,
+        right: str,
+        text: str,
+        kind: str,
+        properties: Mapping[str, str],
     ) -> Call:
         # "schema" here is "data" in answers; Pulsar answers 500 to the wrong one.
         body = json.dumps({"type": kind, "schema": text, "properties": dict(properties)}).encode()
         return self._call("POST", topic, leaf, operation, right, body=body)
 
-    def _call(self, method: str, topic: str, leaf: str, operation: str, right: str, **more: Any) -> Call:
-        name = TopicName.parse(topic, self._tenant, self._namespace)
+    def _call(self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any) -> Call:
+        name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
         urls = tuple(f"{reachable(base)}{API}{name.path}/{leaf}" for base in self._urls)
-        return Call(method, urls, operation, right, topic, **more)
+        return Call(method, urls, operation, right, name.given, **more)
 
     def _ask(self, call: Call, meaning: Callable[[Any], _T]) -> _T:
         return self._understood(call, self._send(call), meaning)

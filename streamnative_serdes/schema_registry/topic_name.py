@@ -7,7 +7,8 @@ Source: Pulsar's TopicName, KoP's KopTopic. A short name stands in a tenant and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import quote
 
 from streamnative_serdes.errors import ConfigError, SerdesError
@@ -18,13 +19,25 @@ _LAST_PARTITION = 2**31 - 1
 _FORMS = "use topic, tenant/namespace/topic or persistent://tenant/namespace/topic"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicName:
-    """A persistent topic without its partition."""
+    """A persistent topic without its partition.
+
+    Args:
+        tenant: its tenant.
+        namespace: its namespace.
+        local: its name in there.
+        given: as the user wrote it, for errors and logs; names are equal whatever it is.
+    """
 
     tenant: str
     namespace: str
     local: str
+    given: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.given:
+            object.__setattr__(self, "given", str(self))
 
     @classmethod
     def parse(cls, topic: str | None, tenant: str = "public", namespace: str = "default") -> TopicName:
@@ -51,9 +64,9 @@ class TopicName:
             parts = [tenant, namespace, rest]
         if len(parts) != 3 or not all(map(_is_name, parts)):
             raise SerdesError("this is no name of a topic", topic=topic, hint=_FORMS)
-        return cls(parts[0], parts[1], _without_partition(parts[2]))
+        return cls(parts[0], parts[1], _without_partition(parts[2]), topic)
 
-    @property
+    @cached_property
     def path(self) -> str:
         """``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``."""
         return "/".join(quote(part, safe="") for part in (self.tenant, self.namespace, self.local))

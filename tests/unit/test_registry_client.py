@@ -12,7 +12,7 @@ from scripted_registry import CONF, Answer, ScriptedRegistry
 
 from streamnative_serdes import errors
 from streamnative_serdes.config import REGISTRY_OPTIONS, parse
-from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient
+from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 
 TEXT = '{"type": "record", "name": "U", "fields": []}'
 STORED = {"version": 3, "type": "AVRO", "timestamp": 1795253603781, "data": TEXT, "properties": {"a": "b"}}
@@ -138,13 +138,11 @@ def test_another_500_on_compatibility_is_an_error(client: SchemaRegistryClient, 
         client.compatibility("t", TEXT, type="avro")
 
 
-@pytest.mark.parametrize(("body", "version"), [({"version": 0}, 0), ({"version": -1}, None)])
-def test_version_of_a_text_is_none_where_there_is_none(
-    client: SchemaRegistryClient, server: ScriptedRegistry, body: object, version: int | None
-) -> None:
-    server.script(Answer(body=body))
-    assert client.version_of("t", TEXT) == version
-    assert one(server)[:2] == ("POST", f"{BASE}/version")
+def test_a_topic_may_be_given_as_a_parsed_name(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
+    server.script(Answer(404, {"reason": "Topic not found"}))
+    with pytest.raises(errors.SchemaNotFoundError, match="topic sales/t"):
+        client.latest(TopicName("public", "default", "t", given="sales/t"))
+    assert one(server)[:2] == ("GET", f"{BASE}/schema")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +290,6 @@ READS: list[Callable[[SchemaRegistryClient], object]] = [
     lambda client: client.all_versions("t"),
     lambda client: client.register("t", TEXT),
     lambda client: client.compatibility("t", TEXT),
-    lambda client: client.version_of("t", TEXT),
     lambda client: client.delete("t"),
 ]
 
@@ -397,10 +394,9 @@ def test_calls_are_counted_by_method(client: SchemaRegistryClient, server: Scrip
     client.latest("t")
     server.script(Answer(body={"version": 0}))
     client.register("t", TEXT)
-    client.version_of("t", TEXT)
     client.delete("t")
     client.close()
-    assert client.calls == {"GET": 1, "POST": 2, "DELETE": 1}
+    assert client.calls == {"GET": 1, "POST": 1, "DELETE": 1}
 
 
 def test_of_several_addresses_the_next_is_asked_where_one_fails(server: ScriptedRegistry) -> None:

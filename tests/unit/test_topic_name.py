@@ -25,6 +25,14 @@ def test_every_form_of_a_name_has_its_place(topic: str, path: str) -> None:
     assert TopicName.parse(topic, "public", "default").path == path
 
 
+def test_a_name_remembers_how_the_user_wrote_it_and_equals_its_other_forms() -> None:
+    short, full = TopicName.parse("t-partition-3"), TopicName.parse("persistent://public/default/t")
+    assert (short.given, full.given) == ("t-partition-3", "persistent://public/default/t")
+    assert short == full == TopicName("public", "default", "t")
+    assert hash(short) == hash(full)
+    assert TopicName("public", "default", "t").given == "persistent://public/default/t"
+
+
 def test_short_names_stand_in_the_configured_tenant_and_namespace() -> None:
     name = TopicName.parse("orders", "shop", "sales")
     assert str(name) == "persistent://shop/sales/orders"
