@@ -1,7 +1,9 @@
-from collections.abc import Hashable
-from typing import Any, Self
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, Self, TypeVar
 
 from typing_extensions import disjoint_base
+
+_T = TypeVar("_T")
 
 @disjoint_base
 class TopicCache:
@@ -18,4 +20,26 @@ class TopicCache:
     def after_fork(self) -> None: ...
     def clear(self) -> None: ...
     def items(self) -> list[tuple[str, Any, Any]]: ...
+    def __len__(self) -> int: ...
+
+@disjoint_base
+class LruMap(Generic[_T]):
+    """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Reading takes no lock."""
+
+    capacity: int
+    """Entries kept at most; a smaller one takes effect with the next change."""
+
+    def __new__(cls, capacity: int) -> Self: ...
+    def get(self, key: str) -> _T | None: ...
+    def change(self, key: str, step: Callable[[_T | None], _T], used: bool = False) -> _T:
+        """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
+
+        No other thread changes an entry meanwhile.
+        """
+
+    def drop(self, key: str) -> None: ...
+    def values(self) -> list[_T]:
+        """The one used longest ago first."""
+
+    def after_fork(self) -> None: ...
     def __len__(self) -> int: ...

@@ -12,7 +12,7 @@ from .foreign import with_hint
 
 if TYPE_CHECKING:
     from .arrow import Columns, Routes
-    from .memory import Known
+    from .known import Known
 
 HEADERLESS = -1  # the version of a message without a header
 _ITS_OWN_FAULT = (DecodeError, SchemaError, SchemaNotFoundError)  # all else is no reason to put a row aside

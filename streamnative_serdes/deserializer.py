@@ -14,8 +14,8 @@ from .codec import Codec
 from .columns import BatchReader, counted
 from .errors import BatchTooLargeError, ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from .foreign import with_hint
+from .known import Known
 from .lifecycle import Lifecycle, refuse_keys, refuse_no_topic
-from .memory import Known, schema_limits
 from .models import Reading, Target, reading_of
 from .serialization import Deserializer, MessageField, SerializationContext
 
@@ -80,7 +80,7 @@ class KafkaAvroDeserializer(_serdes.Deserializer, Lifecycle, Deserializer):
         cls = conf["value.type"]
         if cls is not None and self._arguments[1] is not None:
             raise ConfigError("cannot use both value.type and from_dict")
-        reading = reading_of(schema, cls, allow_null=conf["allow.null"], limits=schema_limits(conf))
+        reading = reading_of(schema, cls, allow_null=conf["allow.null"], limits=config.schema_limits(conf))
         if reading is not None:  # what cannot be compiled is refused now
             Codec(reading.target.schema, shapes=reading.target.shapes, **config.codec_arguments(conf))
         return reading

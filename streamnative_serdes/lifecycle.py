@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 from . import config
 from .binding import Binding
 from .errors import ConfigError, SerdesError
-from .memory import Learnt
 from .schema import load
 from .serialization import MessageField, SerializationContext
+from .topic_state import Learnt
 
 # Made anew by configure(): connections, plans, and what was warned about.
 _NOT_PICKLED = frozenset(

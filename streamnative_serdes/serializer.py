@@ -10,8 +10,8 @@ from . import _serdes, config, header
 from .binding import Binding
 from .codec import Codec
 from .errors import BatchTooLargeError, EncodeError, SchemaNotFoundError, SerdesError
+from .known import Known
 from .lifecycle import Lifecycle, refuse_keys, refuse_no_topic
-from .memory import Known, schema_limits
 from .models import is_model, schema_of, shapes_to_write
 from .schema import Schema, Shapes, parse
 from .serialization import MessageField, SerializationContext, Serializer
@@ -181,7 +181,7 @@ class KafkaAvroSerializer(_serdes.Serializer, Lifecycle, Serializer):
 def _codec(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
     """What writes by ``schema``, which may be a class's; objects of ``cls`` too."""
     given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-    parsed = parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
+    parsed = parse(given, limits=config.schema_limits(conf), to_register=conf["auto.register.schemas"])
     return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
 
 

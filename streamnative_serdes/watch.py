@@ -1,4 +1,4 @@
-"""A thread that looks after something every so often, for as long as there is something to look after."""
+"""A background thread that calls a function at regular intervals, while the owner of the function exists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ logger = logging.getLogger("streamnative_serdes")
 class Watch:
     """Calls ``look`` every ``seconds`` from a daemon thread, until :meth:`stop` or until the owner of ``look`` is gone.
 
-    The thread starts with :meth:`ensure`, and after a stop with the next one. What ``look`` raises is logged, once per
-    kind, and does not end it. Where ``allowed`` is set to False, none starts in this process: a worker of Spark has its
-    tasks from a driver, which watches for all.
+    :meth:`ensure` starts the thread, also after a stop. Errors of ``look`` are logged, once per type, and do not end
+    the thread. With ``allowed`` set to False, no thread starts in this process: the driver of a Spark worker watches
+    for all its workers.
     """
 
     allowed: ClassVar[bool] = True
@@ -24,7 +24,7 @@ class Watch:
     def __init__(self, seconds: float, look: Callable[[], object]) -> None:
         self._seconds = min(seconds, threading.TIMEOUT_MAX)
         self._look = WeakMethod(look, self._gone)
-        self._told: set[type] = set()  # kinds of errors
+        self._told: set[type] = set()  # types of errors that were logged
         self.reset()
 
     def reset(self) -> None:
@@ -32,13 +32,13 @@ class Watch:
         self._running: _Thread | None = None
 
     def ensure(self) -> None:
-        """Let the thread run, if it does not."""
+        """Start the thread, if it is not running."""
         running = self._running
         if self.allowed and (running is None or not running.is_alive()):
             self._start()
 
     def stop(self) -> None:
-        """Let the thread end; it is not waited for."""
+        """Tell the thread to end, without waiting for it."""
         running, self._running = self._running, None
         if running is not None:
             running.ending.set()
@@ -47,13 +47,13 @@ class Watch:
         self.stop()
 
     def _start(self) -> None:
-        # Known before it starts: after an interrupt in between, it is found not to be alive. Of two that start at once,
-        # the one that is not known ends by itself. So no lock is held by hand.
+        # Assigned before it starts: after an interrupt in between, ensure() finds it not alive and starts another one.
+        # If two start at once, the one that is not assigned ends by itself. So no lock is needed.
         self._running = thread = _Thread(self._run)
         try:
             thread.start()
-        except RuntimeError as error:  # no more threads can be had, or the interpreter is ending
-            logger.warning("topics are not watched for being made anew: %s", error)
+        except RuntimeError as error:  # the system refuses another thread, or the interpreter is ending
+            logger.warning("topics are not checked for being recreated: %s", error)
 
     def _run(self, thread: _Thread) -> None:
         while not thread.ending.wait(self._seconds) and self._running is thread:
@@ -62,15 +62,15 @@ class Watch:
                 return
             try:
                 look()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next look may go well
+            except Exception as error:  # noqa: BLE001 - the next look may succeed
                 self._tell(error)
-            del look  # nothing is kept alive while waiting
+            del look  # keeps its owner alive otherwise, while waiting
 
     def _tell(self, error: Exception) -> None:
         if type(error) not in self._told:
             self._told.add(type(error))
             logger.error(
-                "a look at the topics in use failed; the next one comes in %g s", self._seconds, exc_info=error
+                "checking the topics in use failed; the next attempt is in %g s", self._seconds, exc_info=error
             )
 
 

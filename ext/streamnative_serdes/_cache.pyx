@@ -1,14 +1,17 @@
 # cython: language_level=3, binding=True, auto_pickle=False
-"""A bounded cache, topic -> key -> entry, where a key is a schema version or a type.
+"""Bounded caches: topic -> key -> entry, where a key is a schema version or a type; and one that drops the idle first.
 
 Looking up takes no lock: a dict's look-up is atomic under the GIL, and entries never change. At most ``capacity``
 topics are kept and as many keys per topic; what came first goes first.
+
+Compiled, since an interrupt (Ctrl-C) comes between two bytecodes: in Python it could leave a lock held for ever.
 """
 
 from cpython.dict cimport PyDict_Size
 from cpython.ref cimport PyObject
 
 import threading
+from collections import OrderedDict
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
@@ -69,3 +72,45 @@ cdef class TopicCache:
 
     def __len__(self):
         return sum(map(len, list(self.topics.values())))
+
+
+cdef class LruMap:
+    """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Each step is O(1)."""
+
+    cdef object entries, lock
+    cdef public Py_ssize_t capacity
+
+    def __cinit__(self, Py_ssize_t capacity):
+        if capacity < 1:
+            raise ValueError(f"expected a capacity of at least 1, got {capacity}")
+        self.capacity = capacity
+        self.entries = OrderedDict()            # the one used longest ago first
+        self.lock = threading.RLock()           # a finalizer or a signal handler may come here meanwhile
+
+    def get(self, key):
+        return self.entries.get(key)
+
+    def change(self, key, step, bint used=False):
+        with self.lock:
+            entry = step(self.entries.get(key))
+            self.entries[key] = entry
+            if used:
+                self.entries.move_to_end(key)
+            while len(self.entries) > self.capacity:
+                self.entries.popitem(last=False)
+        return entry
+
+    def drop(self, key):
+        with self.lock:
+            self.entries.pop(key, None)
+
+    def values(self):
+        with self.lock:
+            return list(self.entries.values())
+
+    def after_fork(self):
+        """In a child process: whoever held the lock is not there."""
+        self.lock = threading.RLock()
+
+    def __len__(self):
+        return len(self.entries)

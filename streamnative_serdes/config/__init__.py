@@ -5,7 +5,7 @@ from .credentials import inherits
 from .kafka_user import refuse_other_tenant
 from .option import Option, markdown
 from .parsing import NOT_THERE, parse
-from .registry import REGISTRY_OPTIONS
+from .registry import REGISTRY_OPTIONS, schema_limits
 from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "markdown",
     "parse",
     "refuse_other_tenant",
+    "schema_limits",
 ]

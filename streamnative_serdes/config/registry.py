@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from streamnative_serdes.schema import Limits
+
 from . import checks
 from .credentials import CREDENTIAL_OPTIONS, TLS_OPTIONS
 from .option import Option
@@ -75,7 +80,12 @@ REGISTRY_OPTIONS = (
         checks.between(1, 1_000),
         "Levels of nesting in a schema from the registry. Much above the default, Python's own recursion limit is met.",
     ),
-    Option("cache.capacity", 1_000, checks.count, "Topics kept in each cache, and versions kept per topic."),
+    Option(
+        "cache.capacity",
+        1_000,
+        checks.count,
+        "Topics kept for each serializer and deserializer, and versions kept per topic.",
+    ),
     Option(
         "cache.missing.ttl.sec",
         5.0,
@@ -88,7 +98,12 @@ REGISTRY_OPTIONS = (
         60.0,
         checks.seconds,
         "How long a topic's latest schema is believed, in seconds, and how often (at most once a second) a topic in "
-        "use is looked at, in a thread of its own, whether it was deleted and made anew. Versions never change "
+        "use is checked, in a background thread, for having been deleted and recreated. Versions never change "
         "otherwise.",
     ),
 )
+
+
+def schema_limits(conf: Mapping[str, Any]) -> Limits:
+    """How large a schema may be, by checked options."""
+    return Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])

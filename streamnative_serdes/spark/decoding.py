@@ -14,9 +14,9 @@ from pyspark.sql import types as T
 from streamnative_serdes.arrow import Columns, Dialect, Routes
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.columns import BatchReader
+from streamnative_serdes.config import schema_limits
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.memory import schema_limits
 from streamnative_serdes.models import Reading, Target
 from streamnative_serdes.schema import AvroType, Record, parse
 

@@ -54,11 +54,11 @@ def package(*names: str) -> tuple[str, ...]:
 
 ROOMS = (
     Room("ext header", (f"{EXT}/_header.*",), units("header", "deserializer", "serializer"), COMPILED, 3),
-    Room("ext cache", (f"{EXT}/_cache.*",), units("words", "binding", "topics_made_anew"), COMPILED, 3),
+    Room("ext cache", (f"{EXT}/_cache.*",), units("words", "topic_state", "binding", "recreated_topics"), COMPILED, 3),
     Room(
         "ext serdes",
         (f"{EXT}/_serdes.pyx", f"{EXT}/calls.h", f"{EXT}/clock.h"),
-        units("serializer", "deserializer", "calls", "stats", "binding", "chosen_versions", "topics_made_anew",
+        units("serializer", "deserializer", "calls", "stats", "binding", "chosen_versions", "recreated_topics",
               "negative_cache"),
         (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
         6,
@@ -114,10 +114,10 @@ ROOMS = (
     ),
     Room(
         "binding",
-        (*package("binding.py", "memory.py", "flights.py", "watch.py"), f"{EXT}/_flights.pyx"),
-        units("binding", "interrupts", "negative_cache", "watch", "topics_made_anew", "chosen_versions", "flavours",
-         "travel",
-              "serializer", "deserializer"),
+        (*package("binding.py", "users.py", "inspection.py", "topics.py", "topic_state.py", "known.py", "flights.py",
+                  "watch.py"), f"{EXT}/_flights.pyx"),
+        units("topic_state", "binding", "interrupts", "negative_cache", "watch", "recreated_topics", "chosen_versions",
+              "flavours", "travel", "serializer", "deserializer"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
         6,
     ),

@@ -22,7 +22,7 @@ from streamnative_serdes import (
 from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
-from streamnative_serdes.memory import Compiled
+from streamnative_serdes.known import Compiled
 from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -223,9 +223,10 @@ def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: 
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
     registry.reset_calls()
+    before = binding._use("users")
     known, _ = binding.latest("users")
-    # What a thread does that looked before that answer was there, and asks when it is.
-    assert binding._fetch_latest("users", binding._name("users"), None)[0] is known
+    # As a thread does that read the state before the answer was there, and asks afterwards.
+    assert binding._fetch_latest(before).known is known
     assert registry.calls == {"GET schema": 1}
 
 

@@ -18,7 +18,7 @@ from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.flights import Flights
 from streamnative_serdes.schema import parse
-from streamnative_serdes.schema_registry import SchemaInfo
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 from streamnative_serdes.schema_registry.renewal import Renewed
 from streamnative_serdes.schema_registry.retry import Trouble
 from streamnative_serdes.schema_registry.tokens import Token
@@ -40,17 +40,17 @@ class Topics:
         self.name = "t0"
         self.asked: list[str] = []
 
-    def register(self, topic: str, _text: str) -> int:
-        self.asked.append(topic)
+    def register(self, topic: TopicName, _text: str) -> int:
+        self.asked.append(topic.given)
         return 3
 
-    def latest(self, topic: str, *, patience: float | None = None) -> SchemaInfo:
-        self.asked.append(topic)
+    def latest(self, topic: TopicName, *, patience: float | None = None) -> SchemaInfo:
+        self.asked.append(topic.given)
         return SchemaInfo(3, "AVRO", '"int"')
 
-    def missing(self, topic: str, version: int) -> SchemaInfo:
-        self.asked.append(topic)
-        raise SchemaNotFoundError("no such version", topic=topic, version=version)
+    def missing(self, topic: TopicName, version: int) -> SchemaInfo:
+        self.asked.append(topic.given)
+        raise SchemaNotFoundError("no such version", topic=topic.given, version=version)
 
     def after(self, number: int) -> None:
         self.name = f"t{number}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,9 +24,6 @@ from streamnative_serdes import (
 from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import AuthorizationError, DecodeError
-from streamnative_serdes.memory import Compiled, Known, Memory
-from streamnative_serdes.schema import Limits
-from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -149,6 +147,18 @@ def test_a_refused_schema_is_asked_about_again_after_the_topic_lost_its_schemas(
     assert writer.serialize("t", {"id": 7}) is not None
 
 
+def test_a_topic_that_lost_its_schemas_has_no_latest_schema(registry: LocalRegistry) -> None:
+    long = conf(registry, **{"cache.latest.ttl.sec": 3600})
+    KafkaAvroSerializer(long, USER).serialize("t", BOB)
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, long, strict=True))
+    assert binding.latest("t")[0].version == 0
+    requests.delete(f"{registry.url}/admin/v2/schemas/public/default/t/schema", timeout=10).raise_for_status()
+    assert binding.latest("t")[0].version == 0  # it is believed for its time, until a check finds it deleted
+    binding.confirm("t")
+    with pytest.raises(SchemaNotFoundError):
+        binding.latest("t")
+
+
 def test_a_look_that_failed_is_not_repeated_for_each_message(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,23 +167,11 @@ def test_a_look_that_failed_is_not_repeated_for_each_message(
     assert reader.deserialize("t", FRAMED) == BOB
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)
     binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
-    binding._asked.drop("public/default/t")  # long ago
+    binding._topics.change(binding._named("t"), lambda state: replace(state, asked=-math.inf))  # long ago
     registry.fail(Fault.status(403, "no"), times=5)
     registry.reset_calls()
     errors(lambda: reader.deserialize("t", FRAMED + b"\x01"), DecodeError)
     assert registry.calls == {"GET schema": 1}
-
-
-def test_the_time_of_registration_is_learnt_of_the_newest_version_too() -> None:
-    """A POST does not tell it. Of the versions of one topic, one is kept here."""
-    compiled = Compiled.of(json.dumps(USER), Limits())
-    memory = Memory(1, 60.0, Limits())
-    memory.keep("t", Known(5, compiled))
-    memory.keep("t", Known(5, compiled, timestamp=9))
-    memory.keep("t", Known(3, compiled, timestamp=8))
-    assert memory.known("t", 5) is None
-    later = SchemaInfo(5, "AVRO", json.dumps(USER), timestamp=10)
-    assert memory.contradiction("t", later) == "version 5 was registered at another time than before"
 
 
 def test_a_version_that_nobody_can_parse_does_not_hide_the_others(registry: LocalRegistry) -> None:

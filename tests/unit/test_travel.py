@@ -57,7 +57,7 @@ def delete(registry: LocalRegistry) -> None:
 def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
     registry: LocalRegistry, unwatched: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker of Spark is reused by jobs that were planned before and after the topic was made anew."""
+    """A worker of Spark is reused by jobs that were planned before and after the topic was recreated."""
     old, old_message, _ = made(registry, FIRST)
     delete(registry)
     new, new_message, _ = made(registry, LAST)
@@ -68,7 +68,7 @@ def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
         readers[0].deserialize("names", old_message)  # it has a plan by what it knows
         caplog.clear()
         readers.append(pickle.loads(second))
-        assert "topic public/default/names was made anew for one of two processes" in caplog.text
+        assert "topic names was recreated between what two processes know of it" in caplog.text
         before = registry.calls.copy()
         assert [reader.deserialize("names", new_message) for reader in readers] == [ADA, ADA]
         assert registry.calls - before == {"GET version": 1}

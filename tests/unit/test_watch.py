@@ -58,7 +58,7 @@ def test_it_outlives_whatever_a_look_raises_and_says_so_once_per_kind(caplog: py
     owner.fails, looks = None, owner.looks
     until(lambda: owner.looks > looks)
     owner.watch.stop()
-    told = [record for record in caplog.records if "a look at the topics in use failed" in record.getMessage()]
+    told = [record for record in caplog.records if "checking the topics in use failed" in record.getMessage()]
     assert [record.exc_info and record.exc_info[0] for record in told] == [ValueError, RecursionError]
 
 
@@ -85,6 +85,17 @@ def test_after_each_interrupt_of_its_start_it_looks_and_can_be_stopped() -> None
         owners.append(Owner())
 
 
+def test_of_two_threads_that_start_at_once_one_remains() -> None:
+    before, owner = threads(), Owner()
+    owner.watch._start()  # two threads call ensure() and find that none is running
+    owner.watch._start()
+    until(lambda: len(threads() - before) == 1)
+    looks = owner.looks
+    until(lambda: owner.looks > looks)
+    owner.watch.stop()
+    until(lambda: not threads() - before)
+
+
 def test_it_keeps_nobody_alive() -> None:
     before, owners = threads(), [Owner()]
     owners[0].watch.ensure()
@@ -102,4 +113,4 @@ def test_where_no_thread_can_be_had_nothing_fails(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     Owner().watch.ensure()
-    assert "topics are not watched for being made anew: can't start new thread" in caplog.text
+    assert "topics are not checked for being recreated: can't start new thread" in caplog.text

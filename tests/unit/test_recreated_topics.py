@@ -1,4 +1,4 @@
-"""A topic that is deleted and made anew counts its versions from 0 again, and is noticed (design decision 8)."""
+"""A topic that was deleted and recreated counts its versions from 0 again; readers and writers notice it."""
 
 from __future__ import annotations
 
@@ -34,22 +34,26 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def anew(registry: LocalRegistry) -> Callable[..., bytes]:
-    """Deletes the topic's schemas for good and writes its first message by another, as if in another process."""
+def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
+    """Deletes the topic's schemas for good and writes its first message, as if in another process."""
 
-    def write(schema: dict[str, Any], value: Any = None) -> bytes:
-        delete(registry, force=True)
-        conf = {"schema.registry.url": registry.url, "pulsar.tenant": "public", "retries.wait.ms": 201}
-        with KafkaAvroSerializer(conf, schema) as other:
-            framed = other.serialize("t", value or {"id": "o-1"})
+    def write(schema: dict[str, Any], value: Any = None, topic: str = "t") -> bytes:
+        delete(registry, topic, force=True)
+        with KafkaAvroSerializer(elsewhere(registry), schema) as other:
+            framed = other.serialize(topic, value or {"id": "o-1"})
         assert framed is not None
         return framed
 
     return write
 
 
-def delete(registry: LocalRegistry, *, force: bool) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
+    """Options that share nothing with :func:`conf`, as in another process."""
+    return conf(registry, **{"pulsar.tenant": "public", "retries.wait.ms": 201})
+
+
+def delete(registry: LocalRegistry, topic: str = "t", *, force: bool) -> None:
+    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
     requests.delete(url, params={"force": str(force).lower()}, timeout=10).raise_for_status()
 
 
@@ -64,16 +68,16 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_message_that_cannot_be_read_makes_a_reader_look_again(
-    registry: LocalRegistry, anew: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+def test_an_unreadable_message_makes_the_reader_check_its_topic(
+    registry: LocalRegistry, recreate: Callable[..., bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
     assert reader.deserialize("t", old) == BOB
-    new = anew(COUNT, SEVEN)
+    new = recreate(COUNT, SEVEN)
     assert new[:10] == old[:10]
     until(lambda: reads(reader, new) == SEVEN)
-    assert "topic t was deleted and made anew" in caplog.text
+    assert "topic t was deleted and recreated" in caplog.text
     assert "version 0" in caplog.text
 
 
@@ -85,43 +89,45 @@ def reads(reader: KafkaAvroDeserializer, message: bytes) -> Any:
         return None
 
 
-def test_a_reader_that_was_at_work_while_another_one_looked_reads_right_too(
-    registry: LocalRegistry, anew: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+def test_a_reader_uses_what_another_reader_found_out_a_moment_ago(
+    registry: LocalRegistry, recreate: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     first, second = (KafkaAvroDeserializer(conf(registry, **TTL)) for _ in range(2))
     assert first.deserialize("t", old) == second.deserialize("t", old) == BOB
     at_work = second._look_up("t", 0, None)
-    new = anew(COUNT, SEVEN)
+    new = recreate(COUNT, SEVEN)
     until(lambda: reads(first, new) == SEVEN)
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second look
     assert second._recover("t", new, at_work, None, None, DecodeError("by the old schema")) == SEVEN
 
 
-def test_a_message_of_before_is_an_error_afterwards(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+def test_a_message_of_the_deleted_topic_is_an_error(registry: LocalRegistry, recreate: Callable[..., bytes]) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
     assert reader.deserialize("t", old) == BOB
-    new = anew(COUNT, SEVEN)
+    new = recreate(COUNT, SEVEN)
     until(lambda: reads(reader, new) == SEVEN)
     with pytest.raises(DecodeError, match="topic t, schema version 0"):
         reader.deserialize("t", old)
 
 
-def test_a_reader_of_a_schema_of_the_same_shape_is_right_when_its_time_is_up(
-    registry: LocalRegistry, anew: Callable[..., bytes]
+def test_a_recreated_topic_with_a_wire_compatible_schema_is_noticed_after_the_ttl(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
 ) -> None:
     old = KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     short = KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0.05}))
     long = KafkaAvroDeserializer(conf(registry, **TTL))
     assert short.deserialize("t", old) == long.deserialize("t", old) == BOB
-    new = anew(ORDER)
+    new = recreate(ORDER)
     until(lambda: short.deserialize("t", new) == {"id": "o-1"})
     # The documented limit: until then, the name of a field of before, and no error.
     assert long.deserialize("t", new) == {"name": "o-1"}
 
 
-def test_a_writer_registers_anew_when_its_time_is_up(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+def test_a_writer_registers_its_schema_again_after_the_ttl(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
     writer = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 0.05}), USER)
     KafkaAvroSerializer(conf(registry), WIDER).serialize("t", {**BOB, "age": 1})
     assert writer.serialize("t", BOB)[9] == 1
@@ -131,7 +137,7 @@ def test_a_writer_registers_anew_when_its_time_is_up(registry: LocalRegistry, an
     assert fresh.deserialize("t", writer.serialize("t", BOB)) == BOB
 
 
-def test_what_was_soft_deleted_still_reads_and_is_registered_anew(registry: LocalRegistry) -> None:
+def test_messages_of_soft_deleted_schemas_are_read_and_the_writer_registers_again(registry: LocalRegistry) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
     writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
     old = writer.serialize("t", BOB)
@@ -141,8 +147,8 @@ def test_what_was_soft_deleted_still_reads_and_is_registered_anew(registry: Loca
     assert reader.deserialize("t", old) == BOB
 
 
-def test_a_version_of_another_schema_in_the_answer_to_a_post_is_noticed_at_once(
-    registry: LocalRegistry, anew: Callable[..., bytes]
+def test_a_registered_version_that_belonged_to_another_schema_is_noticed_at_once(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
 ) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
@@ -152,7 +158,7 @@ def test_a_version_of_another_schema_in_the_answer_to_a_post_is_noticed_at_once(
     assert reader.deserialize("t", new) == {"id": "o-1"}
 
 
-def test_a_headerless_message_by_a_newer_schema_is_read_before_the_time_is_up(registry: LocalRegistry) -> None:
+def test_a_headerless_message_of_a_newer_schema_is_read_before_the_ttl_ends(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
     bare = b"\x06bob"
@@ -161,7 +167,7 @@ def test_a_headerless_message_by_a_newer_schema_is_read_before_the_time_is_up(re
     until(lambda: reads(reader, bare + b"\x02\x0e") == {**BOB, "age": 7})
 
 
-def test_garbage_asks_the_registry_at_most_once_in_a_while(
+def test_unreadable_messages_ask_the_registry_at_most_once_per_interval(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)
@@ -175,7 +181,7 @@ def test_garbage_asks_the_registry_at_most_once_in_a_while(
     assert registry.calls == {}
 
 
-def test_idle_topics_are_not_asked_about(registry: LocalRegistry) -> None:
+def test_idle_topics_are_not_checked(registry: LocalRegistry) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
     writer = KafkaAvroSerializer(often, USER)
     writer.serialize("t", BOB)
@@ -190,7 +196,7 @@ def test_idle_topics_are_not_asked_about(registry: LocalRegistry) -> None:
     assert sum("/idle/" in call.path for call in registry.requests) <= 1  # of the round under way at the reset
 
 
-def test_of_many_topics_some_are_looked_at_in_each_round_and_all_in_turn(
+def test_many_topics_are_checked_in_turn_some_in_each_round(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_MOST_LOOKS", 2)
@@ -209,25 +215,29 @@ def test_of_many_topics_some_are_looked_at_in_each_round_and_all_in_turn(
     assert {call.path.split("/")[-2] for call in registry.requests} == set(topics)
 
 
-def test_an_unreachable_registry_stops_nothing(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
+def test_reading_and_writing_continue_while_the_registry_is_unreachable(
+    registry: LocalRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05, "retries.total.ms": 2000})
     writer, reader = KafkaAvroSerializer(often, USER), KafkaAvroDeserializer(often)
     old = writer.serialize("t", BOB)
     assert reader.deserialize("t", old) == BOB
     registry.close()
-    until(lambda: "topic t keeps the schemas that it had" in caplog.text)
+    until(lambda: "topic t keeps its known schemas" in caplog.text)
     assert writer.serialize("t", BOB) == old
     assert reader.deserialize("t", old) == BOB
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
-def test_a_forked_child_notices_it_by_itself(registry: LocalRegistry, anew: Callable[..., bytes]) -> None:
+def test_a_forked_child_notices_a_recreated_topic_by_itself(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
     old = KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(often)
     assert reader.deserialize("t", old) == BOB
-    new = anew(ORDER)
+    new = recreate(ORDER)
     child = os.fork()
     if child == 0:
         signal.alarm(int(PATIENCE))
@@ -241,7 +251,7 @@ def watches() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name == "streamnative_serdes watch"}
 
 
-def test_the_thread_ends_with_the_last_serdes(registry: LocalRegistry) -> None:
+def test_the_watch_thread_ends_with_the_last_serdes(registry: LocalRegistry) -> None:
     before = watches()  # those of other tests may still be ending
     first, second = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
     second.deserialize("t", first.serialize("t", BOB))
@@ -257,21 +267,21 @@ def test_the_thread_ends_with_the_last_serdes(registry: LocalRegistry) -> None:
     until(lambda: not again.is_alive())
 
 
-def test_a_pickle_carries_when_a_version_was_registered(
-    registry: LocalRegistry, anew: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+def test_a_pickle_carries_the_registration_time_of_a_version(
+    registry: LocalRegistry, recreate: Callable[..., bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
     reader.deserialize("t", old)
     data = pickle.dumps(reader)
     Binding.forget()
-    anew(USER, BOB)  # the same schema once more: only the time tells
+    recreate(USER, BOB)  # the same schema once more: only the time tells
     travelled = pickle.loads(data)
     travelled.deserialize("t", old)
     until(lambda: reads(travelled, old + b"x") is None and "registered at another time" in caplog.text)
 
 
-def test_with_auto_register_off_a_known_schema_is_looked_up(registry: LocalRegistry) -> None:
+def test_without_auto_register_a_known_schema_is_looked_up(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     KafkaAvroSerializer(conf(registry), WIDER).serialize("t", BOB)
     Binding.forget()
@@ -282,7 +292,7 @@ def test_with_auto_register_off_a_known_schema_is_looked_up(registry: LocalRegis
     assert registry.calls == {"GET schemas": 1}
 
 
-def test_with_auto_register_off_a_new_schema_is_an_error_and_is_not_registered(registry: LocalRegistry) -> None:
+def test_without_auto_register_a_new_schema_is_an_error_and_is_not_registered(registry: LocalRegistry) -> None:
     reading = KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER)
     with pytest.raises(
         SchemaNotFoundError, match=r"topic t: the topic has no such schema .*auto\.register\.schemas=false"
@@ -293,7 +303,7 @@ def test_with_auto_register_off_a_new_schema_is_an_error_and_is_not_registered(r
     assert reading.serialize("t", BOB) is not None
 
 
-def test_an_older_version_that_comes_back_for_another_schema_is_noticed(registry: LocalRegistry) -> None:
+def test_an_older_version_that_returns_with_another_schema_is_noticed(registry: LocalRegistry) -> None:
     reader, writer = KafkaAvroDeserializer(conf(registry, **TTL)), KafkaAvroSerializer(conf(registry, **TTL), USER)
     newer = KafkaAvroSerializer(conf(registry, **TTL), WIDER)
     first, second = writer.serialize("t", BOB), newer.serialize("t", {**BOB, "age": 3})
@@ -306,3 +316,43 @@ def test_an_older_version_that_comes_back_for_another_schema_is_noticed(registry
     assert again is not None
     assert again[:10] == first[:10]
     assert reader.deserialize("t", again) == SEVEN
+
+
+def test_recreated_topics_are_noticed_when_readers_and_writers_use_more_topics_than_the_capacity(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
+    few = conf(registry, **{"cache.capacity": 10, "cache.latest.ttl.sec": 0.05})
+    writer, reader = KafkaAvroSerializer(few, USER), KafkaAvroDeserializer(few)
+    read, written = [f"read-{number}" for number in range(6)], [f"written-{number}" for number in range(6)]
+    for topic in read:
+        assert reader.deserialize(topic, recreate(USER, BOB, topic)) == BOB
+    for topic in written:
+        recreate(WIDER, {**BOB, "age": 1}, topic)
+        assert writer.serialize(topic, BOB)[9] == 1
+    messages = {topic: recreate(ORDER, topic=topic) for topic in read}
+    for topic in written:
+        delete(registry, topic, force=True)
+
+    # Until a reader notices, it decodes the new message by the wire-compatible schema of before.
+    until(lambda: [reader.deserialize(topic, messages[topic]) for topic in read] == [{"id": "o-1"}] * 6)
+    until(lambda: [writer.serialize(topic, BOB)[9] for topic in written] == [0] * 6)
+
+
+def test_a_reader_and_a_writer_can_each_use_as_many_topics_as_the_capacity(registry: LocalRegistry) -> None:
+    few = conf(registry, **{"cache.capacity": 10, **TTL})
+    writer, reader = KafkaAvroSerializer(few, USER), KafkaAvroDeserializer(few)
+    read, written = [f"read-{number}" for number in range(10)], [f"written-{number}" for number in range(10)]
+    messages = {topic: KafkaAvroSerializer(elsewhere(registry), USER).serialize(topic, BOB) for topic in read}
+
+    def use_all() -> None:
+        for topic in read:
+            assert reader.deserialize(topic, messages[topic]) == BOB
+        for topic in written:
+            writer.serialize(topic, BOB)
+
+    use_all()
+    registry.reset_calls()
+    reader.rebind()
+    writer.rebind()
+    use_all()
+    assert registry.calls == {}
