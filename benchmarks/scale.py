@@ -24,6 +24,7 @@ from shapes import SHAPES
 from streamnative_serdes.memory import Learnt
 
 from streamnative_serdes import KafkaAvroDeserializer, header
+from streamnative_serdes._call_path import look_up, policy_of
 from streamnative_serdes.codec import Codec
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "flat")
@@ -48,9 +49,8 @@ def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAv
         "cache.latest.ttl.sec": 1e9 + random.randrange(10**6),
     }
     made = KafkaAvroDeserializer(conf)
-    assert made._binding is not None
     name = "public/default/{}".format
-    made._binding.learn(
+    policy_of(made).binding.learn(
         Learnt(name(f"t{topic}"), version, schema(f"t{topic}", version, alike=alike), version == versions - 1, 1)
         for topic in range(topics)
         for version in range(versions)
@@ -93,7 +93,7 @@ def compare(topics: int, versions: int, *, alike: bool) -> bool:
     single = [("t0", data) for _, data in batch]
     for topic in range(topics):  # each is bound once, ahead of the clock
         for version in range(versions):
-            many._look_up(f"t{topic}", version, None)
+            look_up(many, f"t{topic}", version)
     spent(one, single)
     taken = (resident() - before) / (topics * versions)
     rows = [(spent(one, single), spent(many, batch)) for _ in range(ROUNDS)]
@@ -112,7 +112,7 @@ def bounded(topics: int, versions: int) -> bool:
     """Whether a cache for a tenth of the topics keeps no more than that, with all of them in turn."""
     capacity = topics // 10
     few = reader(topics, versions, capacity, alike=True)
-    kept = len(few._binding.learnt(f"t{topic}" for topic in range(topics))) if few._binding else 0
+    kept = len(policy_of(few).binding.learnt(f"t{topic}" for topic in range(topics)))
     met = kept <= capacity * versions
     print(
         f"cache.capacity={capacity:,}: {kept:,} versions kept of {topics * versions:,} ({'met' if met else 'MISSED'})"

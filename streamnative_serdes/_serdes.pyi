@@ -5,9 +5,11 @@ from typing_extensions import Buffer, disjoint_base
 from .codec import Codec
 
 LATEST: Final[int]
+MISS: Final[object]
+"""What ``serialize_bound`` and ``deserialize_bound`` return instead of asking the policy."""
 
 def without_header(version: int) -> int:
-    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ..., and LATEST for -1.
+    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ....
 
     Such messages are read whole, while bytes may follow the datum behind a header: so each has a codec of its own.
     """
@@ -38,14 +40,23 @@ class Bound:
 
 @disjoint_base
 class _Serdes:
-    def _bound(self) -> list[Bound]: ...
+    def rebind(self) -> None:
+        """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
+
+# The SerDes is a _Serdes in all of these. Lifecycle, which is mixed into one, is none for the type checker.
+def set_up(serdes: object, policy: Any, convert: Any, capacity: int) -> None:
+    """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
+
+def policy_of(serdes: object) -> Any:
+    """The policy, or None before :func:`set_up`."""
+
+def bound_of(serdes: object) -> list[Bound]:
+    """All that is bound at the moment."""
 
 @disjoint_base
 class Serializer(_Serdes):
-    """The call path of a serializer; a subclass overrides ``_bind`` and ``_context``."""
+    """The call path of a serializer."""
 
-    def _setup(self, capacity: int, to_dict: Any, by_type: bool) -> None: ...
-    def _count_batch(self, messages: int, errors: int) -> None: ...
     def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
         """``obj`` as a framed message for ``ctx.topic``; None for None."""
 
@@ -54,15 +65,16 @@ class Serializer(_Serdes):
 
     def stats(self) -> dict[str, int]: ...
 
+def serialize_bound(serializer: Serializer, obj: Any, context: Any) -> Any:
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+
+def count_written(serializer: Serializer, messages: int, errors: int) -> None:
+    """Count a batch."""
+
 @disjoint_base
 class Deserializer(_Serdes):
-    """The call path of a deserializer; a subclass overrides ``_bind``, ``_recover`` and ``_context``."""
+    """The call path of a deserializer."""
 
-    def _setup(self, capacity: int, from_dict: Any) -> None: ...
-    def _look_up(self, topic: str, number: int, context: Any) -> Bound:
-        """For ``_recover``: its message is counted already, and so is its failure."""
-    def _count_fallback(self) -> None: ...
-    def _count_batch(self, messages: int, headerless: int, fallbacks: int, errors: int) -> None: ...
     def __call__(self, data: Buffer | None, ctx: Any = None) -> Any:
         """What the message ``data`` of ``ctx.topic`` holds; None for None."""
 
@@ -74,6 +86,16 @@ class Deserializer(_Serdes):
         """
 
     def stats(self) -> dict[str, int]: ...
+
+def look_up(deserializer: Deserializer, topic: str, key: int) -> Bound:
+    """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
+
+def count_fallback(deserializer: Deserializer) -> None: ...
+def count_read(deserializer: Deserializer, messages: int, headerless: int, fallbacks: int, errors: int) -> None:
+    """Count a batch."""
+
+def deserialize_bound(deserializer: Deserializer, data: Any, context: Any) -> Any:
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
 
 def read_by(bound: Bound, data: Buffer, offset: int) -> Any:
     """The datum in ``data[offset:]`` by the codec of ``bound``, which must not be None."""

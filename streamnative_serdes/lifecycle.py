@@ -5,40 +5,46 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from . import config
+from . import _call_path, config
 from .binding import Binding
 from .errors import ConfigError, SerdesError
-from .schema import load
-from .serialization import MessageField, SerializationContext
+from .schema import Schema, load
 from .topic_state import Learnt
 
-# Made anew by configure(): connections, plans, and what was warned about.
-_NOT_PICKLED = frozenset(
-    {"_conf", "_binding", "_codec", "_arguments", "_by_class", "_fall_back", "_warned"}
-    | {"_columns", "_batch_topics", "_writers"}
-)
+
+class Given(NamedTuple):
+    """What a constructor was given: each configure() makes a policy of it."""
+
+    schema: str | Schema | type | None = None
+    convert: Any = None  # to_dict or from_dict
+
+
+class _State(NamedTuple):
+    """What a pickle carries besides a subclass's own attributes: no connections, no locks, no plans."""
+
+    given: Given
+    conf: dict[str, Any] | None = None
+    topics: frozenset[str] = frozenset()
+    known: tuple[Learnt, ...] = ()
+    answered: frozenset[str] = frozenset()  # addresses that have answered before
 
 
 class Lifecycle:
-    """Mixed into both faces, over a compiled ``_serdes`` class.
+    """Mixed into both faces, over a compiled ``_call_path`` class.
 
-    A face names its ``OPTIONS`` and starts its compiled part in ``_start``. Pickles carry the options, the arguments,
-    what is known of the topics met so far, and which addresses have answered: no connections, no locks, no plans.
+    A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
+    constructor was given. The policy has ``conf``, ``binding`` and ``topics`` (known without being bound).
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
+    POLICY: ClassVar[Any]
 
-    _conf: dict[str, Any] | None = None
-    _binding: Binding | None = None
-    _codec: Any = None  # what became of the schema that was given: the serializer's codec, the deserializer's reading
-    _arguments: tuple[Any, Any] = (None, None)  # schema as text or class, to_dict or from_dict
-    _batch_topics: set[str]  # of batches of Arrow
-    _warmed: frozenset[str] = frozenset()  # topics that were asked for ahead of their first message
+    _given = Given()
 
-    def _begin(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
-        """What both constructors do: a schema in a file is read now, options are checked strictly."""
+    def __init__(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
+        """A schema in a file is read now; options are checked strictly."""
         if conf is not None:
             self._refuse_no_options(conf)
             if "type" in conf:  # as a schema has, and no option is called
@@ -46,7 +52,7 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._arguments = schema if schema is None or isinstance(schema, type) else load(schema), convert
+        self._given = Given(schema if schema is None or isinstance(schema, (type, Schema)) else load(schema), convert)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 
@@ -63,12 +69,8 @@ class Lifecycle:
         refuse_keys(is_key)
         self._refuse_no_options(conf)
         values = config.parse(self.OPTIONS, conf, strict=strict)
-        codec = self._compiled(self._arguments[0], values)
-        # Nothing can fail from here on. The cache goes last: what a thread that is at work now will put into it still
-        # comes from the registry and the schema of before.
-        self._conf, self._binding, self._codec = values, Binding.shared(values), codec
-        self._batch_topics = set()
-        self._start(values)
+        policy = type(self).POLICY(values, self._given)
+        _call_path.set_up(self, policy, self._given.convert, values["cache.capacity"])
 
     def _refuse_no_options(self, conf: object) -> None:
         if not isinstance(conf, Mapping):
@@ -77,38 +79,12 @@ class Lifecycle:
     def _order(self) -> str:
         return f'the options go first: {type(self).__name__}({{"schema.registry.url": "http://..."}}, schema)'
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Any:
-        """What becomes of the schema that was given, for ``_codec``; None where none was."""
-        raise NotImplementedError
-
-    def _start(self, conf: dict[str, Any]) -> None:
-        """Set up the compiled part, with an empty cache."""
-        raise NotImplementedError
-
-    def _attached(self) -> Binding:
-        """The binding, which from now on tells when to :meth:`rebind`."""
-        if self._binding is None:
-            raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
-        self._binding.attach(self)
-        return self._binding
-
-    def rebind(self) -> None:
-        """Look up what topics are bound to anew, each with its next message: the registry is asked for news alone."""
-        if self._conf is not None:
-            self._reset(self._conf["cache.capacity"])  # type: ignore[attr-defined]
-
-    def _bound_topics(self) -> set[str]:
-        """Those whose schemas travel in a pickle."""
-        return {*self._warmed, *self._batch_topics, *(bound.topic for bound in self._bound())}  # type: ignore[attr-defined]
-
-    def _context(self, topic: str, headers: Any) -> SerializationContext:
-        return SerializationContext(topic, MessageField.VALUE, headers)
-
     def close(self) -> None:
         """Close idle connections to the registry. A later call opens new ones: a closed SerDes stays usable."""
-        if self._binding is not None:
-            self._binding.detach(self)
-            self._binding.client.close()
+        policy = _call_path.policy_of(self)
+        if policy is not None:
+            policy.binding.detach(self)
+            policy.binding.client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -120,26 +96,42 @@ class Lifecycle:
 
     def registry_calls(self) -> int:
         """HTTP requests that this process has sent to the registry of this SerDes, by whichever object."""
-        return 0 if self._binding is None else sum(self._binding.client.calls.values())
+        policy = _call_path.policy_of(self)
+        return 0 if policy is None else sum(policy.binding.client.calls.values())
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[Any, ...]]:
-        known = () if self._binding is None else self._binding.learnt(self._bound_topics())
-        own = {key: value for key, value in vars(self).items() if key not in _NOT_PICKLED}
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
+        policy = _call_path.policy_of(self)
+        state = _State(self._given)
+        if policy is not None:
+            topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
+            binding: Binding = policy.binding
+            state = _State(self._given, policy.conf, topics, binding.learnt(topics), binding.client.answered)
+        own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
-        new = copyreg.__newobj__  # type: ignore[attr-defined]
-        answered = frozenset[str]() if self._binding is None else self._binding.client.answered
-        return new, (type(self),), (self._conf, self._arguments, known, own, answered)
+        return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
 
-    def __setstate__(
-        self, state: tuple[dict[str, Any] | None, tuple[Any, Any], tuple[Learnt, ...], dict[str, Any], frozenset[str]]
-    ) -> None:
-        conf, self._arguments, known, own, answered = state
+    def __setstate__(self, pickled: tuple[_State, dict[str, Any]]) -> None:
+        state, own = pickled
         vars(self).update(own)
-        if conf is not None:
-            self.configure(conf)
-        if self._binding is not None:
-            self._binding.client.met(answered)
-            self._binding.learn(known)
+        self._given = state.given
+        if state.conf is not None:
+            self.configure(state.conf)
+            policy = policy_of(self)
+            policy.topics.update(state.topics)
+            policy.binding.client.met(state.answered)
+            policy.binding.learn(state.known)
+
+
+def policy_of(serdes: object) -> Any:
+    """The policy of a SerDes that is configured.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    policy = _call_path.policy_of(serdes)
+    if policy is None:
+        raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
+    return policy
 
 
 def refuse_no_topic(topic: object, error: type[SerdesError]) -> None:

@@ -2,8 +2,13 @@
 # cython: embedsignature=True
 """The call path of the SerDes: context, cache, header and codec in one go.
 
-A hit takes one look-up and no lock. On a miss the Python class on top is asked: it overrides ``_bind`` (what to read or
-write a topic with), ``_recover`` (what to do with a message that cannot be read) and ``_context``.
+A hit takes one look-up and no lock. On a miss the policy is asked, an object that the SerDes was set up with:
+
+    bind(serdes, topic, key, context)                           what to read or write the topic with: a Bound
+    recover(serdes, bound, data, in_header, given, error)       the datum of a message that ``bound`` does not read
+    context(topic, headers)                                     the context that to_dict or from_dict is called with
+
+The functions of this module are for the classes on top and for policies. They are no methods, so that users see none.
 """
 
 cimport cython
@@ -56,11 +61,14 @@ cdef extern from "calls.h":
 # The key of a topic's latest schema: what a message without a known header is read with. No version is negative.
 LATEST = NO_VERSION
 
+# What serialize_bound and deserialize_bound return instead of asking the policy.
+MISS = object()
+
 cdef object MOST_VERSION = INT64_MAX        # that a caller gives: keys have one number less than there are versions
 
 
 cpdef int64_t without_header(int64_t version) noexcept:
-    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ..., and LATEST for -1.
+    """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ....
 
     Such messages are read whole, while bytes may follow the datum behind a header: so each has a codec of its own.
     """
@@ -114,7 +122,7 @@ cdef int no_topic(object context, object topic, bint writing) except -1:
     raise error(f"expected a topic as str, got {type(topic).__name__}")
 
 
-cdef inline object given(PyObject* made):
+cdef inline object owned(PyObject* made):
     """The object of a reference that is ours to give up."""
     out = <object>made
     Py_DECREF(out)
@@ -139,36 +147,44 @@ cdef object converted(object function, object obj, object context):
 
 
 cdef class _Serdes:
-    """What both directions share: the cache, the last hit, and counters."""
+    """What both directions share: the policy, the cache, the last hit, and counters."""
 
     cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (calls.h)
     cdef TopicCache cache
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
+    cdef object policy, convert         # convert: to_dict or from_dict
     cdef int64_t messages, misses, errors
 
-    cpdef _reset(self, Py_ssize_t capacity):
-        cache = TopicCache(capacity)
-        self.cache = cache                  # nothing runs between these two: what is bound now is forgotten for sure
-        self.last = None
+    def rebind(self):
+        """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
+        if self.cache is not None:
+            cache = TopicCache(self.cache.capacity)
+            self.cache = cache              # no other thread runs between these two lines
+            self.last = None
 
-    def _bound(self):
-        """All that is bound at the moment."""
-        return [] if self.cache is None else [entry for _topic, _key, entry in self.cache.items()]
+    cdef Bound find(self, TopicCache cache, str topic, object key):
+        """What is bound in ``cache`` and still holds, or None."""
+        cdef Bound bound = cache.find(topic, key)
+        if bound is None or not bound.serves(topic):
+            return None
+        if self.cache is cache:
+            self.last = bound
+        return bound
 
     cdef Bound remember(self, TopicCache cache, Bound bound):
-        """Put ``bound`` where it was looked for: after a configure() in between, that cache is nobody's any more."""
+        """Put ``bound`` where it was looked for. After configure() in between, nobody uses that cache any more."""
         if bound is None:
-            raise TypeError("_bind returned None")
+            raise TypeError("the policy bound None")
         cache.put(bound.topic, bound.key, bound)
         if self.cache is cache:
             self.last = bound
         return bound
 
-    cdef object ask(self, str topic, object key, object context):
-        """What ``_bind`` says: a miss."""
+    cdef Bound ask(self, str topic, object key, object context):
+        """What the policy binds: a miss."""
         self.misses += 1
         try:
-            return self._bind(topic, key, context)
+            return self.policy.bind(self, topic, key, context)
         except Exception:
             self.errors += 1
             raise
@@ -183,14 +199,26 @@ cdef class _Serdes:
         return 0
 
 
-cdef class Serializer(_Serdes):
-    cdef object to_dict
-    cdef bint by_type                   # no schema was given: what is bound depends on the type of the datum
+def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
+    """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
+    cache = TopicCache(capacity)
+    serdes.policy, serdes.convert = policy, convert
+    serdes.cache = cache                # last: a thread at work with the new cache has asked the new policy
+    serdes.last = None
 
-    def _setup(self, Py_ssize_t capacity, to_dict, bint by_type):
-        self._reset(capacity)
-        self.to_dict = to_dict
-        self.by_type = by_type
+
+def policy_of(_Serdes serdes not None):
+    """The policy, or None before :func:`set_up`."""
+    return serdes.policy
+
+
+def bound_of(_Serdes serdes not None):
+    """All that is bound at the moment."""
+    return [] if serdes.cache is None else [entry for _topic, _key, entry in serdes.cache.items()]
+
+
+cdef class Serializer(_Serdes):
+    # Keys: the type of the datum
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = <void*>call_serializer
@@ -203,29 +231,24 @@ cdef class Serializer(_Serdes):
         """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
         if obj is None:
             return None
-        if self.to_dict is None:
+        if self.convert is None:
             return write(self, topic, obj, None)
-        context = self._context(topic, headers)
-        return write(self, topic, converted(self.to_dict, obj, context), context)
+        self.require_configured()
+        context = self.policy.context(topic, headers)
+        return write(self, topic, converted(self.convert, obj, context), context)
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
         cdef TopicCache cache = self.cache
         cdef str name = plain(topic, EncodeError)
         self.require_configured()
-        bound = cache.find(name, key)
-        if bound is not None and bound.key is key and bound.serves(name):
-            if self.cache is cache:
-                self.last = bound
+        bound = self.find(cache, name, key)
+        if bound is not None and bound.key is key:
             return bound
         bound = self.ask(name, key, context)
         if bound is not None and (bound.codec is None or bound.header is None):
-            raise TypeError("_bind returned nothing to write with")
+            raise TypeError("the policy bound no codec or no header to write with")
         return self.remember(cache, bound)
-
-    def _count_batch(self, int64_t messages, int64_t errors):
-        self.messages += messages
-        self.errors += errors
 
     def stats(self):
         return self.counts()
@@ -235,8 +258,8 @@ cdef inline object serialize(Serializer self, object obj, object context):
     if obj is None:
         return None
     topic = topic_of(context, True)
-    if self.to_dict is not None:
-        obj = converted(self.to_dict, obj, context)
+    if self.convert is not None:
+        obj = converted(self.convert, obj, context)
     return write(self, topic, obj, context)
 
 
@@ -244,15 +267,18 @@ cdef inline object serialize(Serializer self, object obj, object context):
 
 cdef inline object write(Serializer self, object topic, object obj, object context):
     cdef Bound bound = self.last
-    cdef object key = type(obj) if self.by_type else None
-    cdef PyObject* message
+    cdef object key = type(obj)
     self.messages += 1
     if unlikely(bound is None or bound.key is not key or not bound.serves(topic)):
         bound = self.look_up(topic, key, context)
-    message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
+    return write_by(self, bound, obj)
+
+
+cdef inline object write_by(Serializer self, Bound bound, object obj):
+    cdef PyObject* message = bound.codec.try_write(obj, PyBytes_AS_STRING(bound.header), HEADER_SIZE)
     if unlikely(message is NULL):
         explain(self, bound)
-    return given(message)
+    return owned(message)
 
 
 cdef int explain(Serializer self, Bound bound) except -1:
@@ -265,14 +291,31 @@ cdef int explain(Serializer self, Bound bound) except -1:
         raise
 
 
+def serialize_bound(Serializer serializer not None, obj, context):
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+    cdef Bound bound
+    if obj is None:
+        return None
+    topic = topic_of(context, True)
+    if serializer.convert is not None:
+        obj = converted(serializer.convert, obj, context)
+    serializer.require_configured()
+    bound = serializer.find(serializer.cache, plain(topic, EncodeError), type(obj))
+    if bound is None or bound.key is not type(obj):
+        return MISS
+    serializer.messages += 1
+    return write_by(serializer, bound, obj)
+
+
+def count_written(Serializer serializer not None, int64_t messages, int64_t errors):
+    """Count a batch."""
+    serializer.messages += messages
+    serializer.errors += errors
+
+
 cdef class Deserializer(_Serdes):
     # Keys: the version in the header, LATEST, or without_header(version)
-    cdef object from_dict
     cdef int64_t headerless, fallbacks
-
-    def _setup(self, Py_ssize_t capacity, from_dict):
-        self._reset(capacity)
-        self.from_dict = from_dict
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = <void*>call_deserializer
@@ -289,50 +332,55 @@ cdef class Deserializer(_Serdes):
         """
         if data is None:
             return None
-        obj = read(self, topic, data, None, None if version is None else number_of(version))
-        return obj if self.from_dict is None else converted(self.from_dict, obj, self._context(topic, None))
+        obj = read(self, topic, data, None, None if version is None else given_version(version))
+        return obj if self.convert is None else converted(self.convert, obj, self.policy.context(topic, None))
 
     cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
         cdef Bound bound
         cdef TopicCache cache = self.cache
         cdef str name = plain(topic, DecodeError)
         self.require_configured()
-        bound = cache.find(name, number)
-        if bound is not None and bound.serves(name):
-            if self.cache is cache:
-                self.last = bound
-            return bound
-        return self.remember(cache, self.ask(name, number, context) if counted else self._bind(name, number, context))
+        bound = self.find(cache, name, number)
+        if bound is None:
+            bound = self.ask(name, number, context) if counted else self.policy.bind(self, name, number, context)
+            self.remember(cache, bound)
+        return bound
 
-    cdef object rescue(self, object topic, object data, Bound bound, object version, object context, object error):
+    cdef object recover(self, object data, Bound bound, int64_t in_header, object given, object error):
+        version = None if in_header == NO_VERSION else in_header
         try:
-            return self._recover(topic, data, bound, version, context, error)
+            return self.policy.recover(self, bound, data, version, given, error)
         except Exception:
             self.errors += 1
             raise
 
-    def _look_up(self, topic, number, context):
-        """For ``_recover``: its message is counted already, and so is its failure."""
-        return self.look_up(topic, number, context, False)
-
-    def _count_fallback(self):
-        self.fallbacks += 1
-
-    def _count_batch(self, int64_t messages, int64_t headerless, int64_t fallbacks, int64_t errors):
-        self.messages += messages
-        self.headerless += headerless
-        self.fallbacks += fallbacks
-        self.errors += errors
-
     def stats(self):
         return {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
+
+
+def look_up(Deserializer deserializer not None, topic, int64_t key):
+    """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
+    return deserializer.look_up(topic, key, None, False)
+
+
+def count_fallback(Deserializer deserializer not None):
+    deserializer.fallbacks += 1
+
+
+def count_read(Deserializer deserializer not None, int64_t messages, int64_t headerless, int64_t fallbacks,
+               int64_t errors):
+    """Count a batch."""
+    deserializer.messages += messages
+    deserializer.headerless += headerless
+    deserializer.fallbacks += fallbacks
+    deserializer.errors += errors
 
 
 cdef inline object deserialize(Deserializer self, object data, object context):
     if data is None:
         return None
     obj = read(self, topic_of(context, False), data, context, None)
-    return obj if self.from_dict is None else converted(self.from_dict, obj, context)
+    return obj if self.convert is None else converted(self.convert, obj, context)
 
 
 cdef inline object read(Deserializer self, object topic, object data, object context, object version):
@@ -359,8 +407,8 @@ cdef object read_buffer(Deserializer self, object topic, object data, object con
 
 cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
                               object context, object version):
-    """The datum in a message; ``version`` is what the caller knows of a message without a header."""
-    cdef int64_t number = version_of(start, size)
+    """The datum in a message; ``version`` is what the caller knows of a message without a header, or None."""
+    cdef int64_t in_header = version_of(start, size), number = in_header
     cdef Py_ssize_t offset = HEADER_SIZE
     cdef Bound bound = self.last
     cdef PyObject* datum
@@ -373,27 +421,55 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
         bound = self.look_up(topic, number, context, True)
     if unlikely(bound.codec is None):
-        return self.rescue(topic, data, bound, version, context, None)
+        return self.recover(data, bound, in_header, version, None)
     datum = bound.codec.try_read(start, size, offset)
     if unlikely(datum is NULL):
-        return recover(self, topic, data, bound, version, context)
-    return given(datum)
+        return read_again(self, data, bound, in_header, version)
+    return owned(datum)
 
 
-cdef object recover(Deserializer self, object topic, object data, Bound bound, object version, object context):
-    """What becomes of a message for which an exception is set."""
+cdef object read_again(Deserializer self, object data, Bound bound, int64_t in_header, object version):
+    """The datum of a message that ``bound`` did not read: an exception is set."""
     try:
         sns_reraise()
     except DecodeError as error:
-        return self.rescue(topic, data, bound, version, context, error)
+        return self.recover(data, bound, in_header, version, error)
 
 
-cdef int64_t number_of(object version) except? -2:
-    """A version that the caller gives; pulsar-client says -1 for none."""
+def deserialize_bound(Deserializer deserializer not None, data, context):
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+    cdef Bound bound
+    cdef int64_t version
+    cdef PyObject* datum
+    if data is None:
+        return None
+    topic = topic_of(context, False)
+    deserializer.require_configured()
+    if not PyBytes_CheckExact(data):
+        return MISS
+    version = version_of(<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    bound = deserializer.find(deserializer.cache, plain(topic, DecodeError), version)
+    if bound is None or bound.codec is None:
+        return MISS
+    datum = bound.codec.try_read(<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
+                                 0 if version == NO_VERSION else HEADER_SIZE)
+    if datum is NULL:
+        try:
+            sns_reraise()
+        except DecodeError:
+            return MISS
+    deserializer.messages += 1
+    deserializer.headerless += version == NO_VERSION
+    obj = owned(datum)
+    return obj if deserializer.convert is None else converted(deserializer.convert, obj, context)
+
+
+cdef object given_version(object version):
+    """A version that the caller gives, or None: pulsar-client says -1 for none."""
     if type(version) is not int or version >= MOST_VERSION:
         raise DecodeError(f"expected a schema version as int below 2**63 - 1, got "
                           f"{type(version).__name__} {version!r:.40}")
-    return version if version >= 0 else NO_VERSION
+    return version if version >= 0 else None
 
 
 def read_by(Bound bound not None, data, Py_ssize_t offset):
@@ -439,14 +515,14 @@ sns_set_vectorcall(<PyTypeObject*>Deserializer, OFFSET)
 
 cdef object quick_serialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
     cdef Serializer serializer = <Serializer>self
-    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or serializer.to_dict is not None):
+    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or serializer.convert is not None):
         return slow_serialize(self, args, count, names)
     return write(serializer, <object>args[0], <object>args[1], None)
 
 
 cdef object quick_deserialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
     cdef Deserializer deserializer = <Deserializer>self
-    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or deserializer.from_dict is not None):
+    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or deserializer.convert is not None):
         return slow_deserialize(self, args, count, names)
     return read(deserializer, <object>args[0], <object>args[1], None, None)
 

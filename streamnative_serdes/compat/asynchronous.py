@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from streamnative_serdes import _call_path
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.lifecycle import refuse_no_function
 from streamnative_serdes.serialization import Deserializer, SerializationContext, Serializer
@@ -70,42 +71,20 @@ class AsyncSchemaRegistryClient:
     aclose = _in_thread(SchemaRegistryClient.close)
 
 
-class _AsksRegistry(BaseException):  # no error, and not to be counted as one
-    """What is asked for cannot be told without the registry, and this thread runs an event loop."""
-
-
-def _refuse_on_a_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise _AsksRegistry
-
-
-class _Writer(AvroSerializer):
-    def _bind(self, *args: Any) -> Any:
-        _refuse_on_a_loop()
-        return super()._bind(*args)
-
-
-class _Reader(AvroDeserializer):
-    def _bind(self, *args: Any) -> Any:
-        _refuse_on_a_loop()
-        return super()._bind(*args)
-
-    def _recover(self, *args: Any) -> Any:
-        _refuse_on_a_loop()
-        return super()._recover(*args)
-
-
-_S = TypeVar("_S", _Writer, _Reader)
+_S = TypeVar("_S", AvroSerializer, AvroDeserializer)
 
 
 class _Async(Generic[_S]):
-    """What both directions share: ``make`` gives the blocking twin, which may ask the registry for references."""
+    """What both directions share.
 
-    def __init__(self, make: Callable[[], _S]) -> None:
+    Args:
+        make: gives the blocking twin, which may ask the registry for references.
+        at_once: what the twin gives without asking the registry, or MISS.
+    """
+
+    def __init__(self, make: Callable[[], _S], at_once: Callable[[_S, Any, SerializationContext | None], Any]) -> None:
         self._make: Callable[[], _S] = make
+        self._at_once: Callable[[_S, Any, SerializationContext | None], Any] = at_once
         self._blocking: _S | None = None
 
     def __await__(self) -> Generator[Any, Any, Self]:
@@ -119,11 +98,8 @@ class _Async(Generic[_S]):
     async def _run(self, value: Any, ctx: SerializationContext | None) -> Any:
         if self._blocking is None:
             raise ConfigError("it was not awaited", hint=f"await {type(self).__name__}(client, ...)")
-        try:
-            return self._blocking(value, ctx)
-        except _AsksRegistry:
-            pass
-        return await asyncio.to_thread(self._blocking, value, ctx)
+        found = self._at_once(self._blocking, value, ctx)
+        return await asyncio.to_thread(self._blocking, value, ctx) if found is _call_path.MISS else found
 
     async def aclose(self) -> None:
         """Close idle connections to the registry; a later call opens new ones."""
@@ -131,7 +107,7 @@ class _Async(Generic[_S]):
             await asyncio.to_thread(self._blocking.close)
 
 
-class AsyncAvroSerializer(_Async[_Writer], Serializer):
+class AsyncAvroSerializer(_Async[AvroSerializer], Serializer):
     """:class:`AvroSerializer` for asyncio: only a topic's first message waits for the registry, the loop never does.
 
     ``serializer = await AsyncAvroSerializer(client, schema)``, and then ``await serializer(obj, ctx)``.
@@ -149,7 +125,8 @@ class AsyncAvroSerializer(_Async[_Writer], Serializer):
     ) -> None:
         refuse_no_function(to_dict)
         client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
-        super().__init__(functools.partial(_Writer, client, schema_str, _unwrapped, conf, rule_conf, rule_registry))
+        make = functools.partial(AvroSerializer, client, schema_str, _unwrapped, conf, rule_conf, rule_registry)
+        super().__init__(make, _call_path.serialize_bound)
         self._to_dict = to_dict
 
     async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:  # type: ignore[override]
@@ -162,7 +139,7 @@ class AsyncAvroSerializer(_Async[_Writer], Serializer):
         return message
 
 
-class AsyncAvroDeserializer(_Async[_Reader], Deserializer):
+class AsyncAvroDeserializer(_Async[AvroDeserializer], Deserializer):
     """:class:`AvroDeserializer` for asyncio: only a version's first message waits for the registry.
 
     ``deserializer = await AsyncAvroDeserializer(client)``, and then ``await deserializer(data, ctx)``.
@@ -181,9 +158,8 @@ class AsyncAvroDeserializer(_Async[_Reader], Deserializer):
     ) -> None:
         refuse_no_function(from_dict)
         client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
-        super().__init__(
-            functools.partial(_Reader, client, schema_str, None, return_record_name, conf, rule_conf, rule_registry)
-        )
+        arguments = client, schema_str, None, return_record_name, conf, rule_conf, rule_registry
+        super().__init__(functools.partial(AvroDeserializer, *arguments), _call_path.deserialize_bound)
         self._from_dict = from_dict
 
     async def __call__(self, data: bytes | None, ctx: SerializationContext | None = None) -> Any:

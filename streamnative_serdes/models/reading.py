@@ -44,7 +44,7 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
     """What a deserializer reads messages as.
 
     Args:
-        schema: what it was given as the reader's schema: a class, a schema, or None.
+        schema: what it was given as the reader's schema: a class, a schema, or None. A Schema is taken as it is.
         cls: the class whose objects it returns; None for dicts.
         allow_null: see :func:`schema_of`.
         limits: how large a schema may be.
@@ -63,6 +63,8 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
         )
     if isinstance(schema, type) and cls is not None and cls is not schema:
         raise ConfigError(f"value.type is {cls.__name__}, and the reader's schema {schema.__name__}")
+    if isinstance(schema, Schema):  # parsed already: by the registry's rules, where it comes from there
+        return Reading(_target(schema, cls))
     return _reading(schema if schema is None or isinstance(schema, type) else load(schema), cls, allow_null, limits)
 
 

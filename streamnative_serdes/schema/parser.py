@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,12 +39,20 @@ class Schema:
         except RecursionError:
             raise NestedTooDeeplyError("the schemas are nested too deeply to be compared") from None
 
+    def __reduce__(self) -> tuple[Callable[[str], Schema], tuple[str]]:
+        return _parsed_again, (self.text,)
+
     def canonical_form(self) -> str:
         """Parsing Canonical Form (Avro specification, "Transforming into Parsing Canonical Form")."""
         from fastavro.schema import to_parsing_canonical_form
 
         form: str = to_parsing_canonical_form(json.loads(self.text))
         return form
+
+
+def _parsed_again(text: str) -> Schema:
+    # What was parsed once parses again: a registry's schema, which may have faults, and one beyond the usual limits.
+    return parse(text, strict=False, limits=Limits(size=len(text), names=1_000_000, depth=1_000))
 
 
 def load(source: object) -> str:

@@ -11,14 +11,13 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from streamnative_serdes.arrow import Columns, Dialect, Routes
-from streamnative_serdes.binding import Binding
-from streamnative_serdes.columns import BatchReader
-from streamnative_serdes.config import schema_limits
+from streamnative_serdes._reading.batches import columns_of, read_batch
+from streamnative_serdes._reading.policy import ReadPolicy
+from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.models import Reading, Target
-from streamnative_serdes.schema import AvroType, Record, parse
+from streamnative_serdes.lifecycle import policy_of
+from streamnative_serdes.schema import Record, Schema
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
 from .types import has_time, to_spark_type
@@ -34,7 +33,7 @@ class SchemaEvolvedError(SerdesError):
     """
 
 
-class TopicReader(KafkaAvroDeserializer):
+class TopicReader:
     """Reads a topic as one schema: the given one, or what is the topic's latest when this is made.
 
     Args:
@@ -48,70 +47,72 @@ class TopicReader(KafkaAvroDeserializer):
         SchemaNotFoundError: no schema is given, and the topic has none.
     """
 
-    _lenient = False  # what a user gives is checked; what the registry holds need not be without fault
-    _newest: int | None = None
-
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool, times: bool) -> None:
-        super().__init__(conf, schema)
-        self._times = times
-        self.warm_up(topic)
-        if self._codec is None or restart:
-            latest, _ = self._attached().latest(topic)
-            if self._codec is None:
-                self._lenient = True
-                self._begin(conf, latest.schema, None, is_key=False)
+        self._topic, self._times = topic, times
+        self._newest: int | None = None
+        self._deserializer = KafkaAvroDeserializer(conf, schema)
+        self._deserializer.warm_up(topic)
+        policy = self._policy
+        if policy.reading is None or restart:
+            latest, _ = policy.binding.latest(topic)
+            if policy.reading is None:
+                # A parsed schema is taken as it is: what the registry holds need not be without fault.
+                self._deserializer = KafkaAvroDeserializer(conf, latest.schema)
+                self._deserializer.warm_up(topic)
             if restart:
                 self._newest = latest.version
+        columns_of(self._policy, topic, self._dialect, False)  # so that not the tasks find out that there are none
 
     @property
-    def root(self) -> AvroType:
-        """The type of what is read."""
-        found: AvroType = self._codec.target.schema.root
-        return found
+    def _policy(self) -> ReadPolicy:
+        policy: ReadPolicy = policy_of(self._deserializer)
+        return policy
+
+    @property
+    def _schema(self) -> Schema:
+        """What messages are read as."""
+        reading = self._policy.reading
+        assert reading is not None
+        return reading.target.schema
 
     def spark_type(self) -> T.DataType:
-        """The same in Spark."""
-        assert self._conf is not None
-        logical_types = self._conf["avro.logical.types"]
-        return to_spark_type(self._codec.target.schema, logical_types=logical_types, times=self._times)
+        """The type of what is read."""
+        logical_types = self._policy.conf["avro.logical.types"]
+        return to_spark_type(self._schema, logical_types=logical_types, times=self._times)
 
     @property
-    def dialect(self) -> Dialect:
+    def _dialect(self) -> Dialect:
         """What Arrow has for these types."""
         return "spark" if self._times else "spark-4.0"
 
     def reads_records(self) -> bool:
-        return isinstance(self.root, Record)
+        return isinstance(self._schema.root, Record)
 
-    def _compiled(self, schema: object, conf: dict[str, Any]) -> Reading | None:
-        if not self._lenient:
-            return super()._compiled(schema, conf)
-        return Reading(Target(parse(schema, strict=False, limits=schema_limits(conf)), {}))
+    def read(self, messages: pa.Array, error_column: str | None) -> pa.RecordBatch:
+        """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
-    def _batch_reader(self, topic: str, binding: Binding, columns: Columns) -> BatchReader:
-        if self._newest is None:
-            return super()._batch_reader(topic, binding, columns)
-        return _UpTo(self._newest, topic, binding, columns, fall_back=self._fall_back)
+        Raises:
+            SchemaEvolvedError: a message is of a newer version than the query may read.
+        """
+        return read_batch(
+            self._deserializer,
+            self._policy,
+            self._topic,
+            messages,
+            error_column=error_column,
+            dialect=self._dialect,
+            large_types=False,
+            check=self._refuse_newer,
+        )
 
-
-class _UpTo(BatchReader):
-    """Reads no version of the topic that came after ``newest``."""
-
-    def __init__(self, newest: int, topic: str, binding: Binding, columns: Columns, *, fall_back: bool) -> None:
-        super().__init__(topic, binding, columns, fall_back=fall_back)
-        self._newest, self._name = newest, topic
-
-    def find(self, version: int) -> Routes | SerdesError:
-        found = super().find(version)
-        # Damaged headers name all kinds of versions: only one that the registry has is of a newer schema.
-        if version > self._newest and version in self.known:
+    def _refuse_newer(self, version: int) -> None:
+        if self._newest is not None and version > self._newest:
             raise SchemaEvolvedError(
                 f"the query was planned when version {self._newest} was the topic's latest",
-                topic=self._name,
+                topic=self._topic,
                 version=version,
                 hint="start the query again: schemaEvolution is restart",
             )
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,7 @@ class Decoder:
     ) -> tuple[Decoder, TopicReader]:
         """On the driver: asks the registry for all versions that the topic has."""
         reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
-        decoder = cls(topic, Carried(reader), options.mode)
-        reader.columns(topic, dialect=reader.dialect)  # so that it is not the tasks who find out that there are none
-        return decoder, reader
+        return cls(topic, Carried(reader), options.mode), reader
 
     def decode(self, messages: pa.Array) -> Decoded:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
@@ -158,9 +157,8 @@ class Decoder:
             SchemaEvolvedError: one is of a newer version than the query may read.
             SchemaRegistryError: a version that is not known yet cannot be asked for.
         """
-        reader, name = self.reader.get(), None if self.mode == FAILFAST else _ERRORS
-        batch = reader.deserialize_batch(self.topic, messages, error_column=name, dialect=reader.dialect)
-        columns = batch.columns
+        name = None if self.mode == FAILFAST else _ERRORS
+        columns = self.reader.get().read(messages, name).columns
         errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
         return Decoded(columns, errors)
 

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
+from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.errors import ConfigError, EncodeError
-from streamnative_serdes.schema import MISSING, Array, AvroType, Map, Record, Union
+from streamnative_serdes.lifecycle import policy_of
+from streamnative_serdes.schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes.schema.unmatched import unmatched
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
@@ -20,7 +22,7 @@ from .names import refuse_other_case
 from .workers import Carried
 
 
-class TopicWriter(KafkaAvroSerializer):
+class TopicWriter:
     """Writes a topic by one schema: the given one, or what is the topic's latest when this is made.
 
     Args:
@@ -35,22 +37,38 @@ class TopicWriter(KafkaAvroSerializer):
     """
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, confirm: bool = True) -> None:
-        super().__init__(conf, schema)
+        self._topic, self._serializer = topic, KafkaAvroSerializer(conf, schema)
         if confirm:
-            self._attached().confirm(topic)  # what this process knows of it may be of one that was deleted since
-        bound = self._bind(topic, None, None)
-        if self._own_codec(None) is None:  # whatever comes later, the columns are chosen for this one
+            self._policy.binding.confirm(topic)  # what this process knows of it may be of one that was deleted since
+        bound = self._policy.bind(self._serializer, topic, None, None)
+        assert bound.codec is not None
+        self._schema: Schema = bound.codec.schema
+        if not self._policy.has_schema:  # whatever comes later, the columns are chosen for this one
             fixed = {**conf, "use.schema.version": bound.version, "use.latest.version": False}
-            self._begin({**fixed, "auto.register.schemas": False}, None, None, is_key=False)
-        self.warm_up(topic)
-        self._topic = topic
+            self._serializer = KafkaAvroSerializer({**fixed, "auto.register.schemas": False})
+        self._serializer.warm_up(topic)
+
+    @property
+    def _policy(self) -> WritePolicy:
+        policy: WritePolicy = policy_of(self._serializer)
+        return policy
 
     @property
     def root(self) -> AvroType:
         """The type of a message."""
-        codec = self._bind(self._topic, None, None).codec
-        assert codec is not None
-        return codec.schema.root
+        return self._schema.root
+
+    def write(self, rows: Any) -> pa.Array:
+        """A message for each row of columns; null for null.
+
+        Raises:
+            EncodeError: a row does not fit the schema.
+        """
+        return self._serializer.serialize_batch(self._topic, rows)
+
+    def write_one(self, row: Any) -> bytes | None:
+        """A message of one row."""
+        return self._serializer.serialize(self._topic, row)
 
     def columns_of(self, names: Sequence[str], elsewhere: Collection[str] = ()) -> list[str]:
         """The fields of the record that ``names``, columns, have.
@@ -108,11 +126,11 @@ class TopicWriter(KafkaAvroSerializer):
         elsewhere: Collection[str] = (),
         path: str | None = None,
     ) -> None:
-        assert self._conf is not None
+        conf = self._policy.conf
         fields = {field.name for field in record.fields}
         unknown = [name for name in names if name not in fields and name not in elsewhere]
-        closed = self._conf["validate.strict"] or self._conf["validate.strict.allow.default"]
-        if not unknown or not (closed or self._conf["unmatched.columns"] == "error"):
+        closed = conf["validate.strict"] or conf["validate.strict.allow.default"]
+        if not unknown or not (closed or conf["unmatched.columns"] == "error"):
             return
         lacking = [field.name for field in record.fields if field.name not in names]
         if lacking:
@@ -136,7 +154,7 @@ class TopicWriter(KafkaAvroSerializer):
             fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
         except LookupError:
             return  # Spark says so itself
-        self.serialize_batch(self._topic, pa.array([], pa.struct(fields)))
+        self.write(pa.array([], pa.struct(fields)))
 
     def try_value(self, kind: T.DataType) -> None:
         """Likewise for values of one column, of which a null makes a null."""
@@ -190,7 +208,7 @@ class Encoder:
         Raises:
             EncodeError: a row does not fit the schema.
         """
-        return self.writer.get().serialize_batch(self.topic, rows)
+        return self.writer.get().write(rows)
 
     def encode_column(self, values: pa.Array) -> pa.Array:
         """A message for each value; null for null."""

@@ -124,7 +124,7 @@ class _ToAvro:
 
     def one(self, row: Any) -> bytes | None:
         """For one row alone."""
-        return self.encoder.writer.get().serialize(self.encoder.topic, row)
+        return self.encoder.writer.get().write_one(row)
 
 
 def _with_error(kind: T.StructType, name: str | None) -> T.StructType:

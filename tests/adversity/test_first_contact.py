@@ -14,6 +14,7 @@ from scripted_registry import CONF, FOUND, INFO, PATH, TOKEN, Answer, Clock, Con
 from waiting import exit_code
 
 from streamnative_serdes import KafkaAvroSerializer, RegistryUnavailableError, compat, kop
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 
@@ -185,8 +186,9 @@ def test_that_a_registry_has_answered_travels_in_a_pickle(clock: Clock) -> None:
     for pickled, seconds in ((fresh, FIRST), (known, TOTAL)):
         Binding.forget()
         worker: Any = pickle.loads(pickled)
-        worker._binding.client._retrier._clock = worker._binding.client._transport._exchange._clock = clock
-        worker._binding.client._retrier._sleep = clock.sleep
+        client = policy_of(worker).binding.client
+        client._retrier._clock = client._transport._exchange._clock = clock
+        client._retrier._sleep = clock.sleep
         fails_after(clock, lambda: worker.serialize("another", 1), seconds)  # noqa: B023
     Binding.forget()
 

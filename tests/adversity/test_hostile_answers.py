@@ -14,6 +14,7 @@ from scripted_registry import CONF, FOUND, Answer, Clock, Connect, ScriptedRegis
 from waiting import until
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, exchange
@@ -221,8 +222,7 @@ def test_the_watch_outlives_what_one_topic_meets_and_looks_at_the_others(
     serializer = KafkaAvroSerializer({"schema.registry.url": registry.url, "cache.latest.ttl.sec": 1}, '"int"')
     for topic in ("a", "b"):
         serializer.serialize(topic, 1)
-    binding, failed, looked = serializer._binding, set(), set()
-    assert binding is not None
+    binding, failed, looked = policy_of(serializer).binding, set(), set()
     real = binding.client.latest
 
     def latest(topic: str, **more: Any) -> Any:

@@ -23,6 +23,7 @@ from scripted_registry import Answer, Asked, ScriptedRegistry, redirect
 from servers.certificates import Certificates
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry.reply import MAX_WORDS, Reply
@@ -56,9 +57,9 @@ class World:
         Binding.forget()
         try:
             serializer = KafkaAvroSerializer(options, '"int"')
-            self.show(serializer, serializer._binding, serializer._binding and serializer._binding.client)
-            assert serializer._binding is not None
-            transport: Any = serializer._binding.client._transport
+            binding = policy_of(serializer).binding
+            self.show(serializer, policy_of(serializer), binding, binding.client)
+            transport: Any = binding.client._transport
             self.show(transport, transport._auth, transport._exchange._tls, getattr(transport._auth, "_renewed", None))
             serializer.serialize("t", 1)
         except SerdesError as error:

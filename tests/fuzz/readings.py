@@ -16,7 +16,7 @@ from columns import check_columns, columns_of
 from oracle import NOTHING, Finding, check_written, read, same, write
 from schema_changes import reader_of, same_in_other_words
 
-from streamnative_serdes import _serdes, header
+from streamnative_serdes import _call_path, header
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SchemaError
@@ -30,16 +30,16 @@ MAX_EMPTY = 5_000  # values without bytes in a message: by default a million, wh
 logging.getLogger("streamnative_serdes").setLevel(logging.ERROR)
 
 
-class Offline(KafkaAvroDeserializer):
-    """The deserializer with its registry taken out: it knows VERSION, of any topic, and all others are missing."""
+def offline(codec: Codec) -> KafkaAvroDeserializer:
+    """A deserializer without a registry: it knows VERSION, of any topic, and all others are missing."""
+    made = KafkaAvroDeserializer({"schema.registry.url": "http://127.0.0.1:9", "cache.capacity": 8})
 
-    def __init__(self, codec: Codec) -> None:
-        super().__init__({"schema.registry.url": "http://127.0.0.1:9", "cache.capacity": 8})
-        self.only = codec
+    def bind(_serdes: Any, topic: str, key: int, _ctx: Any) -> _call_path.Bound:
+        known = codec if key in (VERSION, _call_path.LATEST) else None
+        return _call_path.Bound(topic, key, key, None, known)
 
-    def _bind(self, topic: str, number: int, ctx: Any) -> _serdes.Bound:
-        known = self.only if number in (VERSION, _serdes.LATEST) else None
-        return _serdes.Bound(topic, number, number, None, known)
+    _call_path.policy_of(made).bind = bind
+    return made
 
 
 def codec_of(schema: Schema, reader: Schema | None = None, **options: Any) -> Codec:
@@ -51,7 +51,7 @@ class Readings:
 
     def __init__(self, schema: Schema, rng: Random) -> None:
         self.codec = codec_of(schema)
-        self.topic = Offline(self.codec)
+        self.topic = offline(self.codec)
         self.raw = codec_of(schema, avro_logical_types=False)
         self.named = codec_of(schema, return_record_name=True)
         self.tight = codec_of(schema, max_depth=4, max_items=5, max_empty_values=3)

@@ -22,6 +22,7 @@ from streamnative_serdes import (
     KafkaAvroSerializer,
     SchemaRegistryError,
 )
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.binding import Binding
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -153,7 +154,7 @@ def test_no_token_shows_in_errors_logs_or_reprs(
     serializer = KafkaAvroSerializer(conf(token), USER)
     with pytest.raises(SchemaRegistryError) as caught:
         serializer.serialize(topic, BOB)
-    assert serializer._binding is not None
+    client = policy_of(serializer).binding.client
     shown = [
         str(caught.value),
         repr(caught.value),
@@ -162,7 +163,7 @@ def test_no_token_shows_in_errors_logs_or_reprs(
         pickle.dumps(caught.value).decode("latin-1"),
         caplog.text,
         repr(serializer),
-        repr(serializer._binding.client),
-        repr(serializer._binding.client._transport._auth),
+        repr(client),
+        repr(client._transport._auth),
     ]
     assert [text for text in shown if token in text or token.rpartition(".")[2] in text] == []

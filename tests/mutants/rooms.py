@@ -123,7 +123,7 @@ ROOMS = (
     ),
     Room(
         "faces",
-        package("serializer.py", "deserializer.py", "columns.py", "batches.py", "lifecycle.py", "arrow.py"),
+        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "lifecycle.py", "arrow.py"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
               "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values"),
         OVER_NETWORK,

@@ -20,6 +20,7 @@ from streamnative_serdes import (
     config,
 )
 from streamnative_serdes import binding as binding_module
+from streamnative_serdes._call_path import bound_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.known import Compiled
@@ -236,7 +237,7 @@ def test_topics_with_the_same_schema_share_what_is_compiled_of_it(registry: Loca
     reader = KafkaAvroDeserializer(conf(registry))
     for topic in ("a", "b"):
         assert reader.deserialize(topic, FRAMED) == BOB
-    first, second = (bound.codec for bound in reader._bound())
+    first, second = (bound.codec for bound in bound_of(reader))
     assert first is second
 
 

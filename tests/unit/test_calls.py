@@ -16,7 +16,7 @@ import pytest
 from child import run_limited
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError, _call_path
 from streamnative_serdes.testing import LocalRegistry
 
 HAVE_VECTORCALL = 1 << 11  # in type.__flags__
@@ -233,10 +233,16 @@ def test_a_class_whose_call_is_its_own_instance_recurses_to_an_error() -> None:
     assert said == "RecursionError\n"
 
 
-def test_a_subclass_whose_bind_returns_nothing_gets_a_type_error(conf: dict[str, Any]) -> None:
-    class Unbound(KafkaAvroSerializer):
-        def _bind(self, topic: str, key: Any, ctx: Any) -> Any:
-            return None
+@pytest.mark.parametrize("serdes", [KafkaAvroSerializer, KafkaAvroDeserializer])
+def test_a_policy_that_binds_nothing_is_a_type_error(conf: dict[str, Any], serdes: Any) -> None:
+    made = serdes(conf)
+    _call_path.policy_of(made).bind = lambda *_: None
+    with pytest.raises(TypeError, match="the policy bound None"):
+        made(b"", CTX)
 
-    with pytest.raises(TypeError, match="_bind returned None"):
-        Unbound(conf, SCHEMA)(BOB, CTX)
+
+def test_a_policy_that_binds_nothing_to_write_with_is_a_type_error(conf: dict[str, Any]) -> None:
+    made = KafkaAvroSerializer(conf, SCHEMA)
+    _call_path.policy_of(made).bind = lambda _serdes, topic, key, _ctx: _call_path.Bound(topic, key, 0, None, None)
+    with pytest.raises(TypeError, match="no codec or no header"):
+        made(BOB, CTX)

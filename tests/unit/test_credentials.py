@@ -15,6 +15,7 @@ from streamnative_serdes import (
     KafkaAvroSerializerBuilder,
     config,
 )
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.errors import AuthenticationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.schema_registry.auth import Basic, credentials
@@ -128,19 +129,19 @@ def test_a_builder_reads_the_clients_credentials_if_asked_and_leaves_them_there(
     for asked in (INHERIT, BEARER_INHERIT):
         serdes, left = builder.build({**URL, **client, **asked}, False)
         assert left == client
-        assert serdes._conf["sasl.password"] == SASL["sasl.password"]
+        assert policy_of(serdes).conf["sasl.password"] == SASL["sasl.password"]
     serdes, left = builder.build({**URL, **client}, False)
     assert left == client
-    assert serdes._conf["sasl.password"] is None
+    assert policy_of(serdes).conf["sasl.password"] is None
 
 
 def test_configure_takes_the_clients_whole_configuration_and_keeps_its_secrets_only_if_asked() -> None:
     serializer = KafkaAvroSerializer(None, '"int"').configure({**URL, **SASL, "acks": "all"})
-    assert serializer._conf is not None
-    assert serializer._conf["sasl.password"] is None
+    assert policy_of(serializer).conf["sasl.password"] is None
     # Of no interest then, so not checked either.
     KafkaAvroSerializer(None, '"int"').configure({**URL, "sasl.password": 12345})
-    assert serializer.configure({**URL, **SASL, **INHERIT})._conf["sasl.password"] == SASL["sasl.password"]  # type: ignore[index]
+    serializer.configure({**URL, **SASL, **INHERIT})
+    assert policy_of(serializer).conf["sasl.password"] == SASL["sasl.password"]
 
 
 def test_bad_user_and_password_are_told_what_a_token_looks_like() -> None:

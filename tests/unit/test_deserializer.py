@@ -17,6 +17,7 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
 )
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
@@ -40,9 +41,9 @@ def register(registry: LocalRegistry, topic: str, *schemas: Any) -> list[bytes]:
     """Register the schemas, in order, and give the header of each."""
     headers = []
     for schema in schemas:
-        version = KafkaAvroSerializer(conf(registry), schema)
-        bound = version._bind(topic, None, None)
-        headers.append(b"\x03\x04" + bound.version.to_bytes(8, "big"))
+        serializer = KafkaAvroSerializer(conf(registry), schema)
+        version = policy_of(serializer).bind(serializer, topic, None, None).version
+        headers.append(b"\x03\x04" + version.to_bytes(8, "big"))
     return headers
 
 

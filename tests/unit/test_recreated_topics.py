@@ -14,7 +14,7 @@ import pytest
 import requests
 from waiting import exit_code
 
-from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
+from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, _call_path
 from streamnative_serdes import binding as binding_module
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
@@ -95,11 +95,12 @@ def test_a_reader_uses_what_another_reader_found_out_a_moment_ago(
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     first, second = (KafkaAvroDeserializer(conf(registry, **TTL)) for _ in range(2))
     assert first.deserialize("t", old) == second.deserialize("t", old) == BOB
-    at_work = second._look_up("t", 0, None)
+    at_work = _call_path.look_up(second, "t", 0)
     new = recreate(COUNT, SEVEN)
     until(lambda: reads(first, new) == SEVEN)
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second look
-    assert second._recover("t", new, at_work, None, None, DecodeError("by the old schema")) == SEVEN
+    policy = _call_path.policy_of(second)
+    assert policy.recover(second, at_work, new, 0, None, DecodeError("by the old schema")) == SEVEN
 
 
 def test_a_message_of_the_deleted_topic_is_an_error(registry: LocalRegistry, recreate: Callable[..., bytes]) -> None:

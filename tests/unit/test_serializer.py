@@ -25,6 +25,7 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
 )
+from streamnative_serdes._call_path import bound_of
 from streamnative_serdes.binding import Binding
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -376,7 +377,7 @@ def test_caches_are_bounded(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry, **{"cache.capacity": 3}), USER)
     for i in range(10):
         serializer(BOB, value(f"t{i}"))
-    assert len(serializer._bound()) == 3
+    assert len(bound_of(serializer)) == 3
 
 
 def test_stats_count_messages_misses_and_registry_calls(registry: LocalRegistry) -> None:

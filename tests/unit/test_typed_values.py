@@ -16,6 +16,7 @@ from schemas import enum as avro_enum
 from schemas import record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes._call_path import bound_of
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from streamnative_serdes.models import AvroClass, AvroField, DecimalMeta
 from streamnative_serdes.testing import LocalRegistry
@@ -281,7 +282,7 @@ def test_a_class_is_compiled_once_for_all_topics(registry: LocalRegistry) -> Non
         serializer = KafkaAvroSerializer(conf(registry), schema)
         for topic in topics:
             serializer.serialize(topic, Point(1))
-        first, second = (bound.codec for bound in serializer._bound())
+        first, second = (bound.codec for bound in bound_of(serializer))
         assert first is second
 
 
@@ -289,7 +290,7 @@ def test_deserializers_of_one_class_share_what_is_compiled(registry: LocalRegist
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
     readers = [reader(registry, Point) for _ in range(2)]
     assert [one.deserialize(TOPIC, written) for one in readers] == [Point(1)] * 2
-    first, second = (one._bound()[0].codec for one in readers)
+    first, second = (bound_of(one)[0].codec for one in readers)
     assert first is second
 
 

@@ -140,7 +140,9 @@ def test_the_callers_version_reads_what_the_headers_version_does_not_whole(regis
     register(registry, LONGS)
     reader = loose(registry)
     assert reader.deserialize("t", Codec(LONGS).encode(TEN), version=0) == TEN
-    with pytest.raises(DecodeError, match=r"topic t, schema version 0, byte 10: .*got 1 more bytes"):
+    with pytest.raises(
+        DecodeError, match=r"topic t, schema version 0: .*behind the header: .*as a whole: byte 10: .*got 1 more bytes"
+    ):
         reader.deserialize("t", Codec(LONGS).encode(TEN) + b"x", version=0)
 
 

@@ -1,0 +1,1 @@
+"""How objects and batches are written: by which schema version of the topic."""

@@ -1,0 +1,54 @@
+"""Batches of Arrow columns as one topic's messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _call_path, config
+from ..errors import BatchTooLargeError, EncodeError, SerdesError
+from ..lifecycle import refuse_no_topic
+from .policy import WritePolicy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..arrow import ColumnWriter
+    from ..schema import Schema
+
+_MAX_WRITERS = 64  # schemas whose writers are kept
+
+
+def write_batch(
+    serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
+) -> pa.Array:
+    """As :meth:`KafkaAvroSerializer.serialize_batch`."""
+    try:
+        refuse_no_topic(topic, EncodeError)
+        bound = policy.bind(serdes, topic, None, None)
+    except SerdesError:
+        _call_path.count_written(serdes, 0, 1)
+        raise
+    policy.topics.add(topic)
+    assert bound.codec is not None
+    assert bound.header is not None
+    try:
+        messages = _writer(policy, bound.codec.schema).encode(batch, bound.header, large_types=large_types)
+    except EncodeError as error:
+        _call_path.count_written(serdes, 0, 1)
+        raise error.at(topic=topic, version=bound.version) from None
+    except BatchTooLargeError as error:
+        raise error.at(topic=topic, version=bound.version) from None
+    _call_path.count_written(serdes, len(messages), 0)
+    return messages
+
+
+def _writer(policy: WritePolicy, schema: Schema) -> ColumnWriter:
+    from ..arrow import ColumnWriter  # pyarrow is not needed otherwise
+
+    kept = policy.writers
+    writer = kept.get(schema.text)
+    if writer is None:
+        if len(kept) >= _MAX_WRITERS:
+            kept.clear()
+        writer = kept[schema.text] = ColumnWriter(schema, config.codec_arguments(policy.conf))
+    return writer
