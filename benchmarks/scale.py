@@ -21,11 +21,11 @@ from typing import Any
 
 from measure import CLOCK, pin
 from shapes import SHAPES
-from streamnative_serdes.memory import Learnt
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import look_up, policy_of
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.topic_state import Learnt
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "flat")
 SLICE = 2_000  # messages

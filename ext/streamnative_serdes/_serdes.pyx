@@ -41,11 +41,8 @@ cdef extern from "clock.h":
     double sns_monotonic() noexcept nogil
 
 cdef extern from "Python.h":
-    PyObject* Py_None
     ctypedef struct PyTypeObject:
         void* tp_call
-    ctypedef struct PyMethodDef:
-        pass
     PyTypeObject* Py_TYPE(object) noexcept
     bint Py_EnterRecursiveCall(const char*) noexcept
     void Py_LeaveRecursiveCall() noexcept
@@ -55,8 +52,6 @@ cdef extern from "calls.h":
     void sns_set_vectorcall(PyTypeObject*, Py_ssize_t) noexcept
     void sns_inherit_vectorcall(object, PyTypeObject*) noexcept
     object sns_tuple_call(object, PyObject* const*, size_t, PyObject*)
-    ctypedef object (*sns_method)(object, PyObject* const*, Py_ssize_t, PyObject*)
-    int sns_quicken(PyTypeObject*, const char*, PyMethodDef*, sns_method, sns_method*) except -1
 
 # The key of a topic's latest schema: what a message without a known header is read with. No version is negative.
 LATEST = NO_VERSION
@@ -509,25 +504,3 @@ cdef _Serdes specimen = _Serdes.__new__(_Serdes)
 cdef Py_ssize_t OFFSET = <char*>&specimen.vectorcall - <char*><PyObject*>specimen
 sns_set_vectorcall(<PyTypeObject*>Serializer, OFFSET)
 sns_set_vectorcall(<PyTypeObject*>Deserializer, OFFSET)
-
-
-# --- methods without the unpacking of arguments -----------------------------------------------------------------------
-
-cdef object quick_serialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
-    cdef Serializer serializer = <Serializer>self
-    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or serializer.convert is not None):
-        return slow_serialize(self, args, count, names)
-    return write(serializer, <object>args[0], <object>args[1], None)
-
-
-cdef object quick_deserialize(object self, PyObject* const* args, Py_ssize_t count, PyObject* names):
-    cdef Deserializer deserializer = <Deserializer>self
-    if unlikely(names is not NULL or count != 2 or args[1] is Py_None or deserializer.convert is not None):
-        return slow_deserialize(self, args, count, names)
-    return read(deserializer, <object>args[0], <object>args[1], None, None)
-
-
-cdef sns_method slow_serialize, slow_deserialize
-cdef PyMethodDef serialize_method, deserialize_method
-sns_quicken(<PyTypeObject*>Serializer, "serialize", &serialize_method, quick_serialize, &slow_serialize)
-sns_quicken(<PyTypeObject*>Deserializer, "deserialize", &deserialize_method, quick_deserialize, &slow_deserialize)

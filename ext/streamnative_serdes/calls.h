@@ -1,7 +1,6 @@
-/* Calls with little around them: of instances (PEP 590), and of methods.
+/* Calls of instances without a tuple of arguments (PEP 590), for a class with tp_call that may be subclassed and patched.
  *
- * Instances are called without a tuple of arguments, for a class with tp_call that may be subclassed and patched. An
- * instance holds the function in a field, its type the field's offset and a flag. Python 3.12 and later keep the flag
+ * An instance holds the function in a field, its type the field's offset and a flag. Python 3.12 and later keep the flag
  * right in subclasses, and take it away from a class whose __call__ is replaced. 3.11 does neither, so the flag is
  * handed on when an instance is made, and the function looks whether it is still what a call means.
  */
@@ -44,34 +43,6 @@ done:
     Py_XDECREF(positional);
     Py_XDECREF(keywords);
     return result;
-}
-
-/* A method for which arguments by position, and no more than must be, have a function of their own: what Cython makes
- * of a signature with a default costs a small message as much as the look-up in the cache. The rest goes the usual way.
- */
-typedef PyObject *(*sns_method)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-
-/* Put quick in the place of the method that the description in type's dict names; slow gets what was there. */
-static int sns_quicken(PyTypeObject *type, const char *name, PyMethodDef *quickened, sns_method quick, sns_method *slow) {
-    PyObject *method = PyDict_GetItemString(type->tp_dict, name), *replaced;
-    int done;
-    if (method == NULL || !Py_IS_TYPE(method, &PyMethodDescr_Type)) {
-        PyErr_Format(PyExc_SystemError, "%s.%s is no method", type->tp_name, name);
-        return -1;
-    }
-    *quickened = *((PyMethodDescrObject *)method)->d_method;
-    if (quickened->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) {
-        PyErr_Format(PyExc_SystemError, "%s.%s is called in another way than expected", type->tp_name, name);
-        return -1;
-    }
-    *slow = (sns_method)(void (*)(void))quickened->ml_meth;
-    quickened->ml_meth = (PyCFunction)(void (*)(void))quick;
-    replaced = PyDescr_NewMethod(type, quickened);
-    if (replaced == NULL) return -1;
-    done = PyDict_SetItemString(type->tp_dict, name, replaced);
-    Py_DECREF(replaced);
-    PyType_Modified(type);
-    return done;
 }
 
 #endif
