@@ -121,6 +121,16 @@ def test_messages_of_clients_bring_their_topic_and_place(reader: KafkaAvroDeseri
     assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", [("h", b"v")])
 
 
+def test_a_topic_that_is_told_goes_before_that_of_the_messages(reader: KafkaAvroDeserializer) -> None:
+    """A topic that was mirrored under another name: its schemas are where they were registered."""
+    mirrored = [Record("dc2.users", 3, 42, b"k", value, None) for value in (GOOD, OTHER)]
+    assert list(reader.deserialize_many("users", mirrored)) == [BOB, ANN]
+    bad = Record("dc2.users", 3, 42, b"k", BAD, None)
+    with pytest.raises(DecodeError, match="topic users, partition 3, offset 42, schema version 0") as caught:
+        list(reader.deserialize_many("users", [bad]))
+    assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", None)
+
+
 def test_an_error_in_a_messages_place_is_no_datum(reader: KafkaAvroDeserializer) -> None:
     batch = [Message(b"Broker: partition EOF", "PARTITION_EOF"), Message(GOOD)]
     with pytest.raises(DecodeError, match="in place of a message: PARTITION_EOF"):

@@ -39,9 +39,12 @@ def test_the_latest_version_is_written_whichever_schema_was_given(users: LocalRe
     assert users.calls == {"GET schema": 1}
 
 
+@pytest.mark.parametrize("given", [None, USER, WIDER])
 @pytest.mark.parametrize(("version", "header", "body"), [(0, FIRST, b"\x06ann"), ("1", SECOND, b"\x06ann\x02\x0e")])
-def test_a_version_may_be_chosen_by_its_number(users: LocalRegistry, version: Any, header: bytes, body: bytes) -> None:
-    serializer = KafkaAvroSerializer(conf(users, **READ_ONLY, **{"use.schema.version": version}))
+def test_a_version_may_be_chosen_by_its_number_whichever_schema_was_given(
+    users: LocalRegistry, version: Any, header: bytes, body: bytes, given: Any
+) -> None:
+    serializer = KafkaAvroSerializer(conf(users, **READ_ONLY, **{"use.schema.version": version}), given)
     assert serializer.serialize("users", ANN) == header + body
     assert users.calls == {"GET version": 1}
 

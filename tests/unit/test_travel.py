@@ -32,6 +32,25 @@ def test_what_was_warmed_up_needs_no_registry_elsewhere(registry: LocalRegistry,
     assert registry.calls == before
 
 
+@pytest.mark.parametrize("writes", [True, False])
+def test_each_topic_that_was_warmed_up_travels(registry: LocalRegistry, writes: bool) -> None:
+    conf = {"schema.registry.url": registry.url}
+    topics = ["first", "second", "third"]
+    messages = [KafkaAvroSerializer(conf, "int").serialize(topic, 7) for topic in topics]
+    face = KafkaAvroSerializer(conf, "int") if writes else KafkaAvroDeserializer(conf)
+    for topic in topics:
+        face.warm_up(topic)
+    packed = pickle.dumps(face)
+    Binding.forget()  # as in another process
+    face = pickle.loads(packed)
+    before = registry.calls.copy()
+    if isinstance(face, KafkaAvroSerializer):
+        assert [face.serialize(topic, 7) for topic in topics] == messages
+    else:
+        assert list(map(face.deserialize, topics, messages)) == [7, 7, 7]
+    assert registry.calls == before
+
+
 NAMES = [{"name": "first", "type": "string"}, {"name": "last", "type": "string"}]
 FIRST, LAST = ({"type": "record", "name": "Name", "fields": fields} for fields in (NAMES, NAMES[::-1]))
 ADA = {"first": "Ada", "last": "Lovelace"}
