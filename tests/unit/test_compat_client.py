@@ -36,6 +36,16 @@ def test_versions_count_from_0_and_an_id_is_a_version_of_its_topic(client: Schem
     assert client.get_schema(1, "t-value") == B
 
 
+def test_a_version_may_be_given_as_text(client: SchemaRegistryClient) -> None:
+    """As it comes from a command line or from references in JSON, and as Confluent's client takes it."""
+    for schema in (A, B):
+        client.register_schema("t", schema)
+    assert client.get_version("t", "0") == client.get_version("t", 0)  # type: ignore[arg-type]
+    reference = SchemaReference("A", "t", "0")  # type: ignore[arg-type]
+    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [reference])
+    assert client.register_schema("tops", top) == 0
+
+
 def test_a_full_response_has_confluents_attributes(client: SchemaRegistryClient) -> None:
     made = client.register_schema_full_response("t-value", A)
     assert (made.subject, made.version, made.schema_id, made.guid) == ("t-value", 0, 0, None)
