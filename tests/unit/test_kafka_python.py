@@ -1,0 +1,47 @@
+"""SerDes behind the interfaces of kafka-python. Its clients use them in examples/, which tests/integration runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.clients import for_kafka_python
+from streamnative_serdes.serialization import SerializationContext
+from streamnative_serdes.testing import LocalRegistry
+
+HEADERS = [("unit", b"mm")]
+
+# kafka-python's import, on 3.11
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated. Use files:DeprecationWarning")
+
+
+@pytest.fixture
+def kafka() -> Any:
+    return pytest.importorskip("kafka.serializer", reason="kafka-python is not installed")
+
+
+def in_unit(length: int, ctx: SerializationContext) -> str:
+    headers: Any = ctx.headers
+    return f"{length} {dict(headers or {}).get('unit', b'm').decode()} to {ctx.topic}"
+
+
+def test_both_versions_of_its_interface_are_served(kafka: Any, registry: LocalRegistry) -> None:
+    """Version 2 passes the value alone, version 3 the headers before it."""
+    conf = {"schema.registry.url": registry.url}
+    writing = for_kafka_python(KafkaAvroSerializer(conf, "string", in_unit))
+    reading = for_kafka_python(KafkaAvroDeserializer(conf))
+    assert isinstance(writing, kafka.Serializer)
+    assert isinstance(reading, kafka.Deserializer)
+    for arguments, expected in [((7,), "7 m to t"), ((None, 7), "7 m to t"), ((HEADERS, 7), "7 mm to t")]:
+        message = writing.serialize("t", *arguments)
+        assert reading.deserialize("t", message) == expected
+        assert reading.deserialize("t", HEADERS, message) == expected
+    for one in (writing, reading):
+        one.close()
+
+
+def test_what_is_no_serdes_is_refused() -> None:
+    with pytest.raises(ConfigError, match="expected a KafkaAvroSerializer or KafkaAvroDeserializer, got str"):
+        for_kafka_python("serializer")  # type: ignore[arg-type]
