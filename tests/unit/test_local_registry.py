@@ -127,6 +127,18 @@ def test_after_a_forced_delete_versions_start_at_0_with_another_timestamp(client
     assert client.get("t").json()["timestamp"] > before
 
 
+def test_timestamps_rise_within_one_millisecond_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its timestamp, a topic that was made anew is told from the one before."""
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now)
+    stamps = []
+    for name in "abc":
+        client.registered("t", record(name))
+        stamps.append(client.get("t").json()["timestamp"])
+        client.call("DELETE", f"{SCHEMAS}/t/schema?force=true")
+    assert stamps == [now // 1_000_000 + late for late in range(3)]
+
+
 def test_a_key_value_inside_of_a_key_value_is_refused_as_the_broker_runs_out_of_memory(client: Client) -> None:
     halves = {"key.schema.type": "KEY_VALUE", "value.schema.type": "STRING"}
     answer = client.post("t", '{"key":{"key":"","value":""},"value":""}', "KEY_VALUE", **halves)

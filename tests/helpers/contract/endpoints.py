@@ -174,6 +174,9 @@ def _deleting() -> list[Case]:
             delete().finds(1),
             register(ONE).registers(2),
             delete("schema?force=false").finds(3),
+            get().gives(NOT_FOUND, 404),
+            get("schemas").gives({"getSchemaResponses": []}),
+            register(ONE).registers(4),
         ),
         Case("a soft delete of nothing takes a number", delete().finds(0), register(ONE).registers(1)),
         Case(

@@ -77,7 +77,10 @@ def _partitions() -> list[Case]:
             get("schema/0"),
             put(f"{TOPIC}-partition-1").done(),
             put(f"{TOPIC}-partition-1").gives(reason("This topic already exists"), 409),
-            put(f"{TOPIC}-partition-5").refused(412, "Can't create topic {case}-partition-5 with"),
+            *[
+                put(f"{TOPIC}-partition-{beyond}").refused(412, f"Can't create topic {{case}}-partition-{beyond} with")
+                for beyond in (3, 5)
+            ],
         ),
         Case(
             "there is no partition without a partitioned topic",
