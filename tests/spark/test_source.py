@@ -13,6 +13,8 @@ from confluent_kafka import (
     TIMESTAMP_CREATE_TIME,
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    Message,
     Producer,
 )
 from pyspark.sql import SparkSession
@@ -81,6 +83,29 @@ def test_a_job_begins_where_the_one_before_ended(
         *(OffsetRange(0, 1, 2), OffsetRange(1, 3, 5), OffsetRange(2, 0, 1), OffsetRange(3, 0, 1))
     ]
     assert source.ranges("latest") == []
+
+
+class Compacted(Consumer):
+    """Of a topic that has no message at an odd offset: the mock broker compacts nothing."""
+
+    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+        found: list[Message] = []
+        while len(found) < num_messages and (news := super().consume(1, timeout)):
+            found += [message for message in news if message.error() or (message.offset() or 0) % 2 == 0]
+        return found
+
+
+def test_no_message_from_behind_the_end_is_taken_along_where_offsets_are_missing(
+    kafka: dict[str, str], conf: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be read again with the range that begins there."""
+    fill(kafka, conf, 10 * PARTITIONS)
+    monkeypatch.setattr("confluent_kafka.Consumer", Compacted)
+    source = KafkaAvroSource(TOPIC, kafka, conf)
+    read = [
+        [message.offset for message in source.read([span])] for span in (OffsetRange(0, 0, 5), OffsetRange(0, 5, 9))
+    ]
+    assert read == [[0, 2, 4], [6, 8]]
 
 
 def test_a_topic_that_is_created_is_waited_for_until_it_shows_up(
