@@ -140,7 +140,7 @@ ROOMS = (
     Room(
         "clients",
         package("kop.py", "builders.py", "clients.py", "__main__.py"),
-        (*units("kop", "command_line"), "tests/interop/test_builders.py"),
+        (*units("kop", "command_line", "kafka_python", "credentials"), "tests/interop/test_builders.py"),
         (*OVER_NETWORK, "tests/spark/test_flights_job.py"),
         3,
     ),
