@@ -16,7 +16,7 @@ ALL_UNITS = (
 PROPERTIES = ("tests/property",)
 HOSTILE = (
     "tests/adversity/test_codec_hostile_bytes.py", "tests/adversity/test_codec_hostile_objects.py",
-    "tests/adversity/test_codec_memory.py",
+    "tests/adversity/test_codec_memory.py", "tests/adversity/test_out_of_memory.py",
 )  # fmt: skip
 NETWORK = (
     "tests/adversity/test_registry_faults.py", "tests/adversity/test_registry_redirects.py",
