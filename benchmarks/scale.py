@@ -25,6 +25,7 @@ from shapes import SHAPES
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import look_up, policy_of
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.topic_state import Learnt
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "flat")
@@ -49,9 +50,10 @@ def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAv
         "cache.latest.ttl.sec": 1e9 + random.randrange(10**6),
     }
     made = KafkaAvroDeserializer(conf)
-    name = "public/default/{}".format
     policy_of(made).binding.learn(
-        Learnt(name(f"t{topic}"), version, schema(f"t{topic}", version, alike=alike), version == versions - 1, 1)
+        Learnt(
+            TopicName.parse(f"t{topic}"), version, schema(f"t{topic}", version, alike=alike), version == versions - 1, 1
+        )
         for topic in range(topics)
         for version in range(versions)
     )

@@ -1,7 +1,8 @@
-"""Arrow columns under stress: offsets of 32 bits that do not suffice, threads side by side, and leaks."""
+"""Arrow columns under stress: offsets of 32 bits that do not suffice, threads side by side, leaks, ends of buffers."""
 
 from __future__ import annotations
 
+import ctypes.util
 import json
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ TEXT = 2 << 20  # characters
 BEYOND = (1 << 31) // TEXT + 1  # rows of so much text that 32 bits do not count it
 EMPTY: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
 FILLED = {**EMPTY, "fields": [*EMPTY["fields"], {"name": "text", "type": "string", "default": "x" * TEXT}]}
+CHECKED_MALLOC = ctypes.util.find_library("c_malloc_debug")  # of the GNU C library, from 2.34 on
 
 no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, of which sanitizers make several times as much")
 
@@ -139,3 +141,27 @@ def test_batches_leave_memory_and_reference_counts_as_they_were() -> None:
     assert told["large"] < 45 * 512
     assert told["resident"] < 4 << 20
     assert told["counts"] < 45
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers look at all of it, with an allocator of their own")
+@pytest.mark.skipif(not CHECKED_MALLOC, reason="this C library has no allocator that looks at the end of a block")
+def test_what_is_written_stays_within_its_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", str(CHECKED_MALLOC))
+    monkeypatch.setenv("MALLOC_CHECK_", "3")
+    said = run_limited(
+        """
+        from random import Random
+        import pyarrow as pa
+        from streamnative_serdes.arrow import ColumnCodec
+
+        names = [f"f{i}" for i in range(12)]  # of ten bytes each: more than a row has room for at first
+        fields = [dict(name=name, type="long") for name in names] + [dict(name="text", type="string")]
+        codec, draw = ColumnCodec(dict(type="record", name="R", fields=fields)), Random(7)
+        for _ in range(200):
+            rows = draw.randrange(1, 120)
+            longs = dict.fromkeys(names, [-2**63] * rows)
+            texts = ["x" * draw.randrange(120) for _ in range(rows)]
+            assert len(codec.encode(pa.RecordBatch.from_pydict(dict(longs, text=texts)))) == rows
+        """
+    )
+    assert said == ""
