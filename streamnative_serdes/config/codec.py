@@ -15,13 +15,14 @@ CODEC_OPTIONS = (
         "avro.logical.types",
         True,
         checks.flag,
-        "With false, logical types are left aside in both directions: a timestamp is an int, a decimal is bytes.",
+        "With false, logical types are ignored in both directions: a timestamp is an int, a decimal is bytes.",
     ),
     Option(
         "max.depth",
         256,
         checks.between(1, 1_000),
-        "Levels that records, arrays and maps of one message may nest. Each takes up to 1 KB of the C stack.",
+        "How many levels deep records, arrays and maps of one message may nest. Each level takes up to 1 KB of the C "
+        "stack.",
     ),
 )
 
@@ -31,31 +32,30 @@ WRITE_OPTIONS = (
         "validate.strict",
         False,
         checks.flag,
-        "An object must have all fields of its record, those with a default too, and no others; so must the columns of "
-        "a batch or a DataFrame.",
+        "An object must have exactly the fields of its record, including those with a default. The same holds for the "
+        "columns of a batch or a DataFrame.",
     ),
     Option(
         "validate.strict.allow.default",
         False,
         checks.flag,
-        "An object must have all fields of its record but those with a default, and no others; so must the columns of "
-        "a batch or a DataFrame.",
+        "As `validate.strict`, but fields with a default may be missing.",
     ),
     Option(
         "unmatched.columns",
         "error",
         checks.one_of("error", "ignore"),
-        "For the columns of batches and DataFrames, and for Spark's rows. With `error`, columns that are no fields of "
-        "the record are an error if fields have no column as well: a column that was renamed would be written as the "
-        "field's default. With `ignore` they are left out. Columns too many alone, or fields with a default that are "
-        "missing alone, are no error in either case.",
+        "For the columns of batches and DataFrames, and for Spark's rows. With `error`, it is an error if some columns "
+        "have no field and some fields have no column: a column was probably renamed, and its field would be written "
+        "as the default. With `ignore`, such columns are left out. Only extra columns, or only missing fields with a "
+        "default, are accepted in either case.",
     ),
     Option(
         "confluent.leniency",
         False,
         checks.flag,
-        "Write True and False for a number as 1 and 0, and a datetime without a zone as local time of the machine, as "
-        "Confluent's serializer does. They are errors otherwise.",
+        "Write True and False as 1 and 0 where a number is expected, and a naive datetime as local time of the "
+        "machine, as Confluent's serializer does. Otherwise both are errors.",
     ),
 )
 
@@ -65,33 +65,36 @@ READ_OPTIONS = (
         "return.record.name",
         False,
         checks.flag,
-        "A record in a union is read as a tuple of its full name and the dict, which can be written again.",
+        "Return a record in a union as a tuple of its full name and the dict. Such tuples can be written again.",
     ),
     Option(
         "ignore.trailing.bytes",
         False,
         checks.flag,
-        "Ignore what follows the datum, as Confluent's deserializer does. It is an error otherwise; and always in a "
-        "message without the header of a known version, for nothing else tells that it is of this schema.",
+        "Ignore bytes after the datum, as Confluent's deserializer does. Otherwise they are an error. In a message "
+        "without the header of a known version they are always an error, because nothing else shows that the schema "
+        "is the right one.",
     ),
     Option(
         "schema.resolution",
         "java",
         checks.one_of("java", "spec"),
-        "Where Java and the letter of Avro's specification differ in reading by another schema: see "
+        "Which rules to follow when reading with another schema, where Java and Avro's specification differ: see "
         "[avro-conformance.md](avro-conformance.md).",
     ),
     Option(
         "max.empty.values",
         1 << 20,
         checks.between(0, 1 << 40),
-        "Values of one message that take no bytes (null, records without fields), which cost a sender nothing.",
+        "Maximum number of values in one message that take no bytes (null, records without fields); they cost the "
+        "sender nothing.",
     ),
     Option(
         "max.items",
         10_000_000,
         checks.between(0, 1 << 40),
-        "Items of all arrays and maps of one message, and fields that are filled in from the reader's defaults.",
+        "Maximum number of items in all arrays and maps of one message, plus fields filled in from the reader's "
+        "defaults.",
     ),
 )
 

@@ -22,72 +22,81 @@ CREDENTIAL_OPTIONS = (
         f"{_BASIC}.credentials.source",
         None,
         checks.one_of("USER_INFO", "SASL_INHERIT"),
-        f"Where user and password are: in `{_BASIC}.user.info`, or in the Kafka client's `sasl.username` and "
-        "`sasl.password`. Needed for the latter alone.",
+        f"Where to find user and password: `USER_INFO`, in `{_BASIC}.user.info`; or `SASL_INHERIT`, in the Kafka "
+        "client's `sasl.username` and `sasl.password`. Only `SASL_INHERIT` has to be set.",
     ),
     Option(
         f"{_BASIC}.user.info",
         None,
         checks.user_info,
-        "`USER:PASSWORD`. A password `token:TEXT` is a JSON web token and goes as such.",
+        "`USER:PASSWORD`. A password of the form `token:TEXT` is sent as a JSON web token (Bearer).",
         secret=True,
     ),
     Option(
         f"{_BEARER}.credentials.source",
         None,
         checks.one_of("STATIC_TOKEN", "OAUTHBEARER", "SASL_INHERIT"),
-        f"Where the token is: in `{_BEARER}.token`, at an OAuth 2 issuer, or in the Kafka client's `sasl.password`, "
-        "`token:TEXT`. Needed for the last alone.",
+        f"Where to find the token: `STATIC_TOKEN`, in `{_BEARER}.token`; `OAUTHBEARER`, at an OAuth 2 issuer; or "
+        "`SASL_INHERIT`, in the Kafka client's `sasl.password`, as `token:TEXT`. Only `SASL_INHERIT` has to be set.",
     ),
     Option(
         f"{_BEARER}.token",
         None,
         checks.text_or_function,
         "JSON web token: the text itself, `token:TEXT`, `file:///PATH`, or a function without arguments that returns "
-        "the text. File and function are asked for each request, and once more when Pulsar says that the token is bad.",
+        "the text. The file is read, or the function called, for each request, and once more if Pulsar rejects the "
+        "token.",
         secret=True,
     ),
     Option(
         f"{_BEARER}.issuer.url",
         None,
         checks.http_url,
-        "OAuth 2 issuer (Pulsar's `issuerUrl`), whose `/.well-known/openid-configuration` names the token endpoint.",
+        "OAuth 2 issuer (Pulsar's `issuerUrl`). Its `/.well-known/openid-configuration` names the token endpoint.",
         secret=True,  # what is no address may hold a password
     ),
     Option(
         f"{_BEARER}.issuer.endpoint.url",
         None,
         checks.http_endpoint,
-        "The token endpoint itself, as Confluent's clients have it.",
+        "URL of the OAuth 2 token endpoint, as in Confluent's clients.",
         secret=True,
     ),
-    Option(f"{_BEARER}.client.id", None, checks.text, "OAuth 2 client."),
-    Option(f"{_BEARER}.client.secret", None, checks.text, "Its secret.", secret=True),
+    Option(f"{_BEARER}.client.id", None, checks.text, "OAuth 2 client ID."),
+    Option(f"{_BEARER}.client.secret", None, checks.text, "OAuth 2 client secret.", secret=True),
     Option(
         f"{_BEARER}.private.key",
         None,
         checks.text,
-        "Key file with client, secret and perhaps the issuer (Pulsar's `privateKey`, StreamNative's service accounts): "
-        "a path, `file:///PATH` or a `data:` URL. It is read for each token.",
+        "OAuth 2 key file with client ID, secret and optionally the issuer (Pulsar's `privateKey`, StreamNative's "
+        "service accounts): a path, `file:///PATH` or a `data:` URL. It is read each time a token is requested.",
         secret=True,
     ),
-    Option(f"{_BEARER}.audience", None, checks.text, "For whom the token is, where the issuer asks for it."),
-    Option(f"{_BEARER}.scope", None, checks.text, "What the token is for, words separated by blanks."),
+    Option(f"{_BEARER}.audience", None, checks.text, "OAuth 2 audience of the token, if the issuer requires it."),
+    Option(f"{_BEARER}.scope", None, checks.text, "OAuth 2 scopes, separated by blanks."),
     Option(
         f"{_BEARER}.ssl.ca.location",
         None,
         checks.text,
-        "CAs of the issuer, where they are not the public ones: a PEM file or a folder.",
+        "CAs to trust for the OAuth 2 issuer instead of the public ones: a PEM file or a folder.",
     ),
     Option(
         "sasl.username",
         None,
         checks.text,
-        "The Kafka client's own. With `SASL_INHERIT` it signs in here as well; without, only its tenant is compared "
-        "with `pulsar.tenant`. It is left to the client in any case.",
+        "Option of the Kafka client. With `SASL_INHERIT` it is also used for the registry. Without, only its tenant is "
+        "compared with `pulsar.tenant`. The client keeps it in any case.",
         shared=True,
     ),
-    Option("sasl.password", None, checks.text, "Likewise.", secret=True, shared=True),
+    Option(
+        "sasl.password",
+        None,
+        checks.text,
+        "Option of the Kafka client. With `SASL_INHERIT` it is also used for the registry. The client keeps it in any "
+        "case.",
+        secret=True,
+        shared=True,
+    ),
 )
 
 TLS_OPTIONS = (
@@ -95,12 +104,17 @@ TLS_OPTIONS = (
         f"{_TLS}.ca.location",
         None,
         checks.text,
-        "CAs that the registry's certificate may come from, and no others: a PEM file or a folder. Without it, "
-        "`REQUESTS_CA_BUNDLE` in the environment, or else the public ones.",
+        "CAs to trust for the registry's certificate, and no others: a PEM file or a folder. Default: "
+        "`REQUESTS_CA_BUNDLE` in the environment, else the public CAs.",
     ),
-    Option(f"{_TLS}.certificate.location", None, checks.text, "Our own certificate, with its chain: a PEM file."),
-    Option(f"{_TLS}.key.location", None, checks.text, "Its key: a PEM file. Without it, it is in the certificate's."),
-    Option(f"{_TLS}.key.password", None, checks.text, "What the key is encrypted with.", secret=True),
+    Option(f"{_TLS}.certificate.location", None, checks.text, "Client certificate with its chain: a PEM file."),
+    Option(
+        f"{_TLS}.key.location",
+        None,
+        checks.text,
+        "Private key of the client certificate: a PEM file. Default: the file of the certificate.",
+    ),
+    Option(f"{_TLS}.key.password", None, checks.text, "Password of the private key.", secret=True),
 )
 
 OAUTH_KEYS: Final = tuple(

@@ -16,24 +16,24 @@ REGISTRY_OPTIONS = (
         "schema.registry.url",
         None,
         checks.text,
-        "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Several addresses of one cluster, separated "
-        "by commas: the one that answered last is asked first, and the next where it fails. "
-        "`mock://SCOPE` is a registry in the memory of this process.",
+        "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Separate several addresses of one cluster "
+        "by commas: the one that answered last is tried first, and the next one if it fails. `mock://SCOPE` is a "
+        "registry in the memory of this process.",
         secret=True,  # what is no address may hold a password
     ),
     Option(
         "pulsar.tenant",
         "public",
         checks.text,
-        "Tenant of topics given by a short name. It has to be the one where the broker puts their messages: with KoP, "
-        "that of the Kafka user ([auth.md](auth.md)). A Kafka user that tells another tenant is an error.",
+        "Tenant of topics with a short name. It must be the tenant in which the broker stores their messages: with "
+        "KoP, the tenant of the Kafka user ([auth.md](auth.md)). A Kafka user that names another tenant is an error.",
     ),
     Option(
         "pulsar.namespace",
         "default",
         checks.text,
-        "Namespace of topics given by a short name. It has to be the one where the broker puts their messages: with "
-        "KoP, its `kafkaNamespace`, whatever clients say. Topics elsewhere go by `persistent://TENANT/NAMESPACE/TOPIC`.",
+        "Namespace of topics with a short name. It must be the namespace in which the broker stores their messages: "
+        "with KoP, always its `kafkaNamespace`. For other namespaces use `persistent://TENANT/NAMESPACE/TOPIC`.",
     ),
     *CREDENTIAL_OPTIONS,
     *TLS_OPTIONS,
@@ -41,64 +41,75 @@ REGISTRY_OPTIONS = (
         "proxy",
         None,
         checks.proxy,
-        "HTTP proxy to registry and OAuth issuer, such as `http://localhost:8030`. Without it, those of the "
-        "environment count (`HTTP_PROXY`, ...).",
+        "HTTP proxy for the registry and the OAuth issuer, such as `http://localhost:8030`. Default: the proxies of "
+        "the environment (`HTTP_PROXY`, ...).",
         secret=True,
     ),
-    Option("http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Time to connect, in milliseconds."),
+    Option("http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Connect timeout, in milliseconds."),
     Option(
         "http.read.timeout.ms",
         20_000.0,
         checks.milliseconds,
-        "Time to wait for an answer, in milliseconds. Pulsar may take 15 s to say that a namespace is missing.",
+        "Read timeout, in milliseconds. Pulsar may take 15 s to answer that a namespace does not exist.",
     ),
     Option(
         "retries.total.ms",
         60_000.0,
         checks.milliseconds,
-        "Total time for one request with all its retries, in milliseconds. A broker failover takes about 31 s.",
+        "Total time for a request including all retries, in milliseconds. A broker failover takes about 31 s.",
     ),
     Option(
         "retries.first.ms",
         5_000.0,
         checks.milliseconds,
-        "Total time instead of `retries.total.ms`, in milliseconds, while no address has ever answered, where "
-        "connections are refused or the host is unknown: then the address is probably wrong.",
+        "Total time used instead of `retries.total.ms`, in milliseconds, as long as no address has ever answered, and "
+        "all refuse connections or have an unknown host: the address is probably wrong.",
     ),
     Option(
         "retries.wait.ms",
         200.0,
         checks.milliseconds,
-        "First wait before a retry, in milliseconds; doubles, with jitter.",
+        "Wait before the first retry, in milliseconds. It doubles with each retry, with jitter.",
     ),
-    Option("retries.max.wait.ms", 5_000.0, checks.milliseconds, "Longest wait before a retry, in milliseconds."),
-    Option("max.schema.size", 4 * 1024 * 1024, checks.between(1, 1 << 30), "Characters of a schema from the registry."),
-    Option("max.schema.names", 10_000, checks.between(1, 1_000_000), "Named types in a schema from the registry."),
+    Option("retries.max.wait.ms", 5_000.0, checks.milliseconds, "Maximum wait before a retry, in milliseconds."),
+    Option(
+        "max.schema.size",
+        4 * 1024 * 1024,
+        checks.between(1, 1 << 30),
+        "Maximum length of a schema from the registry, in characters.",
+    ),
+    Option(
+        "max.schema.names",
+        10_000,
+        checks.between(1, 1_000_000),
+        "Maximum number of named types in a schema from the registry.",
+    ),
     Option(
         "max.schema.depth",
         200,
         checks.between(1, 1_000),
-        "Levels of nesting in a schema from the registry. Much above the default, Python's own recursion limit is met.",
+        "Maximum nesting depth of a schema from the registry. Values far above the default run into Python's own "
+        "recursion limit.",
     ),
     Option(
         "cache.capacity",
         1_000,
         checks.count,
-        "Topics kept for each serializer and deserializer, and versions kept per topic.",
+        "Maximum number of topics kept for each serializer and deserializer, and of versions kept per topic.",
     ),
     Option(
         "cache.missing.ttl.sec",
         5.0,
         checks.seconds,
-        "How long it is believed that a topic has no such schema or version, or does not take one, in seconds. Until "
-        "then, messages get the same error again, and the registry is not asked.",
+        "How long to remember that a topic lacks a schema or version, or refuses a schema, in seconds. Until then, "
+        "messages get the same error again without a request to the registry.",
     ),
     Option(
         "cache.latest.ttl.sec",
         60.0,
         checks.seconds,
-        "How long a topic's latest schema is believed, in seconds, and how often (at most once a second) a topic in "
-        "use is checked, in a background thread, for having been deleted and recreated. Versions never change "
+        "How long to use a topic's latest schema before asking again, in seconds. Also how often (at most once a "
+        "second) a background thread checks whether a topic in use was deleted and recreated; versions never change "
         "otherwise.",
     ),
 )

@@ -11,9 +11,10 @@ _ALLOW_NULL = Option(
     "allow.null",
     True,
     checks.flag,
-    "Schemas derived from classes are those of Pulsar's Java client with its `alwaysAllowNull`: fields by name, each "
-    '`["null", T]` with default null. With false, fields in their order, nullable where the class says so, with its '
-    "defaults. A schema that you give, and that of a `pulsar.schema.Record`, is never rewritten.",
+    "With true, a class has the schema that Pulsar's Java client derives with `alwaysAllowNull`: fields sorted by "
+    'name, each `["null", T]` with default null. With false, fields keep their order and the defaults of the class, '
+    "and are nullable only where the class says so. A schema that you give, and the schema of a "
+    "`pulsar.schema.Record`, is never changed.",
 )
 
 SERIALIZER_OPTIONS = (
@@ -23,21 +24,20 @@ SERIALIZER_OPTIONS = (
         "auto.register.schemas",
         True,
         checks.flag,
-        "With false, schemas are only looked up: one that the topic does not have is an error. The right to consume is "
-        "enough then.",
+        "With false, schemas are only looked up, and a schema that the topic does not have is an error. The permission "
+        "to consume is then enough.",
     ),
     Option(
         "use.latest.version",
         False,
         checks.flag,
-        "Write by the topic's latest schema, whichever the serializer was given. Asks for "
-        "`auto.register.schemas=false`.",
+        "Write with the topic's latest schema instead of the serializer's. Requires `auto.register.schemas=false`.",
     ),
     Option(
         "use.schema.version",
         None,
         checks.version,
-        "Write by this version of the topic's schema, whichever the serializer was given. Asks for "
+        "Write with this version of the topic's schema instead of the serializer's. Requires "
         "`auto.register.schemas=false`.",
     ),
     _ALLOW_NULL,
@@ -46,26 +46,26 @@ SERIALIZER_OPTIONS = (
 DESERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *READ_OPTIONS,
-    Option("auto.register.schemas", True, checks.flag, "Of no effect here: a deserializer registers nothing."),
+    Option("auto.register.schemas", True, checks.flag, "No effect: a deserializer never registers."),
     Option(
         "use.latest.version",
         False,
         checks.flag,
-        "Read every message as the topic's latest schema. A schema that the deserializer was given goes before it.",
+        "Use the topic's latest schema as the reader's schema. A schema given to the deserializer takes precedence.",
     ),
     Option(
         "fallback.to.latest",
         True,
         checks.flag,
-        "Read a message that names no schema version, or one that the registry does not know, by the topic's latest "
-        "schema. With false it is an error.",
+        "Read a message without a schema version, or with one that the registry does not know, by the topic's latest "
+        "schema. With false, such a message is an error.",
     ),
     Option(
         "value.type",
         None,
         checks.a_class,
         "Return objects of this class: a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a "
-        "`pulsar.schema.Record`. Its schema is the reader's, unless the deserializer is given another one.",
+        "`pulsar.schema.Record`. The reader's schema is that of the class, unless the deserializer is given another.",
     ),
     _ALLOW_NULL,
 )
