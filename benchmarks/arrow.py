@@ -1,10 +1,11 @@
-"""Arrow columns: what a batch of messages costs, against fastavro and pyruhvro, and what a second thread brings.
+"""Arrow columns: the cost of a batch compared with fastavro and pyruhvro, and the gain from a second thread.
 
     python benchmarks/arrow.py                  table and goals
-    python benchmarks/arrow.py --write-docs     also the table in docs/arrow.md
+    python benchmarks/arrow.py --write-docs     also write the table in docs/arrow.md
 
-Bare data of each shape, in batches of 10,000 rows; every library's columns are compared with ours before it is timed.
-Rounds are interleaved, in shuffled order, by time on the processor of all threads; ratios are medians over the rounds.
+Uses bare Avro data of each shape, in batches of 10,000 rows. Every library's columns are compared with ours before it
+is timed. Rounds are interleaved in shuffled order. The clock is the processor time of all threads. Ratios are medians
+over the rounds.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.codec import Codec
 
 ROWS = 10_000
-SLOW_ROWS = 500  # of what is some fifty times slower
+SLOW_ROWS = 500  # for libraries that are some fifty times slower
 THREADED_ROWS = 400_000
 PEERS = ("fastavro", "pyruhvro")
-# (operation, shape, peer) -> times faster, at least. Of pyruhvro: wherever it can do it at all.
+# (operation, shape, peer) -> least ratio to our time. pyruhvro has the goal AHEAD for every shape that it supports.
 GOALS = {("decode", "flat", "fastavro"): 50.0, ("decode", "nested", "fastavro"): 15.0}
 AHEAD, THREADS_GOAL = 1.0, 1.6
-CORES_THERE = 1.8  # times that two threads of hashes do as much as one, at least
+CORES_THERE = 1.8  # a second core is free if two hashing threads do at least this many times the work of one
 NOISE = bytes(1 << 20)
 
 
 @dataclass
 class Cell:
-    """One library's operation on one shape; ``rounds`` are nanoseconds per row."""
+    """One library's operation on one shape. ``rounds`` has the nanoseconds per row of each round."""
 
     work: Callable[[], Any]
     rows: int
@@ -59,9 +60,9 @@ class Cell:
 
 
 def cells_of(shape: Shape) -> Iterator[tuple[str, str, Cell]]:
-    """(operation, library, cell) of all that can do this shape, and do it right."""
+    """Yield (operation, library, cell) for each library that handles this shape correctly."""
     codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
-    # Each message has bytes of its own, as messages have: the same ones over and over would stay in the caches.
+    # Each message is a separate bytes object, as in reality: a repeated object would stay in the processor's caches.
     bodies = [codec.encode(record) for _ in range(ROWS // len(shape.records)) for record in shape.records]
     data = pa.array(bodies)
     batch = columns.decode(data)
@@ -71,7 +72,7 @@ def cells_of(shape: Shape) -> Iterator[tuple[str, str, Cell]]:
     few, rows = bodies[:SLOW_ROWS], batch.slice(0, SLOW_ROWS)
     parsed = fastavro.parse_schema(shape.schema)
     yield "decode", "fastavro", Cell(lambda: fastavro_decode(few, parsed), SLOW_ROWS)
-    if shape.name != "nested":  # a map is a list of pairs to pyarrow, which fastavro does not take
+    if shape.name != "nested":  # pyarrow turns a map into a list of pairs, which fastavro refuses
         assert fastavro_encode(rows, parsed).to_pylist() == few
         yield "encode", "fastavro", Cell(lambda: fastavro_encode(rows, parsed), SLOW_ROWS)
     yield from pyruhvro_cells(shape, bodies, batch)
@@ -98,7 +99,7 @@ def pyruhvro_cells(shape: Shape, bodies: list[bytes], ours: pa.RecordBatch) -> I
             batch = pyruhvro.deserialize_array(bodies, shape.text)
             written = pyruhvro.serialize_record_batch(batch, shape.text, 1)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # Rust's; no Exception
+        if type(error).__name__ != "PanicException":  # raised by Rust; not an Exception
             raise
         return
     assert [pa.array(part).to_pylist() for part in written] == [bodies]
@@ -108,7 +109,7 @@ def pyruhvro_cells(shape: Shape, bodies: list[bytes], ours: pa.RecordBatch) -> I
 
 
 def plain(batch: Any) -> list[Any]:
-    """Its values, whatever the unit of its timestamps."""
+    """The values of a batch, with all timestamps in microseconds."""
     columns = [pa.array(column) for column in pa.record_batch(batch).columns]
     return [
         column.cast(pa.timestamp("us")).to_pylist() if pa.types.is_timestamp(column.type) else column.to_pylist()
@@ -118,7 +119,7 @@ def plain(batch: Any) -> list[Any]:
 
 @contextmanager
 def panics_unseen() -> Iterator[None]:
-    """Rust tells of its panics on stderr, whoever may catch them."""
+    """Silence stderr: Rust prints its panics there even if they are caught."""
     kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
     try:
@@ -130,9 +131,9 @@ def panics_unseen() -> Iterator[None]:
 
 
 def threads_ratio(rounds: int) -> float | None:
-    """How many times as much two threads do in the same time as one, on one codec.
+    """How many times the work of one thread two threads do on one codec in the same time.
 
-    Of the rounds in which a second core was there for them, as hashes tell beside; None if there were none.
+    Only rounds in which a second core was free count; hashing in two threads shows that. None if no round counts.
     """
     shape = next(shape for shape in SHAPES if shape.name == "flat")
     codec, columns = Codec(shape.schema), ColumnCodec(shape.schema)
@@ -158,7 +159,7 @@ def side_by_side(pool: ThreadPoolExecutor, work: Callable[[], object]) -> float:
 
 
 def measure(rounds: int) -> dict[tuple[str, str, str], Cell]:
-    """By operation, shape and library."""
+    """Time all cells; the keys are (operation, shape, library)."""
     cells = {(operation, shape.name, name): cell for shape in SHAPES for operation, name, cell in cells_of(shape)}
     order = random.Random(0)
     for _ in range(rounds):
@@ -168,7 +169,7 @@ def measure(rounds: int) -> dict[tuple[str, str, str], Cell]:
 
 
 def ratio(cells: dict[tuple[str, str, str], Cell], operation: str, shape: str, peer: str) -> float | None:
-    """How many times as long the peer takes; None where it cannot do it."""
+    """Ratio of the peer's time to ours; None if the peer does not support the shape."""
     if (operation, shape, peer) not in cells:
         return None
     pairs = zip(cells[operation, shape, peer].rounds, cells[operation, shape, "ours"].rounds, strict=True)
@@ -194,7 +195,7 @@ def told(cells: dict[tuple[str, str, str], Cell], operation: str, shape: str, pe
 
 
 def goals(cells: dict[tuple[str, str, str], Cell], threads: float | None) -> list[tuple[str, float, float]]:
-    """(what, what was reached, what is wanted)."""
+    """Return (goal, reached, wanted) for each goal."""
     found = [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, goal) for (o, s, p), goal in GOALS.items()]
     ruhvro = [key for key in cells if key[2] == "pyruhvro"]
     found += [(f"{o} {s} against {p}", ratio(cells, o, s, p) or 0.0, AHEAD) for o, s, p in ruhvro]
@@ -218,7 +219,7 @@ def main() -> int:
     reached = goals(cells, threads)
     for what, got, wanted in reached:
         print(f"{'ok    ' if got >= wanted else 'MISSED'} {what}: {got:.2f}x, wanted {wanted:g}x")
-    side = "no second core was free for them" if threads is None else f"{threads:.2f} times as much as one"
+    side = "not measured, no second core was free" if threads is None else f"{threads:.2f} times the work of one"
     print(f"two threads: {side}")
     if given.write_docs:
         write_docs(DOCS / "arrow.md", f"{table(cells)}\n\nTwo threads on one codec: {side}. {machine()}.")

@@ -1,4 +1,4 @@
-"""The chart of the README: how many messages ours does while confluent-kafka does one."""
+"""The chart of the README: how many messages we process while confluent-kafka processes one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from measure import Results
 from shapes import TITLES
 
-# One grey and two colours that can be read on white and on GitHub's dark background alike.
+# One grey and two colours that are readable on white and on GitHub's dark background.
 GREY, COLOURS = "#7d8590", {"serialize": "#2f81f7", "deserialize": "#2da44e"}
-# The same input gives the same file: ids are salted, and letters are drawn, so that no viewer's fonts matter.
+# The same input gives the same file: ids have a fixed salt, and letters are drawn as paths, independent of fonts.
 STYLE: Any = {
     "svg.hashsalt": "streamnative-serdes",
     "svg.fonttype": "path",
@@ -24,7 +24,7 @@ THICKNESS = 0.38
 
 
 def svg(results: Results, where: dict[str, Any]) -> str:
-    """Bars for each shape, transparent around."""
+    """Bars for each shape, on a transparent background."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.3), layout="constrained")
         axes = figure.add_subplot()
@@ -44,7 +44,7 @@ def draw(axes: Any, results: Results, operation: str, offset: float) -> None:
 
 
 def finish(axes: Any, results: Results, where: dict[str, Any]) -> None:
-    """Names and colours of all that is no bar; the line at 1 is confluent-kafka."""
+    """Style the axes, the legend and the title. The dashed line at 1 is confluent-kafka."""
     axes.set_yticks(range(len(results.sizes)), [TITLES[shape] for shape in results.sizes])
     axes.invert_yaxis()
     axes.axvline(1, color=GREY, linewidth=1, linestyle="--")

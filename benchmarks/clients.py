@@ -1,4 +1,4 @@
-"""What a message costs in confluent-kafka's own clients: with our SerDes, and with SerDes that do nothing at all."""
+"""Cost of a message in confluent-kafka's clients, with our SerDes and with SerDes that do nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLICE = 500  # messages
 
 
 def measure_clients(slices: int) -> dict[str, ClientCost]:
-    """``produce`` and ``poll``, ours and constant in turns."""
+    """Measure ``produce`` and ``poll``, alternating between our SerDes and SerDes that do nothing."""
     with LocalRegistry() as registry, MockBroker({TOPIC: 1}) as broker:
         conf = {"schema.registry.url": registry.url}
         serializer = KafkaAvroSerializer(conf, SHAPE.schema)
@@ -47,7 +47,7 @@ def _produce(client: dict[str, Any], serializer: KafkaAvroSerializer, message: b
                 producer.produce(TOPIC, value=value)
             spent = CLOCK() - began
             if producer.flush(60):
-                raise RuntimeError("the mock broker does not take all messages")
+                raise RuntimeError("the mock broker did not accept all messages")
             return spent
 
         return one_slice
@@ -67,7 +67,7 @@ def _poll(client: dict[str, Any], deserializer: KafkaAvroDeserializer, slices: i
             began = CLOCK()
             for _ in range(SLICE):
                 if consumer.poll(60) is None:
-                    raise RuntimeError("the mock broker gives no messages")
+                    raise RuntimeError("the mock broker returned no message")
             return CLOCK() - began
 
         return one_slice
@@ -80,7 +80,7 @@ def _poll(client: dict[str, Any], deserializer: KafkaAvroDeserializer, slices: i
 
 
 def _compared(runs: list[Callable[[], float]], slices: int) -> ClientCost:
-    """One slice each is not counted: connections are made, and queues filled."""
+    """Compare the medians. The first slice does not count: it opens connections and fills queues."""
     rows = [[run() / SLICE * 1e9 for run in runs] for _ in range(slices + 1)][1:]
     constant, ours = (median(column) for column in zip(*rows, strict=True))
     return ClientCost(constant, ours, median(row[1] / row[0] for row in rows))

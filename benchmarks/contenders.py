@@ -1,7 +1,7 @@
-"""The libraries that are measured: one class each, set up for one shape as its documentation says.
+"""The libraries under test: one class each, set up for one shape as the library's documentation recommends.
 
-``statements`` are what is timed, word for word, for one ``value``: a record to write or a message to read. Their names
-are the attributes of the instance. An operation that is not there is not what the contender is about.
+``statements`` are the timed statements, word for word, for one ``value``: a record to write or a message to read. The
+names in a statement are attributes of the instance. A missing operation means that the contender does not offer it.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from shapes import Shape
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
 
-OPERATIONS = ("serialize", "deserialize", "resolve")  # resolve: deserialize by a reader's schema
+OPERATIONS = ("serialize", "deserialize", "resolve")  # resolve: deserialize with a reader's schema
 FRAMED = OPERATIONS[:2]  # measured with header and registry as well
 
 
 class Contender:
-    """A library at work on one shape."""
+    """A library, set up for one shape."""
 
     name: ClassVar[str]  # on the command line and in JSON
     title: ClassVar[str]  # in tables
     frame: ClassVar[int] = 0  # bytes before the Avro body; 0: a codec alone
-    against: ClassVar[str | None] = None  # a peer is compared with this one of ours, which does the same work
+    against: ClassVar[str | None] = None  # for a peer: the contender of ours that does the same work
     statements: ClassVar[Mapping[str, str]]
 
     def __init__(self, shape: Shape, url: str) -> None:
-        """Set up for ``shape``; ``url`` is that of a registry in the manner of Pulsar."""
+        """Set up for ``shape``. ``url`` is the address of a Pulsar-style registry."""
         raise NotImplementedError
 
     def messages(self, shape: Shape, bodies: Sequence[bytes]) -> Sequence[Any]:
-        """What is read, one for each record of ``shape``; ``bodies`` are fastavro's bytes."""
+        """The messages to read, one for each record of ``shape``. ``bodies`` are fastavro's bytes."""
         if not self.frame:
             return bodies
         write = function(self.statements["serialize"], vars(self))
@@ -61,7 +61,7 @@ class Ours(Contender):
 
 
 class OurMethods(Ours):
-    """The same by method and topic."""
+    """The same SerDes, called by method with a topic."""
 
     name, title = "methods", "streamnative_serdes, by method"
     statements: ClassVar = {"serialize": "serialize(topic, value)", "deserialize": "deserialize(topic, value)"}
@@ -72,7 +72,7 @@ class OurMethods(Ours):
 
 
 class Confluent(Contender):
-    """Confluent's SerDes at their defaults, with the registry that confluent_kafka brings for tests."""
+    """Confluent's SerDes with default options, and the mock registry that confluent_kafka provides for tests."""
 
     name, title, frame, against = "confluent", "confluent-kafka", 5, "ours"
     statements = Ours.statements
@@ -85,7 +85,7 @@ class Confluent(Contender):
 
 
 class OurCodec(Contender):
-    """Our codec alone."""
+    """Our codec, without header and registry."""
 
     name, title = "codec", "streamnative_serdes.codec"
     statements: ClassVar = {
@@ -101,9 +101,9 @@ class OurCodec(Contender):
 
 
 class Floor(Contender):
-    """The same objects made by C that knows them beforehand: what CPython itself charges for them."""
+    """C code that knows the objects beforehand and only creates them: the cost that CPython itself causes."""
 
-    name, title = "floor", "the objects alone, made by C"
+    name, title = "floor", "creating the objects only, in C"
     statements: ClassVar = {"deserialize": "build(value)"}
 
     def __init__(self, _shape: Shape, _url: str) -> None:
@@ -114,7 +114,7 @@ class Floor(Contender):
 
 
 class Fastavro(Contender):
-    """The codec below Confluent's SerDes, with the schema parsed beforehand."""
+    """The codec that Confluent's SerDes use, with the schema parsed beforehand."""
 
     name, title, against = "fastavro", "fastavro", "codec"
     statements: ClassVar = {
@@ -131,7 +131,7 @@ class Fastavro(Contender):
 
 
 class Cavro(Contender):
-    """The other compiled codec. By default it reads records as objects of its own; here as dicts, like all others."""
+    """Another compiled codec. By default it returns its own record objects; here it returns dicts, like the others."""
 
     name, title, against = "cavro", "cavro", "codec"
     statements: ClassVar = {
@@ -151,7 +151,7 @@ CONTENDERS: tuple[type[Contender], ...] = (Ours, OurMethods, Confluent, OurCodec
 
 
 def function(statement: str, names: dict[str, Any]) -> Callable[[Any], Any]:
-    """The statement as a function of ``value``: so what is checked is what is timed."""
+    """Turn the statement into a function of ``value``, so that the code that is checked is the code that is timed."""
     *before, last = statement.split("; ")
     space: dict[str, Any] = dict(names)
     exec("def run(value):\n " + "\n ".join([*before, f"return {last}"]), space)

@@ -1,4 +1,4 @@
-/* The objects of a record from a list of steps, by the quickest calls of CPython's public API that are known. */
+/* Builds the objects of a record from a list of steps, with the fastest known calls of CPython's public API. */
 #ifndef STREAMNATIVE_SERDES_FLOOR_H
 #define STREAMNATIVE_SERDES_FLOOR_H
 
@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "values.h" /* how the codec itself makes a UUID and a Decimal, */
-#include "wire.h"   /* and puts a field into a record */
+#include "values.h" /* the codec's own way to create a UUID and a Decimal */
+#include "wire.h"   /* the codec's own way to put a field into a record */
 
-#define FLOOR_FEW 5 /* fields that the smallest dict holds: a new one is quicker to fill then than a copy that has the names */
+#define FLOOR_FEW 5 /* the smallest dict holds 5 fields: up to then, a new dict is faster than a copy that has the names */
 
-/* GIVEN exists already: None, a boolean, a symbol of an enum. The parts of a container are the steps behind it; those of
- * a map are key, value, key, value.
+/* GIVEN is an existing object: None, a boolean, a symbol of an enum. The steps after a container are its parts; for a
+ * map they are key, value, key, value.
  */
 enum FloorKind {
     GIVEN, NUMBER, REAL, TEXT, DATETIME, DATE, DECIMAL, UUID_NUMBER,
@@ -21,17 +21,17 @@ enum FloorKind {
 };
 
 typedef union {
-    PyObject *object;           /* what is given, or a dict of a record's names */
+    PyObject *object;           /* the existing object, or a dict with the names of a record */
     int64_t number;
     double real;
-    const uint8_t *bytes;       /* of a text; the 16 bytes of a UUID */
-    const int *parts;           /* of a date (3), or of a date and a time (7) */
+    const uint8_t *bytes;       /* the bytes of a text, or the 16 bytes of a UUID */
+    const int *parts;           /* the parts of a date (3), or of a date and a time (7) */
 } FloorValue;
 
 typedef struct {
     int kind;
-    int size;                   /* characters of a text, scale of a Decimal, parts of a container */
-    PyObject *name;             /* of this field of a record */
+    int size;                   /* number of characters, scale of a Decimal, or number of parts */
+    PyObject *name;             /* name of the field, in a record */
     FloorValue of;
 } FloorStep;
 

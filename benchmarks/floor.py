@@ -1,4 +1,4 @@
-"""floor.pyx, compiled on first use: the benchmark alone needs it, so it is no part of the package."""
+"""Compiles floor.pyx on first use. Only the benchmark needs it, so it is not part of the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUILD = HERE.parent / "build" / "benchmarks"
 
 @cache
 def load() -> ModuleType:
-    """The compiled module, made anew when its source changed."""
+    """Return the compiled module; recompile it if its source changed."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension  # type: ignore[import-untyped]
     from setuptools.command.build_ext import build_ext  # type: ignore[import-untyped]

@@ -1,8 +1,8 @@
 # cython: language_level=3, binding=False
-"""The objects of a record, built and nothing else: what CPython itself charges for them.
+"""Builds the objects of a record and does nothing else, to measure the cost that CPython itself causes.
 
-A Program holds what a message would hold, as a flat list of C values in the order of the fields, and ``build()`` makes
-the objects from it: no parsing, no checks, no types to look up.
+A Program holds the content of a message as a flat list of C values, in the order of the fields. ``build()`` creates the
+objects from it, without parsing, checks or look-ups of types.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING
@@ -65,18 +65,18 @@ cdef dict KINDS = {
 
 
 cdef Py_ssize_t count_of(object value) except -1:
-    """The number of steps that build ``value``."""
-    if isinstance(value, dict):     # keys count as well, though those of records take no step
+    """The number of steps needed to build ``value``."""
+    if isinstance(value, dict):     # keys are counted too, although keys of records take no step
         return 1 + sum([1 + count_of(one) for one in value.values()])
     return 1 + sum([count_of(one) for one in value]) if isinstance(value, list) else 1
 
 
 cdef class Program:
-    """What one record is built from: steps in the order of the fields, each container before what is in it."""
+    """The steps that build one record, in the order of the fields. A container comes before its parts."""
 
     cdef FloorStep* steps
     cdef Py_ssize_t count
-    cdef list held                  # what the steps point to
+    cdef list held                  # objects that the steps point to
 
     def __cinit__(self, schema, value):
         self.steps = <FloorStep*>PyMem_Calloc(count_of(value), sizeof(FloorStep))
@@ -93,7 +93,7 @@ cdef class Program:
         return <PyObject*>thing
 
     cdef FloorStep* append(self, object schema, object value) except NULL:
-        """The step for ``value`` of ``schema`` (JSON, as Python has it); behind it are those for what is in it."""
+        """Append the step for ``value`` of ``schema`` (parsed JSON), followed by the steps for its parts."""
         cdef FloorStep* step = &self.steps[self.count]
         self.count += 1
         if isinstance(schema, list):
@@ -113,7 +113,7 @@ cdef class Program:
         elif step.kind == REAL:
             step.of.real = value
         elif step.kind == TEXT:
-            assert value.isascii() and len(value) > 1, "CPython has other kinds of text ready, or decodes them"
+            assert value.isascii() and len(value) > 1, "CPython caches shorter texts, and decodes others"
             step.of.bytes = <const uint8_t*>PyUnicode_AsUTF8AndSize(<object>self.hold(value), &size)
             step.size = <int>size
         elif step.kind == UUID_NUMBER:
@@ -144,6 +144,6 @@ cdef class Program:
 
 
 def build(Program program not None):
-    """The record anew."""
+    """Build the record and return it."""
     cdef const FloorStep* step = program.steps
     return floor_next(&step)

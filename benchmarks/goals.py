@@ -1,4 +1,4 @@
-"""What the project has promised of its speed, all of it as comparisons within one and the same run."""
+"""The performance goals of the project. All of them compare results within one run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from shapes import SHAPES, TITLES
 
 
 class Goal(Protocol):
-    """Something that the cells of one shape can show to be so, or not."""
+    """A goal that the results of one shape meet or miss."""
 
     @property
     def shape(self) -> str: ...
 
     def verdict(self, results: Results) -> tuple[bool, str]:
-        """Whether it is met, and the line that says so."""
+        """Whether the goal is met, and a line of text for the report."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Times:
 
 @dataclass(frozen=True)
 class NeverSlower:
-    """No peer is faster in anything that it does."""
+    """No peer is faster in any operation that it offers."""
 
     shape: str
 
@@ -59,7 +59,7 @@ class NeverSlower:
 
 @dataclass(frozen=True)
 class Share:
-    """Of the codec's time, at least this part is what CPython charges for the objects."""
+    """CPython needs at least this share of the codec's time to create the objects."""
 
     shape: str
     least: float
@@ -72,9 +72,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Overhead:
-    """Header, caches and call cost at most ``most`` nanoseconds above the codec, where a C call takes CALL_NS.
+    """Header, caches and call cost at most ``most`` nanoseconds above the codec, if a C call takes CALL_NS.
 
-    Nanoseconds differ between machines, so the cost is compared with a call of a C function at the same moment.
+    Nanoseconds differ between machines, so the cost is compared with a C call that is measured at the same time.
     """
 
     shape: str
@@ -92,7 +92,7 @@ class Overhead:
 
 @dataclass(frozen=True)
 class InClient:
-    """A client's method takes at most ``most`` times as long with our SerDes as with one that does nothing."""
+    """A client's method takes at most ``most`` times as long with our SerDes as with SerDes that do nothing."""
 
     shape: str
     method: str
@@ -100,13 +100,13 @@ class InClient:
 
     def verdict(self, results: Results) -> tuple[bool, str]:
         cost = results.clients.get(self.method)
-        goal = f"{self.method}, {TITLES[self.shape]}: <= {self.most:g}x the same with constant bytes"
+        goal = f"{self.method}, {TITLES[self.shape]}: <= {self.most:g}x the time with SerDes that do nothing"
         return cost is not None and cost.times <= self.most, said(goal, cost.times if cost else None, "{:.2f}x")
 
 
 @dataclass(frozen=True)
 class AsObjects:
-    """Objects of a class with slots take at most so many times as long as dicts."""
+    """Objects of this kind of class take at most ``read`` and ``write`` times as long as dicts."""
 
     shape: str
     kind: str
@@ -126,8 +126,8 @@ def said(goal: str, got: float | None, form: str) -> str:
     return f"{goal}: {'not measured' if got is None else form.format(got)}"
 
 
-# At least so many times as fast, by operation and peer, in the order of the shapes: 3 fields, 10 fields, nested,
-# 100 fields, 10 KB string.
+# How many times as fast we must be at least: by operation and peer, for the shapes in their order (3 fields, 10 fields,
+# nested, 100 fields, 10 KB string).
 LEAST = (
     ("serialize", "ours", "confluent", (20, 20, 20, 16, 12)),
     ("deserialize", "ours", "confluent", (25, 25, 11, 20, 12)),
@@ -135,9 +135,9 @@ LEAST = (
     ("deserialize", "codec", "fastavro", (6, 6, 5, 6, 3)),
     ("resolve", "codec", "fastavro", (10, 10, 10, 10, 5)),
 )
-MOST = {"methods": 15, "ours": 55}  # ns, on the machine on which they were set,
-CALL_NS = 11  # where this is what the call of a C function of one argument takes
-# Times the same with constant bytes; with the deserializer it is the objects themselves that cost.
+MOST = {"methods": 15, "ours": 55}  # ns above the codec, on the machine on which the goals were set
+CALL_NS = 11  # ns for the call of a C function of one argument, on the same machine
+# Ratio to SerDes that do nothing. The deserializer's ratio is higher because of the objects that it creates.
 IN_CLIENTS = {"SerializingProducer.produce": 1.3, "DeserializingConsumer.poll": 1.5}
 
 GOALS: tuple[Goal, ...] = (
@@ -147,7 +147,9 @@ GOALS: tuple[Goal, ...] = (
         for shape, least in zip(SHAPES, each, strict=True)
     ),
     *(NeverSlower(shape.name) for shape in SHAPES),
-    *(Share(shape.name, 0.75) for shape in SHAPES if shape.name != "text"),  # a large copy is not the decoder's
+    *(
+        Share(shape.name, 0.75) for shape in SHAPES if shape.name != "text"
+    ),  # there, most of the time is a large copy, not the decoder's work
     *(Overhead(SMALLEST, operation, call, most) for operation in OVERHEADS for call, most in MOST.items()),
     *(InClient("flat", method, most) for method, most in IN_CLIENTS.items()),
     *(AsObjects("flat", kind, 1.5, 1.2) for kind in ("dataclass(slots=True)", "NamedTuple")),
@@ -155,7 +157,7 @@ GOALS: tuple[Goal, ...] = (
 
 
 def verdicts(results: Results) -> Iterator[tuple[bool, str]]:
-    """Each goal whose shape was measured: whether it is met, and the line that says so."""
+    """Yield, for each goal whose shape was measured, whether it is met, and a line of text for the report."""
     for goal in GOALS:
         if goal.shape in results.sizes:
             met, line = goal.verdict(results)

@@ -1,4 +1,4 @@
-"""Interleaved timing: what agrees is timed side by side, round after round, in shuffled order."""
+"""Interleaved timing: contenders that agree are timed side by side, round after round, in shuffled order."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 from contenders import CONTENDERS, Contender, Fastavro, function
 from shapes import SHAPES, Shape
 
-# Time on the processor, where it is counted finely: then it does not matter what else the machine is doing meanwhile.
+# Processor time, if the system measures it precisely: then other work on the machine does not matter.
 FINE = time.get_clock_info("thread_time").resolution <= 1e-6
 CLOCK = time.thread_time if FINE else time.perf_counter
 
-# The overhead above the codec is measured on this shape, for it is the same on all, in both directions, for each way
-# to call.
+# The overhead above the codec is measured on this shape only, because it is the same on all shapes. It is measured in
+# both directions and for both ways to call.
 SMALLEST = "tiny"
 OVERHEADS = ("serialize", "deserialize")
 CALLS = ("methods", "ours")
@@ -28,7 +28,7 @@ CALLS = ("methods", "ours")
 
 @dataclass
 class Cell:
-    """One contender's operation on one shape; ``rounds`` are nanoseconds per message, one a round."""
+    """One contender's operation on one shape. ``rounds`` has the nanoseconds per message of each round."""
 
     shape: str
     operation: str
@@ -40,9 +40,9 @@ class Cell:
     loops: int = 1
 
     def timer(self) -> Timer:
-        """Of one pass over all values. The loop's own few nanoseconds per message are in every cell alike."""
+        """A timer for one pass over all values. Every cell includes the same few ns per message for the loop."""
         names = {**self.names, "values": self.values}
-        local = "; ".join(f"{name} = names[{name!r}]" for name in names)  # so that no look-up of a global is timed
+        local = "; ".join(f"{name} = names[{name!r}]" for name in names)  # avoids timing look-ups of globals
         return Timer(f"for value in values: {self.statement}", local, timer=CLOCK, globals={"names": names})
 
     @property
@@ -52,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Overhead:
-    """What a contender costs above the codec alone: nanoseconds, and how many calls of a C function they would be."""
+    """Cost of a contender above the codec alone, in nanoseconds and in calls of a C function."""
 
     ns: float
     calls: float
@@ -60,7 +60,7 @@ class Overhead:
 
 @dataclass(frozen=True)
 class ClientCost:
-    """Nanoseconds of the caller's thread per message, and how many times as long it is with our SerDes."""
+    """Nanoseconds per message in the caller's thread, with SerDes that do nothing and with ours, and their ratio."""
 
     constant: float
     ours: float
@@ -69,7 +69,7 @@ class ClientCost:
 
 @dataclass(frozen=True)
 class ObjectCost:
-    """Nanoseconds per message that is an object of a class, and how many times as long as a dict that is."""
+    """Nanoseconds to read and write an object of a class, and the ratio to a dict."""
 
     read: float
     read_times: float
@@ -79,7 +79,7 @@ class ObjectCost:
 
 @dataclass
 class Results:
-    """Cells and refusals by (shape, operation, contender); a refusal says why there is no cell."""
+    """Cells and refusals by (shape, operation, contender). A refusal is the reason why a cell is missing."""
 
     cells: dict[tuple[str, str, str], Cell] = field(default_factory=dict)
     refused: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Results:
         return self.cells.get((shape, operation, contender))
 
     def ratio(self, shape: str, operation: str, peer: str, ours: str) -> float | None:
-        """How many times as long the peer takes: the median of what each round says."""
+        """Ratio of the peer's time to ours: the median over the ratios of the rounds."""
         theirs, own = self.find(shape, operation, peer), self.find(shape, operation, ours)
         if theirs is None or own is None:
             return None
@@ -100,7 +100,10 @@ class Results:
 
 
 def prepare(url: str, shapes: Sequence[Shape] = SHAPES, contenders: Sequence[type[Contender]] = CONTENDERS) -> Results:
-    """Cells for all that agrees with fastavro each byte of the body and on each value, its type and order included."""
+    """Create cells for every contender that agrees with fastavro on each byte of the body and on each value.
+
+    Types and the order of fields must agree too.
+    """
     results = Results()
     for shape in shapes:
         reference = Fastavro(shape, url)
@@ -117,19 +120,19 @@ def prepare(url: str, shapes: Sequence[Shape] = SHAPES, contenders: Sequence[typ
                 try:
                     check(cell, kind.frame, expected[operation])
                     results.cells[key] = cell
-                except Exception as error:  # noqa: BLE001 whatever stops a library is shown in its place
+                except Exception as error:  # noqa: BLE001 any error of a library is shown as its result
                     results.refused[key] = f"{type(error).__name__}: {error}"
     return results
 
 
 def check(cell: Cell, frame: int, expected: Sequence[Any]) -> None:
-    """Nothing is timed before it is right."""
+    """Raise ValueError if the results are wrong, so that no wrong result is timed."""
     got = list(map(function(cell.statement, cell.names), cell.values))
     if cell.operation == "serialize":
         got = [message[frame:] for message in got]
-    # repr as well: it tells True, 1 and 1.0 apart, and the order of fields.
+    # Compare repr as well: it distinguishes True, 1 and 1.0, and shows the order of fields.
     if got != list(expected) or repr(got) != repr(list(expected)):
-        raise ValueError(f"other {'bytes' if cell.operation == 'serialize' else 'values'} than fastavro's")
+        raise ValueError(f"{'bytes' if cell.operation == 'serialize' else 'values'} differ from fastavro's")
 
 
 def duration(statement: str, work: Any, topic: str, values: Sequence[Any], loops: int) -> float:
@@ -139,7 +142,7 @@ def duration(statement: str, work: Any, topic: str, values: Sequence[Any], loops
 
 
 def pin() -> int | None:
-    """Stay on one core where the system can. Its number, or None."""
+    """Pin the process to one core if the system supports it, and return its number, else None."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     core = max(os.sched_getaffinity(0))
@@ -148,7 +151,7 @@ def pin() -> int | None:
 
 
 def measure(results: Results, rounds: int, seconds: float, progress: Callable[[int, int], None]) -> None:
-    """Time each cell once a round, for about ``seconds``; cells of one shape and operation follow each other."""
+    """Time each cell once per round, for about ``seconds``. Cells of one shape and operation follow each other."""
     groups: dict[tuple[str, str], list[tuple[Cell, Timer]]] = {}
     for cell in results.cells.values():
         timer = cell.timer()
@@ -156,7 +159,7 @@ def measure(results: Results, rounds: int, seconds: float, progress: Callable[[i
         groups.setdefault((cell.shape, cell.operation), []).append((cell, timer))
     order = random.Random(0)
     gc.collect()
-    gc.freeze()  # timeit also switches collection off while it measures
+    gc.freeze()  # timeit also switches collection off while it runs
     for number in range(rounds):
         progress(number, rounds)
         for group in order.sample(list(groups.values()), len(groups)):
@@ -166,10 +169,10 @@ def measure(results: Results, rounds: int, seconds: float, progress: Callable[[i
 
 
 def measure_overheads(results: Results, slices: int) -> None:
-    """What header, caches and call cost above the codec, on the smallest shape.
+    """Measure the overhead of header, caches and call above the codec, on the smallest shape.
 
-    A few nanoseconds, which drown where a processor changes its speed from one moment to the next: so what is compared
-    runs side by side in slices of a millisecond, with the call of a C function beside it, and each slice is a result.
+    The overhead is a few nanoseconds, less than the noise of a processor that changes its speed. So the statements and
+    the call of a C function alternate in slices of a millisecond, and each slice is a result.
     """
     for operation in OVERHEADS:
         cells = {name: results.find(SMALLEST, operation, name) for name in ("codec", *CALLS)}

@@ -1,4 +1,4 @@
-"""What objects of classes cost in place of dicts: read and written by the SerDes, in turns with dicts."""
+"""Cost of objects of classes compared with dicts: the SerDes read and write both alternately."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLICE = 0.001  # seconds
 
 
 def classes() -> dict[str, Any]:
-    """One of each kind, with the fields of the shape."""
+    """One class of each kind, with the fields of the shape."""
     names, title = [field["name"] for field in SHAPE.schema["fields"]], SHAPE.schema["name"]
     fields = [(name, Any) for name in names]
     required: dict[str, Any] = dict.fromkeys(names, (Any, ...))
@@ -33,7 +33,7 @@ def classes() -> dict[str, Any]:
 
 
 def measure_objects(slices: int) -> dict[str, ObjectCost]:
-    """Times of dicts, by kind of class."""
+    """Measure the cost by kind of class."""
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
         serializer = KafkaAvroSerializer(conf, SHAPE.schema)
@@ -54,10 +54,13 @@ def measure_objects(slices: int) -> dict[str, ObjectCost]:
 
 
 def _runs(serializer: Any, deserializer: Any, messages: list[bytes | None]) -> list[Callable[[int], float]]:
-    """Nanoseconds per message, to read and to write, over so many passes; checked to be right first."""
+    """Return functions that time reading and writing, in nanoseconds per message; the argument is the number of passes.
+
+    Checks the results first.
+    """
     objects = [deserializer.deserialize(TOPIC, message) for message in messages]
     if [serializer.serialize(TOPIC, value) for value in objects] != messages:
-        raise RuntimeError("what was read is not written as it was")
+        raise RuntimeError("an object that was read is written as different bytes")
     return [
         lambda loops: duration("work(topic, value)", deserializer.deserialize, TOPIC, messages, loops),
         lambda loops: duration("work(topic, value)", serializer.serialize, TOPIC, objects, loops),

@@ -1,4 +1,4 @@
-"""The blocks of pages that no hand writes, but a benchmark with --write-docs."""
+"""Blocks of the documentation that a benchmark writes with --write-docs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->"
 
 
 def write_docs(page: Path, text: str) -> None:
-    """Replace what stands between the markers."""
+    """Replace the text between the markers of ``page``."""
     before, begin, rest = page.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

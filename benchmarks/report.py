@@ -1,4 +1,4 @@
-"""What a run says: tables and JSON."""
+"""Format the results of a run as tables and JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def installed(package: str) -> str:
 
 
 def cpu() -> str:
-    """The processor's name as the system tells it."""
+    """The name of the processor, as reported by the system."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -34,7 +34,7 @@ def cpu() -> str:
 
 
 def environment(rounds: int, core: int | None) -> dict[str, Any]:
-    """Where and when: all that the numbers depend on and that a program can know."""
+    """Date, machine, versions and load: everything a program can find out that the numbers depend on."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{cpu()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
@@ -59,7 +59,7 @@ def heading(where: dict[str, Any]) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Markdown that can also be read as it is; numbers to the right."""
+    """A Markdown table, padded to be readable as text; numbers are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
     rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:]), ""])
@@ -67,7 +67,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def entry(results: Results, shape: str, operation: str, kind: type[Contender]) -> str:
-    """Nanoseconds, and for a peer how many times ours that is."""
+    """Nanoseconds and, for a peer, the ratio to our time."""
     cell = results.find(shape, operation, kind.name)
     if cell is None:
         return "-"
@@ -87,20 +87,20 @@ def speed(results: Results, operation: str, *, framed: bool) -> str:
 
 
 def limit(results: Results) -> str:
-    """How near decoding comes to what CPython charges for the objects that it makes."""
+    """Compare decoding with the time that CPython needs to create the objects."""
     rows = [["deserialize, codec alone: the limit", *map(TITLES.__getitem__, results.sizes)]]
     rows += [
         [kind.title, *(entry(results, shape, "deserialize", kind) for shape in results.sizes)]
         for kind in (OurCodec, Floor)
     ]
     shares = [results.ratio(shape, "deserialize", "floor", "codec") for shape in results.sizes]
-    rows.append(["share of it", *("-" if share is None else f"{share:.0%}" for share in shares)])
+    rows.append(["share of the limit", *("-" if share is None else f"{share:.0%}" for share in shares)])
     return table(rows)
 
 
 def overhead(results: Results) -> str:
-    """What header, caches and call cost above the codec."""
-    rows = [["above the codec alone", "ns", "calls of a C function"]]
+    """Overhead of header, caches and call above the codec."""
+    rows = [["overhead above the codec", "ns", "in calls of a C function"]]
     for operation in OVERHEADS:
         for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
             cost = results.overheads.get((operation, name))
@@ -109,16 +109,16 @@ def overhead(results: Results) -> str:
 
 
 def in_clients(results: Results) -> str:
-    """What a message costs in the clients of confluent-kafka."""
-    rows = [["in confluent-kafka's clients, 10 fields", "constant bytes", "ours", "times"]]
+    """Cost of a message in the clients of confluent-kafka."""
+    rows = [["in confluent-kafka's clients, 10 fields", "SerDes that do nothing", "ours", "ratio"]]
     for method, cost in results.clients.items():
         rows.append([method, f"{cost.constant:,.0f}", f"{cost.ours:,.0f}", f"{cost.times:.2f}x"])
     return table(rows)
 
 
 def as_objects(results: Results) -> str:
-    """What objects of classes cost, in times of dicts."""
-    rows = [["objects in place of dicts, 10 fields", "deserialize", "serialize"]]
+    """Cost of objects of classes, and its ratio to that of dicts."""
+    rows = [["objects instead of dicts, 10 fields", "deserialize", "serialize"]]
     for kind, cost in results.objects.items():
         read, write = f"{cost.read:,.0f} ({cost.read_times:.2f}x)", f"{cost.write:,.0f} ({cost.write_times:.2f}x)"
         rows.append([f"`{kind}`", read, write])
@@ -127,7 +127,7 @@ def as_objects(results: Results) -> str:
 
 def tables(results: Results, where: dict[str, Any]) -> str:
     """All tables as Markdown."""
-    blocks = [heading(where), "Nanoseconds per message; in brackets how many times ours that is."]
+    blocks = [heading(where), "Nanoseconds per message, with the ratio to our time in brackets."]
     blocks += [speed(results, operation, framed=True) for operation in FRAMED]
     blocks += [speed(results, operation, framed=False) for operation in OPERATIONS]
     blocks += [limit(results), overhead(results), in_clients(results), as_objects(results)]

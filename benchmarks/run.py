@@ -1,9 +1,9 @@
-"""The command of `make bench`: check that all agree, time them side by side, say what came out.
+"""The command of `make bench`: check that all contenders agree, time them side by side, print the results.
 
 python benchmarks/run.py                                    tables and goals
-python benchmarks/run.py --quick                            the same in a few seconds, roughly
-python benchmarks/run.py --write-docs                       also docs/performance.md and docs/benchmark.svg
-python benchmarks/run.py --profile ours --shape flat        one cell in a tight loop, for perf or callgrind
+python benchmarks/run.py --quick                            the same in a few seconds, less precise
+python benchmarks/run.py --write-docs                       also write docs/performance.md and docs/benchmark.svg
+python benchmarks/run.py --profile ours --shape flat        run one cell in a tight loop, for perf or callgrind
 """
 
 from __future__ import annotations
@@ -26,30 +26,35 @@ from shapes import SHAPES
 from streamnative_serdes.testing import LocalRegistry
 
 OURS = {kind.name for kind in CONTENDERS if kind.against is None}
-ENOUGH = 15  # rounds that a published number needs
+ENOUGH = 15  # least number of rounds for a published result
 
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, help="default: 31, with --quick 5")
-    parser.add_argument("--quick", action="store_true", help="short rounds, to see whether it works")
-    parser.add_argument("--shape", action="append", choices=[shape.name for shape in SHAPES], help="only this; repeats")
+    parser.add_argument("--quick", action="store_true", help="short rounds, to check that it works")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        choices=[shape.name for shape in SHAPES],
+        help="measure only this shape; may be repeated",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="write the chart, as SVG")
     parser.add_argument("--write-docs", action="store_true", help="write the results into docs/")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when a goal is missed")
-    parser.add_argument("--profile", choices=[kind.name for kind in CONTENDERS], help="time one cell and nothing else")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a goal is missed")
+    parser.add_argument("--profile", choices=[kind.name for kind in CONTENDERS], help="time only one contender")
     parser.add_argument("--operation", choices=OPERATIONS, default=OPERATIONS[0], help="with --profile")
     parser.add_argument("--seconds", type=float, default=5.0, help="with --profile; default: 5")
     chosen = parser.parse_args(arguments)
     chosen.rounds = chosen.rounds or (5 if chosen.quick else 31)
     if chosen.write_docs and (chosen.quick or chosen.shape or chosen.rounds < ENOUGH):
-        parser.error(f"--write-docs takes all shapes, no --quick, and at least {ENOUGH} rounds")
+        parser.error(f"--write-docs needs all shapes, no --quick, and at least {ENOUGH} rounds")
     return chosen
 
 
 def prepared(chosen: argparse.Namespace) -> Results:
-    """Warm cells. The registry ends before anything is timed, so no call to it can be among what is timed."""
+    """Return warmed-up cells. The registry is shut down before anything is timed, so no result includes a request."""
     shapes = [shape for shape in SHAPES if chosen.shape is None or shape.name in chosen.shape]
     contenders = [kind for kind in CONTENDERS if chosen.profile in (None, kind.name)]
     with LocalRegistry() as registry:
@@ -60,7 +65,7 @@ def prepared(chosen: argparse.Namespace) -> Results:
         if name in OURS
     ]
     if ours:
-        raise SystemExit("not timed, for it does not do what it should: " + "; ".join(ours))
+        raise SystemExit("not timed, because the result is wrong: " + "; ".join(ours))
     return results
 
 
@@ -90,7 +95,7 @@ def write(chosen: argparse.Namespace, results: Results, where: dict[str, object]
 
 
 def show(done: int, of: int) -> None:
-    """A line that goes away, for people."""
+    """Show progress on a terminal, in a line that is erased at the end."""
     if sys.stderr.isatty():
         print(f"\rround {done} of {of}" if done < of else "\r\033[K", end="", file=sys.stderr, flush=True)
 

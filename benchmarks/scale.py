@@ -1,10 +1,10 @@
-"""Many topics: what a message costs and what is kept with 10,000 topics of 20 versions each, against one topic.
+"""Many topics: time per message and memory with 10,000 topics of 20 versions each, compared with one topic.
 
-python benchmarks/scale.py                  topics alike, as where each customer has one; and 300, each of its own kind
-python benchmarks/scale.py --topics 1000    quicker
+python benchmarks/scale.py                  topics with equal schemas (one per customer), and 300 with different ones
+python benchmarks/scale.py --topics 1000    fewer topics, faster
 
-Topics that are alike share what is compiled of their schemas. Where each has its own kind, the processor's caches do
-not hold all of it, and what a message costs is for the memory to say: that is shown, and is no goal.
+Topics with equal schemas share the compiled plans. With different schemas, the plans do not fit into the processor's
+caches, and the time per message depends on the memory. That is shown, but there is no goal for it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ MOST = 1.5
 
 
 def schema(topic: str, version: int, *, alike: bool) -> str:
-    """The 10-field record with as many more optional fields as its version says; not alike, it names its topic."""
+    """The 10-field record with ``version`` additional optional fields. If not ``alike``, its doc names the topic."""
     more = [{"name": f"more{number}", "type": ["null", "long"], "default": None} for number in range(version)]
     tree: dict[str, Any] = json.loads(SHAPE.text)
     return json.dumps({**tree, "doc": "" if alike else topic, "fields": [*tree["fields"], *more]})
 
 
 def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAvroDeserializer:
-    """One that knows them all, and asks no registry: as a pickle would have it travel."""
+    """A deserializer that already knows all versions and asks no registry, like one from a pickle."""
     conf = {
         "schema.registry.url": "http://localhost:9",
         "cache.capacity": capacity,
-        # Each reader shares with others of its options only, and none is to look whether topics are made anew.
+        # A different value for each reader, so that readers share nothing; large, so that topics are never checked.
         "cache.latest.ttl.sec": 1e9 + random.randrange(10**6),
     }
     made = KafkaAvroDeserializer(conf)
@@ -80,20 +80,20 @@ def spent(deserializer: KafkaAvroDeserializer, batch: list[tuple[str, bytes]]) -
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """Resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def compare(topics: int, versions: int, *, alike: bool) -> bool:
-    """Whether the goal is met; there is one only for topics that are alike."""
-    kind = "all alike" if alike else "each of its own kind"
+    """Print the comparison and return whether the goal is met. Only topics with equal schemas have a goal."""
+    kind = "equal schemas" if alike else "different schemas"
     gc.collect()
     before = resident()
     many = reader(topics, versions, topics, alike=alike)
     one, batch = reader(1, versions, 1_000, alike=alike), messages(topics, versions)
     single = [("t0", data) for _, data in batch]
-    for topic in range(topics):  # each is bound once, ahead of the clock
+    for topic in range(topics):  # bind each version once, before the clock starts
         for version in range(versions):
             look_up(many, f"t{topic}", version)
     spent(one, single)
@@ -105,19 +105,19 @@ def compare(topics: int, versions: int, *, alike: bool) -> bool:
     print(
         f"{topics:,} topics of {versions} versions, {kind}: {median(row[1] for row in rows):,.0f} ns a message, "
         f"one topic {median(row[0] for row in rows):,.0f} ns: {times:.2f}x{verdict}; "
-        f"{taken:,.0f} bytes for each version that is kept"
+        f"{taken:,.0f} bytes per cached version"
     )
     return met
 
 
 def bounded(topics: int, versions: int) -> bool:
-    """Whether a cache for a tenth of the topics keeps no more than that, with all of them in turn."""
+    """Whether a cache with the capacity of a tenth of the topics keeps no more than that after reading all topics."""
     capacity = topics // 10
     few = reader(topics, versions, capacity, alike=True)
     kept = len(policy_of(few).binding.learnt(f"t{topic}" for topic in range(topics)))
     met = kept <= capacity * versions
     print(
-        f"cache.capacity={capacity:,}: {kept:,} versions kept of {topics * versions:,} ({'met' if met else 'MISSED'})"
+        f"cache.capacity={capacity:,}: {kept:,} versions cached of {topics * versions:,} ({'met' if met else 'MISSED'})"
     )
     return met
 

@@ -1,4 +1,4 @@
-"""The shapes that are measured: a schema and some records of it, the same ones in every run."""
+"""The shapes that are measured: a schema and some records of it, identical in every run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-RECORDS = 16  # different ones, so that no library can live on one message alone; few enough to stay in the CPU's cache
+RECORDS = 16  # different records, so that no library profits from one message; few enough to stay in the CPU's cache
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """``name`` is for the command line, ``title`` for tables; ``records`` are as they are read back.
+    """``name`` is for the command line, ``title`` for tables. ``records`` have the values that reading returns.
 
-    ``reader`` is the schema of a reader who has moved on: a field promoted, a field dropped, a field added.
+    ``reader`` is a reader's schema with one field promoted, one dropped and one added.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Shape:
 
 
 class Source(random.Random):
-    """Values as messages have them, by Avro type."""
+    """Random values, by Avro type."""
 
     def a_long(self) -> int:
         return self.randrange(1 << 40)
@@ -48,7 +48,7 @@ class Source(random.Random):
         return self.uniform(-1e6, 1e6)
 
     def a_float(self) -> float:
-        return self.randrange(1 << 16) / 256  # without loss in 32 bits
+        return self.randrange(1 << 16) / 256  # exact in 32 bits
 
     def a_boolean(self) -> bool:
         return self.random() < 0.5
@@ -69,7 +69,7 @@ class Source(random.Random):
         return UUID(int=self.getrandbits(128), version=4)
 
     def nullable(self, make: Callable[[], Any]) -> Any:
-        """Null in one of four."""
+        """None in one of four cases."""
         return None if self.random() < 0.25 else make()
 
 
@@ -78,7 +78,7 @@ def record(name: str, /, **fields: Any) -> dict[str, Any]:
 
 
 def evolved(schema: dict[str, Any], *, drop: str | None = None, **changed: Any) -> dict[str, Any]:
-    """``schema`` without a field, with others of another type, and with a new one at the end."""
+    """Return ``schema`` without the field ``drop``, with the types in ``changed``, and with a new field at the end."""
     fields = {field["name"]: field["type"] for field in schema["fields"] if field["name"] != drop}
     reader = record(schema["name"], **{**fields, **changed})
     reader["fields"].append({"name": "added", "type": "string", "default": "none"})
@@ -116,7 +116,7 @@ NESTED = record(
 )  # fmt: skip
 NESTED_READER = evolved(NESTED, drop="due", items={"type": "array", "items": ITEM_READER})
 
-# 100 fields of six types in turn; of the last 30, each may be null.
+# 100 fields of six types in turn; the last 30 are nullable.
 TYPES = ("long", "string", "double", "int", "boolean", "float")
 COLUMNS = {f"field_{number:02}": TYPES[number % len(TYPES)] for number in range(100)}
 WIDE = record("Wide", **{name: kind if name < "field_70" else ["null", kind] for name, kind in COLUMNS.items()})

@@ -1,12 +1,12 @@
-"""The command of `make bench-spark`: DataFrames to and from messages, against what Spark can move to Python at all.
+"""The command of `make bench-spark`: DataFrames to and from messages, compared with what Spark allows.
 
 python benchmarks/spark.py                     tables and goals: 1,000,000 rows, 7 rounds
-python benchmarks/spark.py --quick             the same in a minute, roughly
-python benchmarks/spark.py --write-docs        also the table in docs/spark.md, and its chart
+python benchmarks/spark.py --quick             the same in about a minute, less precise
+python benchmarks/spark.py --write-docs        also write the table in docs/spark.md, and its chart
 
-Each job runs on local[2], from a parquet file of two partitions. The ceilings are tasks that take what ours takes and
-give what ours gives without any work on it: batches that were made before, sliced. Jobs of one direction follow each
-other in each round, in shuffled order, and what is compared is compared within a round.
+Each job runs on local[2], from a parquet file of two partitions. The ceilings are tasks with the same input and output
+as ours that do no work: they return slices of batches that were made beforehand. In each round, jobs of one direction
+follow each other in shuffled order. Results are only compared within a round.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 cloudpickle.register_pickle_by_value(spark_tasks)  # type: ignore[no-untyped-call]
-CHECKED = 10_000  # rows of the sink that are read back
+CHECKED = 10_000  # number of rows that are read back to check the sink
 
 
 def columns(rows: int) -> pa.RecordBatch:
-    """Random trades, the same in every run."""
+    """Random trades, identical in every run."""
     source = np.random.default_rng(0)
     millis = np.datetime64("2026-01-01", "ms") + source.integers(0, 10**10, rows).astype("timedelta64[ms]")
     notes = pa.array(np.char.add("note ", source.integers(0, 10**6, rows).astype(str)))
@@ -67,7 +67,7 @@ def columns(rows: int) -> pa.RecordBatch:
 
 
 def write(folder: Path, table: pa.RecordBatch) -> Path:
-    """As two files, a partition each."""
+    """Write ``table`` as two files, one per partition."""
     folder.mkdir()
     half = (table.num_rows + 1) // 2
     for number in range(2):
@@ -77,7 +77,7 @@ def write(folder: Path, table: pa.RecordBatch) -> Path:
 
 @dataclass
 class Job:
-    """``name`` is what the table shows; ``seconds`` are one a round."""
+    """``name`` is shown in the table; ``seconds`` has one time per round."""
 
     group: str
     name: str
@@ -158,13 +158,13 @@ def jobs(spark: SparkSession, folder: Path, conf: dict[str, str], brokers: str, 
 
 
 def same(found: DataFrame, expected: DataFrame) -> None:
-    """Nothing is timed before it is right: the same rows, and as many of each."""
+    """Assert equal rows, each the same number of times, so that no wrong result is timed."""
     assert found.exceptAll(expected).isEmpty()
     assert expected.exceptAll(found).isEmpty()
 
 
 def check_sink(spark: SparkSession, sink: KafkaAvroSink, conf: dict[str, str], brokers: str, rows: DataFrame) -> None:
-    """Of fewer rows: the broker inside this process keeps 5 MB of a partition."""
+    """Check the sink with few rows: the broker inside this process keeps only 5 MB per partition."""
     source = KafkaAvroSource(TOPIC, {"bootstrap.servers": brokers}, conf)
     before = {each.partition: each.end for each in source.ranges()}
     sink.write(rows.persist())
@@ -176,7 +176,7 @@ def check_sink(spark: SparkSession, sink: KafkaAvroSink, conf: dict[str, str], b
 def measure(found: Sequence[Job], rounds: int) -> None:
     order = random.Random(0)
     groups = list(dict.fromkeys(job.group for job in found))
-    for number in range(-1, rounds):  # the first warms up
+    for number in range(-1, rounds):  # the first round is a warm-up
         for group in order.sample(groups, len(groups)):
             for job in order.sample([each for each in found if each.group == group], 3):
                 began = time.perf_counter()
@@ -187,7 +187,7 @@ def measure(found: Sequence[Job], rounds: int) -> None:
 
 
 def ratio(found: Sequence[Job], goal: Goal) -> float:
-    """How many times as fast as its peer: the median of what each round says."""
+    """How many times as fast as its peer: the median over the ratios of the rounds."""
     by_name = {(job.group, job.name): job.seconds for job in found}
     pairs = zip(by_name[goal.group, goal.peer], by_name[goal.group, goal.ours], strict=True)
     return median(theirs / ours for theirs, ours in pairs)
@@ -253,10 +253,10 @@ def chart(found: Sequence[Job], rows: int) -> str:
 
 
 def summary(found: Sequence[Job]) -> list[str]:
-    """What the goals are about, for people."""
+    """The ratios that the goals are about, as text for the page."""
     shares = [f"{goal.ours} {ratio(found, goal):.0%}" for goal in GOALS if goal.peer == CEILING]
     times = [f"{goal.ours} {ratio(found, goal):.1f}" for goal in GOALS if goal.peer == FASTAVRO]
-    return [f"Of what Spark allows: {', '.join(shares)}. Times as fast as fastavro: {', '.join(times)}."]
+    return [f"Share of what Spark allows: {', '.join(shares)}. Times as fast as fastavro: {', '.join(times)}."]
 
 
 def heading(rows: int, rounds: int) -> str:
@@ -264,7 +264,7 @@ def heading(rows: int, rounds: int) -> str:
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return (
         f"{dt.datetime.now(dt.UTC):%Y-%m-%d}; {rows:,} rows, medians of {rounds} rounds, local[2], "
-        f"load average {os.getloadavg()[0]:.1f}; {versions}; fastavro's own {fastavro.__version__}."
+        f"load average {os.getloadavg()[0]:.1f}; {versions}; fastavro.__version__ {fastavro.__version__}."
     )
 
 
@@ -272,10 +272,10 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, help="default: 1,000,000, with --quick 100,000")
     parser.add_argument("--rounds", type=int, help="default: 7, with --quick 3")
-    parser.add_argument("--quick", action="store_true", help="few rows, to see whether it works")
+    parser.add_argument("--quick", action="store_true", help="few rows, to check that it works")
     parser.add_argument("--write-docs", action="store_true", help="write the table in docs/spark.md, and its chart")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when a goal is missed")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a goal is missed")
     chosen = parser.parse_args(arguments)
     chosen.rows = chosen.rows or (100_000 if chosen.quick else 1_000_000)
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 7)
@@ -293,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         conf = {"schema.registry.url": registry.url}
         found = jobs(spark, Path(folder), conf, broker.bootstrap_servers, chosen.rows)
         measure(found, chosen.rounds)
-        spark.stop()  # before the broker goes
+        spark.stop()  # must come before the broker is closed
     print(heading(chosen.rows, chosen.rounds))
     print(table(found, chosen.rows))
     judged = verdicts(found)

@@ -1,6 +1,7 @@
-"""What the jobs of spark.py that are not ours do inside a task: nothing, or the same with fastavro.
+"""Tasks of the jobs in spark.py that we compare with: they do nothing, or do the same with fastavro.
 
-They are sent by value, for workers cannot import this: what they use is imported in them, or stands here.
+Workers cannot import this module, so the tasks are pickled by value. They import what they use inside functions, or use
+definitions from this module.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ FIELDS = [(each["name"], each["type"]) for each in SCHEMA["fields"]]
 
 @dataclass(frozen=True)
 class Ready:
-    """The ceiling: batches of the right size, of what was made before."""
+    """The ceiling: return batches of the right size that were made beforehand."""
 
-    prepared: bytes  # an Arrow stream of one batch, as large as Spark's
+    prepared: bytes  # an Arrow stream of one batch, of the size of Spark's batches
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -51,7 +52,7 @@ class Ready:
 
 
 def fastavro_decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The best of the ways to decode with fastavro: in Arrow's batches, rows to columns by pyarrow."""
+    """The fastest way to decode with fastavro: in Arrow batches, with pyarrow turning rows into columns."""
     import fastavro
     import pyarrow as pa
 
@@ -65,7 +66,7 @@ def fastavro_decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def fastavro_encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Likewise for encoding."""
+    """The fastest way to encode with fastavro, in Arrow batches."""
     import fastavro
     import pyarrow as pa
 
@@ -87,22 +88,22 @@ def loop_only(rows: Iterable[Any]) -> None:
 
 @dataclass(frozen=True)
 class Produce:
-    """Sends a message for each row; the same one again and again is the ceiling of a sink."""
+    """Send a message for each row. Sending the same message again and again is the ceiling of a sink."""
 
     brokers: str
     message: bytes
 
     def rows(self, rows: Iterable[Any]) -> None:
-        """What Spark takes to hand rows to Python, and the client to send."""
+        """The ceiling for rows: Spark passes rows to Python, and the client sends a constant message for each."""
         self._send(self.message for _ in rows)
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Likewise for Arrow's batches."""
+        """The ceiling for Arrow batches."""
         self._send(chain.from_iterable(repeat(self.message, batch.num_rows) for batch in batches))
         return iter(())
 
     def fastavro(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What one would write with fastavro."""
+        """The same with fastavro, as a user would write it."""
         self._send(message for batch in fastavro_encoded(batches) for message in batch.column(0).to_pylist())
         return iter(())
 
