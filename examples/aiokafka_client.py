@@ -1,4 +1,4 @@
-"""Produce and consume with aiokafka, without stopping the event loop for the registry.
+"""Produce and consume with aiokafka, without blocking the event loop while the registry is asked.
 
 BOOTSTRAP_SERVERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8080 python examples/aiokafka_client.py
 """
@@ -22,7 +22,7 @@ SCHEMA = {
 
 
 async def main() -> None:
-    """Three users there and back."""
+    """Send three users and read them back."""
     serializer, deserializer = KafkaAvroSerializer(CONF, SCHEMA), KafkaAvroDeserializer(CONF)
     await asyncio.to_thread(serializer.warm_up, TOPIC)
     producer = AIOKafkaProducer(

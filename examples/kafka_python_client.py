@@ -21,7 +21,7 @@ SCHEMA = {
 
 
 def main() -> None:
-    """Three users there and back."""
+    """Send three users and read them back."""
     producer = KafkaProducer(
         bootstrap_servers=BOOTSTRAP_SERVERS, value_serializer=for_kafka_python(KafkaAvroSerializer(CONF, SCHEMA))
     )

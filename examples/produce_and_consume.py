@@ -1,8 +1,8 @@
-"""Orders through plain confluent-kafka clients, with a dataclass for a schema.
+"""Send and read orders with plain confluent-kafka clients; the schema comes from a dataclass.
 
     python examples/produce_and_consume.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
 
-Without addresses it starts a registry and a broker of its own.
+Without addresses, the program starts an embedded registry and an embedded broker.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""A topic whose schema moves on: consumers with a schema of their own read every version of it.
+"""Schema evolution: consumers with a reader's schema read every version of a topic.
 
     python examples/schema_evolution.py [SCHEMA_REGISTRY_URL]
 
-Without an address it starts a registry of its own. Messages go from hand to hand here; a Kafka topic changes nothing.
+Without an address, the program starts an embedded registry. Messages are passed directly, without Kafka; with a Kafka
+topic in between, the SerDes are used in the same way.
 """
 
 import json
@@ -24,14 +25,14 @@ ID, CENTS = {"name": "id", "type": "string"}, {"name": "cents", "type": "long"}
 STATE = {"type": "enum", "name": "State", "symbols": ["OPEN", "PAID", "LOST"], "default": "OPEN"}
 
 FIRST = payment(ID, CENTS)
-# New fields have defaults: Pulsar's usual strategy, FULL, wants old and new readers to go on reading.
+# New fields need defaults: with Pulsar's default strategy, FULL, old and new readers must read both versions.
 SECOND = payment(
     ID,
     CENTS,
     {"name": "state", "type": STATE, "default": "OPEN"},
     {"name": "note", "type": ["null", "string"], "default": None},
 )
-# Not a version of the topic: what one consumer wants to see of any of them, under a name of its own.
+# Not a version of the topic, but the schema as which one consumer reads all versions: "cents" is renamed to "amount".
 VIEW = payment(
     {"name": "amount", "type": "double", "aliases": ["cents"]}, {"name": "currency", "type": "string", "default": "EUR"}
 )
@@ -45,18 +46,18 @@ def main(arguments: list[str]) -> None:
         messages = [
             old.serialize(TOPIC, {"id": "a", "cents": 1250}),
             new.serialize(TOPIC, {"id": "b", "cents": 3_000_000_000, "state": "PAID", "note": "thanks"}),
-            old.serialize(TOPIC, {"id": "c", "cents": 1}),  # a producer that was not updated
+            old.serialize(TOPIC, {"id": "c", "cents": 1}),  # from a producer that was not updated
         ]
         for name, schema in (("as written", None), ("as SECOND", SECOND), ("as VIEW", VIEW)):
             deserializer = KafkaAvroDeserializer(conf, schema)
             print(f"{name}:")
             for message in messages:
                 print("   ", json.dumps(deserializer.deserialize(TOPIC, message)))
-        try:  # the registry guards the topic, by the strategy of its namespace ...
+        try:  # the registry refuses an incompatible schema, according to the strategy of the namespace ...
             KafkaAvroSerializer(conf, REFUSED).serialize(TOPIC, {"id": "d", "cents": "12.50"})
         except IncompatibleSchemaError as error:
             print("refused by the registry:", str(error).splitlines()[0][:60])
-        try:  # ... and the deserializer says what it cannot read, when it first meets such a version
+        try:  # ... and the deserializer raises an error when it first sees a version that it cannot read
             KafkaAvroDeserializer(conf, REFUSED).deserialize(TOPIC, messages[0])
         except SchemaError as error:
             print("refused by the reader:", error)

@@ -1,8 +1,8 @@
-"""One service account for both sides: Pulsar's registry, and Kafka on Pulsar (KoP, StreamNative Cloud).
+"""One service account for both Pulsar's registry and Kafka on Pulsar (KoP, StreamNative Cloud).
 
     python examples/sign_in_with_oauth.py SCHEMA_REGISTRY_URL KEY_FILE AUDIENCE [BOOTSTRAP_SERVERS]
 
-The key file names the issuer. Without a broker the message goes from hand to hand. Needs authlib.
+The key file names the issuer. Without a broker, the message is passed directly. Requires authlib.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Messages that cannot be read: the others go on, these are kept with all that is known of them.
+"""Dead letters: process the good messages, and keep those that cannot be read together with the error and the offset.
 
     python examples/spark_dead_letters.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
 
-Without addresses it starts a registry and a broker of its own.
+Without addresses, the program starts an embedded registry and an embedded broker.
 """
 
 import sys
@@ -25,7 +25,7 @@ PAYMENT = {
 
 
 def produce(brokers: str, conf: dict[str, str]) -> None:
-    """A hundred payments; each tenth loses its last byte on the way."""
+    """Send a hundred payments. Every tenth message lacks its last byte."""
     serializer, producer = KafkaAvroSerializer(conf, PAYMENT), Producer({"bootstrap.servers": brokers})
     for number in range(100):
         value = serializer.serialize(TOPIC, {"id": number, "cents": 1000 + number}) or b""
@@ -41,7 +41,7 @@ def run(spark: SparkSession, brokers: str, registry: str) -> None:
 
     decoded = decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "error"}).persist()
     payments, dead = split_errors(decoded, "error")
-    # Anywhere that keeps them: here a topic of their own, as they came. Their bytes are no Avro to be encoded again.
+    # Store them anywhere. Here they go to another topic, unchanged: they are not valid Avro, so do not encode them.
     letters = Producer({"bootstrap.servers": brokers})
     for letter in dead.toLocalIterator():
         headers = [("error", letter.error.encode()), ("offset", str(letter.offset).encode())]
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
             brokers = stack.enter_context(MockBroker({TOPIC: 4, "payments-dead": 1})).bootstrap_servers
             registry = stack.enter_context(LocalRegistry()).url
         run(spark, brokers, registry)
-        spark.stop()  # before the broker goes
+        spark.stop()  # must come before the broker is closed
 
 
 if __name__ == "__main__":

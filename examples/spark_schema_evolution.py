@@ -1,9 +1,9 @@
-"""A topic whose schema moves on while a stream reads it: the query ends, and starts again with the new columns.
+"""Schema evolution while a stream reads the topic: the query ends, and is restarted with the new columns.
 
     python examples/spark_schema_evolution.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
 
-Without addresses it starts a registry and a broker of its own. Without ``schemaEvolution`` the query would go on, and
-read the new messages as the schema that it began with.
+Without addresses, the program starts an embedded registry and an embedded broker. Without ``schemaEvolution``, the
+query would continue and read the new messages as the schema with which it started.
 """
 
 import sys
@@ -28,7 +28,7 @@ def visit(*fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], checkpoint: str) -> None:
-    """One life of the query: planned with the schema that is the latest now."""
+    """Run the query once, planned with the schema that is the latest now."""
     messages = KafkaAvroSource(TOPIC, kafka, conf).stream(spark)
     visits = decode_df(messages, conf, topic=TOPIC, options={"schemaEvolution": "restart"})
     counts = []
@@ -39,7 +39,7 @@ def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], c
     query = visits.writeStream.foreachBatch(count).option("checkpointLocation", checkpoint).start()
     try:
         query.processAllAvailable()
-        # A producer moves on while the query runs.
+        # A producer registers a new version while the query runs.
         newer = spark.sql("select concat('/', id) page, 'curl' agent from range(5)")
         if "agent" not in visits.columns:
             KafkaAvroSink(TOPIC, kafka, conf, visit(PAGE, AGENT)).write(newer)
@@ -60,7 +60,7 @@ def run(spark: SparkSession, brokers: str, registry: str) -> None:
             except StreamingQueryException as error:
                 if "SchemaEvolvedError" not in str(error):
                     raise
-                print("the topic has a newer schema: again, from the checkpoint")
+                print("the topic has a newer schema: restarting from the checkpoint")
 
 
 def main(arguments: list[str]) -> None:
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
             brokers = stack.enter_context(MockBroker({TOPIC: 2})).bootstrap_servers
             registry = stack.enter_context(LocalRegistry()).url
         run(spark, brokers, registry)
-        spark.stop()  # before the broker goes
+        spark.stop()  # must come before the broker is closed
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Rows of a DataFrame to a topic from foreachPartition, and back: no JVM jar, one producer per worker process.
+"""Send rows of a DataFrame to a topic with foreachPartition and read them back, without a JVM jar.
 
     python examples/spark_sink.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
 
-Without addresses it starts a registry and a broker of its own.
+Without addresses, the program starts an embedded registry and an embedded broker.
 """
 
 import sys
@@ -23,7 +23,7 @@ def run(spark: SparkSession, brokers: str, registry: str) -> None:
         "select concat('meter-', id % 10) meter, id / 4 value, timestamp_seconds(1767225600 + id) at from range(1000)"
     )
 
-    # Made on the driver, which registers the schema; the workers have it with the sink, and ask the registry nothing.
+    # Create the sink on the driver, which registers the schema. Workers get it with the sink, and need not ask for it.
     schema = to_avro_schema(readings.schema, "Reading")
     sink = KafkaAvroSink(TOPIC, kafka, conf, schema, key="meter", dedup_headers=True)
     readings.foreachPartition(sink.foreach_partition)
@@ -31,7 +31,7 @@ def run(spark: SparkSession, brokers: str, registry: str) -> None:
     source = KafkaAvroSource(TOPIC, kafka, conf)
     ranges = source.ranges()
     received = spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(source.read)
-    # Delivery is at least once: what a task sent twice has the same headers.
+    # Delivery is at least once: messages that a task sent twice have equal headers.
     distinct = received.map(lambda message: (str(message.headers), message.value)).reduceByKey(lambda one, _: one)
     total = distinct.map(lambda pair: pair[1]["value"]).sum()
     print(f"{distinct.count()} readings in {len(ranges)} partitions, {total:.2f} in all")
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
             brokers = stack.enter_context(MockBroker({TOPIC: 4})).bootstrap_servers
             registry = stack.enter_context(LocalRegistry()).url
         run(spark, brokers, registry)
-        spark.stop()  # before the broker goes
+        spark.stop()  # must come before the broker is closed
 
 
 if __name__ == "__main__":

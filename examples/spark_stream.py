@@ -1,8 +1,8 @@
-"""A stream from topic to topic: messages to columns, a filter and a sum in Spark, and foreachBatch to another topic.
+"""A stream from topic to topic: decode messages to columns, sum and filter in Spark, write with foreachBatch.
 
     python examples/spark_stream.py [BOOTSTRAP_SERVERS SCHEMA_REGISTRY_URL]
 
-Without addresses it starts a registry and a broker of its own.
+Without addresses, the program starts an embedded registry and an embedded broker.
 """
 
 import sys
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
             brokers = stack.enter_context(MockBroker({ORDERS: 4, LARGE: 4})).bootstrap_servers
             registry = stack.enter_context(LocalRegistry()).url
         run(spark, brokers, registry)
-        spark.stop()  # before the broker goes
+        spark.stop()  # must come before the broker is closed
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
             "spark_schema_evolution",
             [
                 "10 rows of page",
-                "the topic has a newer schema: again, from the checkpoint",
+                "the topic has a newer schema: restarting from the checkpoint",
                 "5 rows of page, agent",
             ],
         ),
