@@ -1,4 +1,4 @@
-# Needs only make, a C compiler and Python 3.11 or later: all else is installed into $(VENV).
+# Requires make, a C compiler and Python 3.11 or later. Everything else is installed into $(VENV).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV ?= .venv
-# The first of these that is recent enough; or say `make PYTHON=/path/to/python`.
+# The first of these that is recent enough. To choose another: `make PYTHON=/path/to/python`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 
@@ -14,20 +14,20 @@ BIN := $(VENV)/bin
 comma := ,
 SOURCES := setup.py $(shell find ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
-# Stamps: when the environment was installed, and when the modules were compiled.
+# Stamp files for the installed environment and for the compiled modules.
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 
 .PHONY: help install build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format \
 	clean distclean sanitized
 
-help: ## this list
+help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The editable install compiles as well; from then on only what changed is compiled again.
+# The editable install also compiles. After that, only changed modules are recompiled.
 $(BUILT): pyproject.toml $(SOURCES)
 	@if test pyproject.toml -nt $(INSTALLED); then $(MAKE) --no-print-directory install; \
-	else echo "compiling what changed"; $(BIN)/python setup.py --quiet build_ext --inplace; fi
+	else echo "compiling changed modules"; $(BIN)/python setup.py --quiet build_ext --inplace; fi
 	@touch $@
 
 install:
@@ -36,60 +36,61 @@ install:
 	$(BIN)/python -m pip install --editable ".[dev,spark,cli]"
 	@touch $(INSTALLED)
 
-build: $(BUILT) ## make the virtual environment and the compiled modules
+build: $(BUILT) ## create the virtual environment and compile the modules
 
-demo: $(BUILT) ## 336,776 flights through Kafka and Spark and back, compared; DEMO_ARGS for options
+demo: $(BUILT) ## send 336,776 flights through Spark and Kafka, read them back and compare; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
 
-demo-columns: $(BUILT) ## the same flights through encode_df and decode_df; DEMO_ARGS for options
+demo-columns: $(BUILT) ## the demo with encode_df and decode_df; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo --columns $(DEMO_ARGS)
 
-demo-real: $(BUILT) ## the same through a real Kafka and a real Pulsar, started for it
+demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it starts; DEMO_ARGS for options
 	PYTHONPATH=tests/helpers $(BIN)/python -m servers demo $(DEMO_ARGS)
 
-servers: $(BUILT) ## a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent
+servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent
 	PYTHONPATH=tests/helpers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
-test: $(BUILT) ## all tests; PYTEST_ARGS for options
+test: $(BUILT) ## run all tests; PYTEST_ARGS for options
 	$(BIN)/pytest $(PYTEST_ARGS)
 
-test-integration: $(BUILT) ## those against real servers alone, none skipped
+test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
 	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration tests/interop/test_confluent_scripts.py $(PYTEST_ARGS)
 
-check: lint types imports test test-kolkata ## the whole gate: lint, types, import rules, tests
+check: lint types imports test test-kolkata ## run all checks: lint, types, import rules, tests
 
-lint: $(BUILT) ## ruff, cython-lint, and actionlint where it is installed
+lint: $(BUILT) ## run ruff, cython-lint, and actionlint if it is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint ext
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 
-# Only what the stubs show is for others: the rest of the compiled modules is their own.
-types: $(BUILT) ## mypy --strict, and whether the stubs of compiled modules are true
+# Only names in the stubs are for other modules. All other names in the compiled modules are internal.
+types: $(BUILT) ## run mypy --strict, and check the stubs of compiled modules
 	$(BIN)/mypy --strict $(TYPED)
 	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _flights _header _serdes)
 
-imports: $(BUILT) ## imports go downwards only
+imports: $(BUILT) ## check that imports go downwards only
 	$(BIN)/lint-imports
 
-# Far from UTC, and not by whole hours: naive local times that slip through show here.
-test-kolkata: $(BUILT) ## unit and property tests in another time zone
+# Kolkata is far from UTC, and not by whole hours, so naive local times become visible.
+test-kolkata: $(BUILT) ## run unit and property tests in another time zone
 	TZ=Asia/Kolkata $(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
 
-bench: $(BUILT) ## throughput against confluent-kafka, fastavro and cavro; BENCH_ARGS for options
+bench: $(BUILT) ## compare throughput with confluent-kafka, fastavro and cavro; BENCH_ARGS for options
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
 
-bench-spark: $(BUILT) ## DataFrames to and from messages against what Spark allows; BENCH_ARGS for options
+bench-spark: $(BUILT) ## compare DataFrames to and from messages with what Spark allows; BENCH_ARGS for options
 	$(BIN)/python benchmarks/spark.py $(BENCH_ARGS)
 
-bench-scale: $(BUILT) ## 10,000 topics of 20 versions against one topic; BENCH_ARGS for options
+bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BENCH_ARGS for options
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)
 
-wheel: $(BUILT) ## sdist and wheel in dist/, checked, installed elsewhere and tested there
+wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there
 	$(BIN)/python tools/check_wheel.py
 
-# With AddressSanitizer and UndefinedBehaviorSanitizer, in a copy of the sources, so that the regular build stays as it
-# is. Linux with gcc. Python's own -fwrapv would hide integers that overflow. What asks for gigabytes fails.
+# Builds with AddressSanitizer and UndefinedBehaviorSanitizer in a copy of the sources, so the regular build is not
+# touched. Requires Linux and gcc. -fno-wrapv, because Python's own -fwrapv would hide integer overflows.
+# Allocations of more than 4 GB fail.
 ASAN := build/asan
 SANITIZERS := $$(gcc -print-file-name=libasan.so) \
 	$$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)
@@ -107,23 +108,23 @@ endef
 sanitized: $(BUILT)
 	$(call sanitized,$(ASAN))
 
-# Not those against Java: a virtual machine is no place for sanitizers.
-asan: sanitized ## tests of the codec and 200,000 mutants under AddressSanitizer and UndefinedBehaviorSanitizer
+# Without the tests against Java: sanitizers do not work inside a Java virtual machine.
+asan: sanitized ## run 200,000 mutants and the codec tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
 		$(wildcard tests/unit tests/property $(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py)) \
 		--ignore-glob='*_against_java.py' $(PYTEST_ARGS)
 
-fuzz: sanitized ## mutation fuzz alone: FUZZ_ARGS="--mutants 5000000 --seed 1" before a release
+fuzz: sanitized ## run only the mutation fuzzer; before a release: FUZZ_ARGS="--mutants 5000000 --seed 1"
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
 
-mutants: $(BUILT) ## small faults in the code, which the tests must notice; MUTANTS=20 at random, MUTANTS_ARGS for options
+mutants: $(BUILT) ## put small faults into the code and check that tests fail; MUTANTS=20 at random, MUTANTS_ARGS for options
 	$(BIN)/python tests/mutants/campaign.py $(if $(MUTANTS),--some $(MUTANTS)) $(MUTANTS_ARGS)
 
-# libFuzzer is inside of atheris, which has no use but this one.
+# atheris is only installed here, because it contains libFuzzer.
 GUIDED := build/guided
 GUIDED_ARGS ?= -max_total_time=600
-fuzz-guided: $(BUILT) ## coverage-guided fuzz by libFuzzer, for ten minutes; GUIDED_ARGS for options
+fuzz-guided: $(BUILT) ## run libFuzzer, guided by coverage, for ten minutes; GUIDED_ARGS for options
 	mkdir -p $(GUIDED)/corpus
 	test -d $(GUIDED)/atheris || $(BIN)/python -m pip install --quiet --target $(GUIDED)/atheris 'atheris>=3,<4'
 	gcc -O2 -fPIC -c tests/fuzz/coverage.c -o $(GUIDED)/coverage.o
@@ -132,14 +133,14 @@ fuzz-guided: $(BUILT) ## coverage-guided fuzz by libFuzzer, for ten minutes; GUI
 		PYTHONPATH=$(abspath $(GUIDED)):$(abspath $(GUIDED))/atheris $(WITH_SANITIZERS) \
 		$(BIN)/python tests/fuzz/guided.py $(GUIDED)/corpus -artifact_prefix=$(GUIDED)/ $(GUIDED_ARGS)
 
-format: $(BUILT) ## rewrite the Python files as `make check` wants them
+format: $(BUILT) ## format the Python files as `make check` requires
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean: ## remove what was built; the virtual environment stays
+clean: ## remove build results, but keep the virtual environment
 	rm -rf build dist .tox .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info $(BUILT)
 	find ext streamnative_serdes tests benchmarks examples tools -name __pycache__ -prune -exec rm -rf {} +
 	find streamnative_serdes \( -name '*.so' -o -name '*.pyd' \) -delete
 
-distclean: clean ## remove the virtual environment as well
+distclean: clean ## also remove the virtual environment
 	rm -rf $(VENV)
