@@ -53,7 +53,7 @@ CREDENTIAL_OPTIONS = (
         None,
         checks.http_url,
         "OAuth 2 issuer (Pulsar's `issuerUrl`). Its `/.well-known/openid-configuration` names the token endpoint.",
-        secret=True,  # what is no address may hold a password
+        secret=True,  # a malformed address may contain a password
     ),
     Option(
         f"{_BEARER}.issuer.endpoint.url",

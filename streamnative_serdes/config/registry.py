@@ -19,7 +19,7 @@ REGISTRY_OPTIONS = (
         "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Separate several addresses of one cluster "
         "by commas: the one that answered last is tried first, and the next one if it fails. `mock://SCOPE` is a "
         "registry in the memory of this process.",
-        secret=True,  # what is no address may hold a password
+        secret=True,  # a malformed address may contain a password
     ),
     Option(
         "pulsar.tenant",
