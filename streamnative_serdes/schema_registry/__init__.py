@@ -1,4 +1,4 @@
-"""Pulsar's schema registry over its admin REST API: plain HTTP, nothing remembered between calls."""
+"""Client of Pulsar's schema registry: the schema endpoints of the admin REST API, without a cache."""
 
 from .client import SchemaRegistryClient
 from .schema_info import Compatibility, SchemaInfo

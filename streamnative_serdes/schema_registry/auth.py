@@ -1,6 +1,6 @@
-"""Credentials: what goes into the header ``Authorization`` of a request, by the way that the options ask for.
+"""Credentials: the ``Authorization`` header of registry requests, for each authentication method of the options.
 
-No error, log or repr shows them.
+No error, log or repr shows a credential.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _TOKEN_OPTION: Final = ways.TOKEN.keys[0]
 
 
 class Credentials:
-    """None. ``renewable``: whether asking once more, after they were found bad, may give other ones.
+    """No credentials, and the interface of the other methods.
 
-    ``hint`` is for when the registry does not take them; ``secrets`` must not be shown.
+    ``renewable``: after a rejection, ``header`` may return a new value. ``hint`` goes into the error when the registry
+    rejects them; ``secrets`` must never be shown.
     """
 
     renewable = False
@@ -30,15 +31,15 @@ class Credentials:
     secrets: tuple[str, ...] = ()
 
     def header(self, deadline: float) -> str | Trouble | None:  # noqa: ARG002
-        """The header's value, if there is one; ``deadline`` on the clock is for what has to be asked for.
+        """The header's value, or None for no header; ``deadline``, on the clock, limits a request to an issuer.
 
         Raises:
-            AuthenticationError: they cannot be had.
+            AuthenticationError: the token cannot be obtained.
         """
         return None
 
     def reject(self, header: str | None) -> None:
-        """The registry found this header bad."""
+        """Note that the registry rejected this header."""
 
     def close(self) -> None:
         """Close connections, if there are any."""
@@ -47,7 +48,7 @@ class Credentials:
 class Basic(Credentials):
     """User and password."""
 
-    hint = "user or password are wrong. Is the password a JSON web token? Then put token: before it"
+    hint = "the user or password is wrong; if the password is a JSON web token, put token: before it"
 
     def __init__(self, user: str, password: str) -> None:
         self.secrets = (password,)
@@ -58,15 +59,15 @@ class Basic(Credentials):
 
 
 class Bearer(Credentials):
-    """A token, asked for each time; ``source`` says in words where it comes from."""
+    """A bearer token, read for each request; ``source`` describes its origin in the repr."""
 
-    hint = "the token is bad or has expired"
+    hint = "the token is invalid or has expired"
 
     def __init__(self, read: Callable[[float], Token | Trouble], source: str, *, renewable: bool) -> None:
         self._read, self._source, self.renewable = read, source, renewable
 
     def token(self, deadline: float) -> Token | Trouble:
-        """As :meth:`header`, with the time at which it runs out, where that is known."""
+        """As :meth:`header`, with the token's expiry time if it is known."""
         return self._read(deadline)
 
     def header(self, deadline: float) -> str | Trouble:
@@ -78,9 +79,9 @@ class Bearer(Credentials):
 
 
 class OAuth(Bearer):
-    """A token of an issuer, renewed ahead of its end, and when it is found bad."""
+    """A token from an OAuth issuer, renewed before it expires and after the registry rejected it."""
 
-    hint = "the registry does not take the OAuth issuer's tokens: are issuer and audience what it was set up for?"
+    hint = "the registry rejects the OAuth issuer's tokens: do issuer and audience match the registry's configuration?"
 
     def __init__(self, fetch: Fetch, clock: Callable[[], float], close: Callable[[], None]) -> None:
         self._renewed = Renewed(fetch, clock)
@@ -92,10 +93,10 @@ class OAuth(Bearer):
 
 
 def credentials(conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str] | None = None) -> Credentials:
-    """Those that checked options ask for; an issuer that answers is put down in ``answered``.
+    """The credentials for validated options; an issuer that answers is added to ``answered``.
 
     Raises:
-        ConfigError: they are none.
+        ConfigError: a credential is malformed.
     """
     way = ways.way_of(conf)
     if way is ways.TOKEN:
@@ -111,7 +112,7 @@ def credentials(conf: Mapping[str, Any], clock: Callable[[], float], answered: s
         return _user(conf["sasl.username"], conf["sasl.password"])
     if way is ways.SASL_TOKEN:
         if not conf["sasl.password"].startswith(PREFIX):
-            raise ConfigError("sasl.password is no token: it does not begin with token:")
+            raise ConfigError("sasl.password is not a token: expected it to begin with token:")
         return _static(literal(conf["sasl.password"], "sasl.password"))
     return Credentials()
 
@@ -119,11 +120,11 @@ def credentials(conf: Mapping[str, Any], clock: Callable[[], float], answered: s
 def from_token(value: str | Callable[[], str]) -> Bearer:
     """Credentials for the option ``bearer.auth.token``: ``TEXT``, ``token:TEXT``, ``file:///PATH`` or a function.
 
-    A file is read for every request, so that a new token in it is taken up at once; it need not exist yet. A function
-    is called for every request.
+    The file is read, or the function called, for every request, so a new token takes effect at once. The file need not
+    exist yet.
 
     Raises:
-        ConfigError: the text is no token, or the file is not given as ``file:///PATH``.
+        ConfigError: the text is not a token, or the file is not given as ``file:///PATH``.
     """
     if callable(value):
         return Bearer(lambda _: Token(called(value)), "function", renewable=True)
@@ -138,5 +139,5 @@ def _static(text: str) -> Bearer:
 
 
 def _user(user: str, password: str) -> Credentials:
-    """A password ``token:TEXT`` is what KoP takes for a token, and Pulsar takes the same one as Bearer."""
+    """KoP reads a password ``token:TEXT`` as a token; Pulsar's HTTP API takes that token as Bearer."""
     return _static(literal(password, "the password")) if password.startswith(PREFIX) else Basic(user, password)

@@ -1,4 +1,4 @@
-"""One question to the registry: what goes over HTTP, and the words for it in errors and logs."""
+"""One registry request: its HTTP method, addresses and body, and how errors and logs describe it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Call:
 
     Args:
         method: HTTP method.
-        urls: the addresses to ask, again and again after failures; each leads to the same registry.
-        operation: what is asked, to be read after "cannot", such as "register a schema".
-        right: what a role needs for it, to be read after "needs".
+        urls: the request's URL at each address of the registry; retries go through all of them.
+        operation: completes "cannot ..." in errors, such as "register a schema".
+        right: completes "the role needs ..." in errors.
         topic: as the user named it.
-        version: the schema version asked for, if one is.
+        version: the requested schema version, or None.
         body: JSON, or None.
-        patience: total time in seconds, where it is to be less than ``retries.total.ms``.
+        patience: time limit for all attempts, in seconds, if it is to be less than ``retries.total.ms``.
     """
 
     method: str
@@ -35,20 +35,20 @@ class Call:
 
     @property
     def url(self) -> str:
-        """What stands for them all in errors and logs."""
+        """The first URL, which errors and logs show."""
         return self.urls[0]
 
     @property
     def tried(self) -> str:
-        """All addresses, in words."""
+        """All addresses, for errors."""
         return " and ".join((self.url, *(_base(url) for url in self.urls[1:])))
 
     @property
     def prefix(self) -> str:
-        """The path of the option ``schema.registry.url``; Pulsar has none, a proxy before it may."""
+        """The path in ``schema.registry.url``: Pulsar itself has none, a proxy in front of it may."""
         return urlsplit(_base(self.url)).path
 
 
 def _base(url: str) -> str:
-    """What was given as the address: a call's own path may begin like the one that was given."""
+    """The configured address, that is ``url`` up to the last ``/admin/v2/schemas/``: the address may contain it too."""
     return url.rpartition(API)[0]

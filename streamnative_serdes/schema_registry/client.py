@@ -1,4 +1,4 @@
-"""The schema endpoints of Pulsar's admin REST API, one method each."""
+"""SchemaRegistryClient: one method for each schema endpoint of Pulsar's admin REST API."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _READ, _WRITE, _ADMIN = "the right to produce or consume", "the right to produce
 
 
 class SchemaRegistryClient:
-    """Pulsar's schema registry over HTTP. It remembers nothing between calls; threads may share it.
+    """Pulsar's schema registry over HTTP. It caches nothing; threads may share it.
 
     Args:
-        conf: the checked options, as ``config.parse(REGISTRY_OPTIONS, ...)`` returns them.
+        conf: the validated options, as ``config.parse(REGISTRY_OPTIONS, ...)`` returns them.
         clock: monotonic time in seconds.
         sleep: waits that many seconds.
 
-    Every method takes a topic as :meth:`TopicName.parse` does, or an already parsed one, tries again within
-    ``retries.total.ms`` where a failure may pass, and raises:
+    Every method takes a topic name in the forms of :meth:`TopicName.parse`, or a parsed one, retries transient
+    failures for ``retries.total.ms``, and raises:
 
     - SchemaNotFoundError: no such schema, version or namespace;
-    - AuthenticationError, AuthorizationError: the credentials are bad, or lack a right;
-    - RegistryUnavailableError: no usable answer in time;
-    - SchemaRegistryError: any other refusal, or an answer that Pulsar would not give;
-    - SerdesError: ``topic`` is no topic's name.
+    - AuthenticationError, AuthorizationError: the credentials are invalid, or lack a permission;
+    - RegistryUnavailableError: no usable response in time;
+    - SchemaRegistryError: the registry refused otherwise, or sent a response that Pulsar would not send;
+    - SerdesError: ``topic`` is not a valid topic name.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class SchemaRegistryClient:
     ) -> None:
         self._urls = base_urls(conf["schema.registry.url"])
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
-        from .transport import Transport  # requests opens a socket as it is imported, to look for IPv6
+        from .transport import Transport  # importing requests opens a socket, to detect IPv6
 
         self._transport = Transport(conf, clock=clock)
         self._retrier = Retrier(conf, clock=clock, sleep=sleep)
@@ -68,11 +68,11 @@ class SchemaRegistryClient:
 
     @property
     def answered(self) -> frozenset[str]:
-        """Addresses, an OAuth issuer's too, that have ever answered: retries outlast their failover."""
+        """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
         return frozenset(self._transport.answered)
 
     def met(self, answered: Iterable[str]) -> None:
-        """Another process had answers of these addresses."""
+        """Note that these addresses have answered another process."""
         self._transport.answered.update(answered)
 
     def close(self) -> None:
@@ -80,28 +80,31 @@ class SchemaRegistryClient:
         self._transport.close()
 
     def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
-        """The topic's newest schema; ``patience`` is a total time in seconds, if less than ``retries.total.ms``."""
+        """The topic's latest schema; ``patience`` limits all attempts, in seconds, below ``retries.total.ms``."""
         call = self._call("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
         return self._ask(call, schema_info.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
-        """The schema of that version; ``patience`` as in :meth:`latest`."""
+        """The schema with this version; ``patience`` as in :meth:`latest`."""
         call = self._call(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
         )
         if not 0 <= version <= MAX_VERSION:
             raise SchemaNotFoundError(
-                "no schema can have this version", topic=call.topic, version=version, url=call.url
+                f"expected a version from 0 to {MAX_VERSION}", topic=call.topic, version=version, url=call.url
             )
         found = self._ask(call, schema_info.schema_info)
         if found.version != version:
             raise SchemaRegistryError(
-                f"the registry answered with version {found.version}", topic=call.topic, version=version, url=call.url
+                f"expected version {version}, got version {found.version} from the registry",
+                topic=call.topic,
+                version=version,
+                url=call.url,
             )
         return found
 
     def all_versions(self, topic: str | TopicName) -> list[SchemaInfo]:
-        """All schemas that are not deleted, the oldest first; none is an empty list."""
+        """All schemas that are not deleted, oldest first; an empty list if there are none."""
         return self._ask(self._call("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos)
 
     def register(
@@ -112,11 +115,11 @@ class SchemaRegistryClient:
         type: str = "AVRO",  # noqa: A002 - Pulsar's word for it
         properties: Mapping[str, str] = _NONE,
     ) -> int:
-        """The version of this schema, new or already known. One POST, which may be repeated: it is idempotent.
+        """Register a schema and return its version, new or existing. It is one idempotent POST, so retries are safe.
 
         Raises:
-            IncompatibleSchemaError: the schema is new and the topic's strategy refuses it.
-            InvalidSchemaError: Pulsar does not take this text or type.
+            IncompatibleSchemaError: the schema is new, and the topic's compatibility strategy refuses it.
+            InvalidSchemaError: Pulsar refuses this text or type.
         """
         call = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
         return self._ask(call, schema_info.registered_version)
@@ -129,7 +132,7 @@ class SchemaRegistryClient:
         type: str = "AVRO",  # noqa: A002
         properties: Mapping[str, str] = _NONE,
     ) -> Compatibility:
-        """Whether the topic would take this schema. Pulsar asks for a tenant admin here."""
+        """Whether the topic would accept this schema. Pulsar requires a tenant admin for this call."""
         call = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
         reply = self._send(call)
         if incompatible(reply):
@@ -137,11 +140,11 @@ class SchemaRegistryClient:
         return self._understood(call, reply, schema_info.compatibility)
 
     def delete(self, topic: str | TopicName, *, force: bool = False) -> int | None:
-        """Delete all schemas of the topic; a retry after a lost answer deletes again, which does no harm.
+        """Delete all schemas of the topic. A retry after a lost response deletes again, which is harmless.
 
         Returns:
-            The number that the deletion took, so that the next schema gets a higher one; None with ``force``, after
-            which versions begin at 0 again.
+            The version number that the deletion used up: the next schema gets a higher one. None with ``force``, after
+            which versions start at 0 again.
         """
         leaf = "schema?force=true" if force else "schema"
         return self._ask(self._call("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
@@ -156,7 +159,7 @@ class SchemaRegistryClient:
         kind: str,
         properties: Mapping[str, str],
     ) -> Call:
-        # "schema" here is "data" in answers; Pulsar answers 500 to the wrong one.
+        # The member is "schema" in requests but "data" in responses; Pulsar answers 500 to the wrong one.
         body = json.dumps({"type": kind, "schema": text, "properties": dict(properties)}).encode()
         return self._call("POST", topic, leaf, operation, right, body=body)
 
@@ -176,17 +179,17 @@ class SchemaRegistryClient:
             raise
 
     def _understood(self, call: Call, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
-        """What a success means, by ``meaning``, which raises ValueError with what it expected."""
+        """Parse a successful response by ``meaning``, which raises ValueError with what it expected."""
         if reply.status not in (200, 202):
             raise refusal(call, reply, sign_in_hint=self._transport.sign_in_hint)
-        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas are shown in errors and logs
+        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
             raise SchemaRegistryError(
-                f"cannot {call.operation}: the answer repeats our credentials, so it is not used",
+                f"cannot {call.operation}: the response contains our credentials, so it is discarded",
                 url=reply.url,
                 topic=call.topic,
                 version=call.version,
-                hint="what answers at schema.registry.url is no registry of Pulsar's, unless the schema has a name "
-                "like the password's",
+                hint="schema.registry.url is probably not a Pulsar registry; or a name in the schema contains the "
+                "password",
             )
         try:
             return meaning(reply.json())

@@ -1,4 +1,4 @@
-"""HTTP: one request and its answer, bounded in time and size, over the connections of this process."""
+"""HTTP exchange: one request and its response, limited in time and size, over this process's connection pool."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .tls import Tls, TlsAdapter, lasts
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read
 _CHUNK: Final = 64 * 1024  # bytes
-_CONNECTIONS: Final = 32  # kept open per broker; more threads than that reconnect
+_CONNECTIONS: Final = 32  # kept open per broker; additional threads reconnect
 
 _PASSING_ERRORS = (
     ConnectionError,
@@ -42,9 +42,10 @@ _log = logging.getLogger("streamnative_serdes")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer.
+    """Why there is no response.
 
-    ``lasting``: another attempt would fail as well; ``late``: the time was over; ``stranger``: who may be there.
+    ``lasting``: a retry would fail as well. ``late``: the deadline had passed. ``stranger``: what probably listens at
+    the address, if not a registry.
     """
 
     text: str
@@ -55,10 +56,9 @@ class Failure:
 
 
 class Exchange:
-    """Connections of this process; threads share it.
+    """Sends requests over one session per process; threads share it.
 
-    A session belongs to the process that made it: after a fork the child makes its own, and leaves its parent's
-    sockets alone. Redirects are not followed.
+    After a fork, the child opens its own session and leaves its parent's sockets alone. Redirects are not followed.
     """
 
     def __init__(self, conf: Mapping[str, Any], tls: Tls, *, clock: Callable[[], float]) -> None:
@@ -90,22 +90,24 @@ class Exchange:
         *,
         secrets: tuple[str, ...] = (),
     ) -> Reply | Failure:
-        """The answer that has come by ``deadline`` on the clock. Of ``secrets``, which are sent, nothing is shown.
+        """Send a request and read its response until ``deadline`` on the clock.
+
+        ``secrets`` are the credentials that are sent; no error shows them.
 
         Raises:
-            SchemaRegistryError: the answer is endless.
+            SchemaRegistryError: the response exceeds ``MAX_BODY``.
             ConfigError: a file of the TLS options cannot be used.
         """
-        outer = sys.exception()  # our caller may be handling one
+        outer = sys.exception()  # the caller may be handling one
         try:
             return replace(self._ask(method, url, deadline, headers, body), secrets=secrets)
         except SerdesError:
             raise
-        except Exception as error:  # noqa: BLE001 - not all that urllib3 raises comes as an error of requests
+        except Exception as error:  # noqa: BLE001 - requests does not wrap everything that urllib3 raises
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         self._session().look_at_files()
-        # Made out here, nothing carries requests' error, which holds the request with its credentials.
-        text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # a bad answer is quoted, and may be an echo
+        # Outside of the handler, so that __context__ is not requests' error, which holds the request's credentials.
+        text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # it quotes a bad response, which may echo them
         late = self._clock() >= deadline
         return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, strangers.at(fault))
 
@@ -121,7 +123,7 @@ class Exchange:
                 data=body,
                 headers=headers,
                 auth=_AsGiven(),
-                proxies=self._proxies,  # given with the session, those of the environment would go before it
+                proxies=self._proxies,  # set on the session, they would yield to those of the environment
                 verify=self._tls.ca or True,
                 timeout=(min(self._connect, left), min(self._read, left)),
                 allow_redirects=False,
@@ -133,28 +135,28 @@ class Exchange:
 
     def _body(self, response: requests.Response) -> bytes:
         body = bytearray()
-        response.raw.enforce_content_length = True  # urllib3 1.26 would take a cut body for a whole one
+        response.raw.enforce_content_length = True  # urllib3 1.26 would accept a truncated body
         for chunk in response.iter_content(_CHUNK):
             body += chunk
             if len(body) > MAX_REFUSAL and response.status_code >= 300:
                 break
             if len(body) > MAX_BODY:
-                raise SchemaRegistryError(f"the answer is larger than {MAX_BODY} bytes", url=response.url)
+                raise SchemaRegistryError(f"the response is larger than {MAX_BODY} bytes", url=response.url)
         return bytes(body)
 
     def _session(self) -> _Session:
         pid = os.getpid()
-        # setdefault lets one of several threads win without a lock, which a fork could leave locked for ever.
+        # setdefault picks one winner among threads without a lock, which a fork could leave locked forever.
         return self._sessions.get(pid) or self._sessions.setdefault(pid, _Session(self._tls))
 
 
 class _Session(requests.Session):
-    """One process's connections, and the requests sent over them, by method."""
+    """The connections of one process, and a count of the requests sent over them, by method."""
 
     def __init__(self, tls: Tls) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
-        self._lock = threading.RLock()  # a finalizer may ask while it is held
+        self._lock = threading.RLock()  # a finalizer may send a request while this thread holds it
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self.headers.update(
             {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}
@@ -164,11 +166,11 @@ class _Session(requests.Session):
             self.mount(scheme, self._adapter)
 
     def look_at_files(self) -> None:
-        """After a failure: a certificate may have run out, and its file may hold the next one."""
+        """Reload the TLS files after a failure: a certificate may have expired, and its file may have been replaced."""
         try:
             context = self._tls.context()
-        except ConfigError as error:  # half of them written
-            _log.warning("going on with the certificates of before: %s", error)
+        except ConfigError as error:  # the files may be only half written
+            _log.warning("cannot reload the TLS files, keeping the previous certificates: %s", error)
             return
         if context is not None:
             self._adapter.renew(context)
@@ -179,18 +181,18 @@ class _Session(requests.Session):
         return super().send(request, **kwargs)
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """None: we follow by hand. requests would drop Authorization when the port changes."""
+        """None: the transport follows redirects, since requests drops Authorization when the port changes."""
 
 
 class _AsGiven(AuthBase):
-    """The headers are as they were given: without an AuthBase, requests takes credentials from ~/.netrc."""
+    """Leaves the headers unchanged: without an AuthBase, requests would take credentials from ~/.netrc."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         return request
 
 
 def _root(error: BaseException, outer: BaseException | None) -> BaseException:
-    """What lies at the bottom, above ``outer``: requests and urllib3 wrap a refused connection four times over."""
+    """The root cause of ``error``, below ``outer``: requests and urllib3 wrap a refused connection four times."""
     while (inner := error.__cause__ or error.__context__) not in (None, outer):
         error = inner
     return error

@@ -1,7 +1,7 @@
-"""Key files of OAuth 2 clients: who we are, in a file or in the option itself.
+"""OAuth 2 key files: client id and secret as JSON, in a file or inside the option.
 
-Source: Pulsar's ``privateKey``, a path, ``file:`` or ``data:`` URL; the files that StreamNative gives out. JSON with
-``client_id`` and ``client_secret``, often ``issuer_url``; ``type`` and ``client_email`` say nothing that is needed.
+Source: Pulsar's ``privateKey`` (a path, ``file:`` or ``data:`` URL) and StreamNative's key files. The JSON has
+``client_id`` and ``client_secret``, often ``issuer_url``; ``type`` and ``client_email`` are not needed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesE
 from .tokens import path_of, read_file
 
 _OPTION = "bearer.auth.private.key"
-_HINT = 'it is JSON: {"client_id": "...", "client_secret": "...", "issuer_url": "https://..."}'
+_HINT = 'expected JSON: {"client_id": "...", "client_secret": "...", "issuer_url": "https://..."}'
 
 
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """``issuer``: its address, where it is named."""
+    """Credentials of an OAuth client; ``issuer`` is the issuer's address, or None if the key does not name it."""
 
     id: str
     secret: str = field(repr=False)
@@ -33,22 +33,22 @@ class ClientKey:
 
 
 def key_source(value: str) -> Callable[[], ClientKey]:
-    """What reads the key: a file for each token, so that a new one in it is taken up; a ``data:`` URL now.
+    """A function that returns the key. A file is read for each token, so it can be replaced; a ``data:`` URL once, now.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: ``value`` is neither a path nor a valid URL.
     """
     if value.startswith("data:"):
         key = _parsed(_data(value), ConfigError, f"the key in {_OPTION}")
         return lambda: key
     if not value.startswith("file:") and ("://" in value or _is_content(value)):
-        raise ConfigError(f"{_OPTION} takes a path, file:///PATH or a data: URL")
+        raise ConfigError(f"{_OPTION}: expected a path, file:///PATH or a data: URL")
     path = path_of(value, _OPTION) if value.startswith("file:") else value
     return lambda: _parsed(read_file(path, "key file"), AuthenticationError, f"the key file {path}")
 
 
 def _is_content(value: str) -> bool:
-    """Whether it is the key itself, perhaps in base64: as a path it would be shown in errors."""
+    """Whether ``value`` is the key itself, plain or in base64: taken for a path, errors would show it."""
     try:
         return "{" in value or base64.b64decode(value, validate=True).lstrip().startswith(b"{")
     except ValueError:
@@ -63,11 +63,11 @@ def _data(url: str) -> bytes:
             return base64.b64decode(data, validate=True) if head.endswith(";base64") else data
     except binascii.Error:
         pass
-    raise ConfigError(f"{_OPTION} is no data: URL", hint="data:application/json;base64,...")
+    raise ConfigError(f"{_OPTION} is not a valid data: URL", hint="such as data:application/json;base64,...")
 
 
 def _parsed(content: bytes, error: type[SerdesError], what: str) -> ClientKey:
-    """Raises: an error of that type, which shows nothing of the content."""
+    """Raises ``error`` if a member is missing; the message does not show the content."""
     found = {name: text for name, text in _json(content).items() if isinstance(text, str) and text and encodable(text)}
     missing = [name for name in ("client_id", "client_secret") if name not in found]
     if missing:
@@ -76,7 +76,7 @@ def _parsed(content: bytes, error: type[SerdesError], what: str) -> ClientKey:
 
 
 def _json(content: bytes) -> dict[str, Any]:
-    """The object, or an empty one: errors of json hold what they could not read."""
+    """The JSON object, or {}: an error of json would contain the text, with the secret."""
     try:
         tree = json.loads(content)
     except (ValueError, RecursionError):

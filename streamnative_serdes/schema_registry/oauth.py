@@ -1,12 +1,12 @@
-"""OAuth 2 client credentials: who we are -> a token of the issuer.
+"""OAuth 2 client credentials flow: exchanges client id and secret for the issuer's access token.
 
 ::
 
     GET  ISSUER/.well-known/openid-configuration        -> token_endpoint
     POST token_endpoint  grant_type=client_credentials  -> access_token, expires_in
 
-Source: RFC 6749, section 4.4; OpenID Connect Discovery 1.0; Pulsar's ClientCredentialsFlow, which posts the client's
-secret in the form, as we do where the issuer does not say otherwise. authlib makes that request.
+Source: RFC 6749, section 4.4; OpenID Connect Discovery 1.0; Pulsar's ClientCredentialsFlow, which posts the secret in
+the form. We do the same unless the issuer's metadata says otherwise. authlib builds the request.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ from .tokens import Token, is_token
 
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _POST, _BASIC = "client_secret_post", "client_secret_basic"
-_UNKNOWN_LIFETIME: Final = 300.0  # seconds, where the issuer does not tell
-_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON's 1e999 is no time that librdkafka could be told
+_UNKNOWN_LIFETIME: Final = 300.0  # seconds, if the issuer sends no expires_in
+_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; librdkafka cannot take JSON's 1e999
 _PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
 _HINTS: Final[Mapping[str, str]] = {
-    "invalid_client": "client or secret are wrong: bearer.auth.client.id and .client.secret, or the key file",
-    "unauthorized_client": "the issuer does not let this client use client credentials",
-    "access_denied": "is bearer.auth.audience what the issuer knows the cluster by?",
-    "invalid_scope": "bearer.auth.scope names what the issuer does not give this client",
-    "invalid_target": "bearer.auth.audience names what the issuer does not know",
+    "invalid_client": "check bearer.auth.client.id and bearer.auth.client.secret, or the key file",
+    "unauthorized_client": "the issuer does not allow this client the client_credentials grant",
+    "access_denied": "does bearer.auth.audience match the cluster's audience at the issuer?",
+    "invalid_scope": "the issuer does not grant this client the scope in bearer.auth.scope",
+    "invalid_target": "the issuer does not know the audience in bearer.auth.audience",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """Where tokens are, and whether the secret goes there as Basic, not in the form."""
+    """The token endpoint; ``basic``: the secret is sent as HTTP Basic instead of in the form."""
 
     url: str
     basic: bool = False
 
 
 class ClientCredentials:
-    """Asks the issuer for tokens.
+    """Fetches tokens from the issuer.
 
     Args:
-        conf: checked options.
+        conf: validated options.
         clock: monotonic time in seconds.
-        answered: addresses that ever did, as address.origin has them.
+        answered: the origins (:func:`address.origin`) that have ever answered.
 
     Raises:
-        ConfigError: authlib is not installed, or a ``data:`` URL holds no key.
+        ConfigError: authlib is not installed, or a ``data:`` URL does not contain a valid key.
     """
 
     def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str]) -> None:
@@ -84,17 +84,17 @@ class ClientCredentials:
         self._exchange.close()
 
     def fetch(self, deadline: float) -> Token | Trouble:
-        """A new token, if the issuer answers until ``deadline`` on the clock.
+        """Fetch a new token until ``deadline`` on the clock.
 
         Raises:
-            AuthenticationError: the issuer refuses, or the key file is bad.
-            SchemaRegistryError: what answers is no issuer.
+            AuthenticationError: the issuer refuses, or the key file is invalid.
+            SchemaRegistryError: the response is not that of an OAuth issuer.
         """
         key, began = self._key(), self._clock()
         endpoint = self._given or self._discovered(key, deadline)
         if isinstance(endpoint, Trouble):
             return endpoint
-        # Kept only if there is a token: otherwise it may have moved.
+        # The discovered endpoint is kept only after a success: after a failure it may have moved.
         found, self._found = self._found, None
         reply = self._post(endpoint, key, deadline)
         if isinstance(reply, Trouble):
@@ -106,7 +106,7 @@ class ClientCredentials:
     def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | Trouble:
         issuer = self._issuer or key.issuer
         if issuer is None:
-            raise AuthenticationError("the key file names no issuer_url", hint="give bearer.auth.issuer.url")
+            raise AuthenticationError("the key file has no issuer_url", hint="set bearer.auth.issuer.url")
         if self._found is None or self._found[0] != issuer:
             url = _checked(http_url, issuer, "the key file's issuer_url").rstrip("/") + _WELL_KNOWN
             reply = self._ask("GET", url, deadline, key, {})
@@ -142,48 +142,52 @@ class ClientCredentials:
                 hint = outcome.hint or (outcome.stranger and outcome.stranger.hint(url))
                 raise SchemaRegistryError(text, url=url, hint=hint)
             unmet = outcome.stranger is Stranger.NOBODY and origin(url) not in self._answered
-            hint = "is bearer.auth.issuer.url right, and the issuer up?"
+            hint = "is bearer.auth.issuer.url correct, and is the issuer running?"
             return Trouble(text, hint=hint, late=outcome.late, unmet=unmet)
         self._answered.add(origin(url))
         if 300 <= outcome.status < 400:
             raise SchemaRegistryError(
-                f"the OAuth issuer at {url} redirects, where no secret is sent", status=outcome.status, url=url
+                f"the OAuth issuer at {url} redirects; secrets are not sent to another address",
+                status=outcome.status,
+                url=url,
             )
         return trouble(outcome, f"the OAuth issuer at {url}: ") if outcome.status in _PASSING_STATUS else outcome
 
 
 def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
-    """Where the issuer's metadata says that tokens are. Raises SchemaRegistryError."""
+    """The token endpoint in the issuer's metadata. Raises SchemaRegistryError."""
     metadata = _members(reply)
     found = metadata.get("token_endpoint")
     if reply.status != 200 or not isinstance(found, str):
         raise SchemaRegistryError(
-            f"{reply.url} names no token_endpoint (HTTP {reply.status})",
+            f"expected OpenID metadata with a token_endpoint at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="is bearer.auth.issuer.url the issuer's? A token endpoint goes as bearer.auth.issuer.endpoint.url",
+            hint="is bearer.auth.issuer.url the issuer? For a token endpoint, set bearer.auth.issuer.endpoint.url",
         )
     if reply.repeats(found):
-        raise SchemaRegistryError(f"the token_endpoint of {issuer} has our credentials in it")
+        raise SchemaRegistryError(f"the token_endpoint of {issuer} contains our credentials")
     url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
     if issuer.startswith("https:") and urlsplit(url).scheme != "https":
-        raise SchemaRegistryError(f"{issuer} is https, its token_endpoint is not: the secret would go unencrypted")
+        raise SchemaRegistryError(
+            f"expected an https token_endpoint, as {issuer} is https, got http: the secret would be sent unencrypted"
+        )
     methods = metadata.get("token_endpoint_auth_methods_supported")
     return _Endpoint(url, isinstance(methods, list) and _BASIC in methods and _POST not in methods)
 
 
 def _token(reply: Reply, began: float) -> Token:
-    """The token that the issuer gave. Raises AuthenticationError: it refused; SchemaRegistryError: it gave none."""
+    """The issuer's token. Raises AuthenticationError: it refused; SchemaRegistryError: the response has no token."""
     members = _members(reply)
     if isinstance(members.get("error"), str) or reply.status in (400, 401, 403):
         raise _refused(reply, members)
     text, kind = members.get("access_token"), members.get("token_type", "Bearer")
     if reply.status != 200 or not isinstance(text, str) or not is_token(text) or not _is_bearer(kind):
         raise SchemaRegistryError(
-            f"expected a bearer token of the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
+            f"expected a bearer token from the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="is bearer.auth.issuer.endpoint.url its token endpoint?",
+            hint="is bearer.auth.issuer.endpoint.url the issuer's token endpoint?",
         )
     return Token(text, began + _lifetime(members.get("expires_in")))
 
@@ -195,7 +199,7 @@ def _is_bearer(kind: Any) -> bool:
 def _lifetime(seconds: Any) -> float:
     try:
         return min(max(0.0, float(seconds)), _LONGEST_LIFETIME)
-    except (TypeError, ValueError, OverflowError):  # some issuers give it as text, some not at all
+    except (TypeError, ValueError, OverflowError):  # some issuers send text, some nothing
         return _UNKNOWN_LIFETIME
 
 
@@ -232,7 +236,7 @@ def _checked(check: Callable[[object], str], url: str, what: str) -> str:
 def _as_basic(
     client: Any, _method: str, url: str, headers: dict[str, str], form: str
 ) -> tuple[str, dict[str, str], str]:
-    """As RFC 6749 has it; authlib's own encodes both halves before it joins them in some of its versions only."""
+    """HTTP Basic as in RFC 6749, which percent-encodes both halves: not all authlib versions do."""
     return url, {**headers, "Authorization": f"Basic {_basic(client.client_id, client.client_secret)}"}, form
 
 

@@ -1,10 +1,10 @@
-"""A token that is renewed ahead of its end, by one thread, while the others go on with the one that holds.
+"""Token renewal: one thread renews a token before it expires, while other threads keep using the current one.
 
 ::
 
-    fetched          80 % of its time            its end
-       |--- everybody uses it ---|--- one thread ---|--- all wait for one thread
-                                     fetches
+    fetched            80 % of its lifetime          expiry
+       |--- all threads use it ---|--- one thread ---|--- all wait for one thread
+                                      renews
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from streamnative_serdes.flights import Flights
 from .retry import Trouble
 from .tokens import Token
 
-_AHEAD: Final = 0.8  # of its time; Confluent's clients and librdkafka take the same
-_LEAST_TIME, _MOST_TIME = 1.0, 10.0  # seconds for a renewal while the old token holds
-_LONGEST_WAIT: Final = 30.0  # seconds until a renewal that failed is tried again
+_AHEAD: Final = 0.8  # of its lifetime; Confluent's clients and librdkafka do the same
+_LEAST_TIME, _MOST_TIME = 1.0, 10.0  # seconds for a renewal while the current token is valid
+_LONGEST_WAIT: Final = 30.0  # seconds until a failed renewal is retried
 
 _NEXT: Final = "the next token"
 
@@ -33,7 +33,7 @@ Fetch = Callable[[float], Token | Trouble]
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    """``renew_from`` moves on when a renewal fails."""
+    """The current token; a failed renewal moves ``renew_from``."""
 
     token: Token
     until: float
@@ -41,10 +41,10 @@ class _Held:
 
 
 class Renewed:
-    """The token of now. Threads share it, and a fork takes it along.
+    """Keeps a valid token. Threads share it, and it survives a fork.
 
     Args:
-        fetch: asks for a new one until a deadline; its ``until`` is set.
+        fetch: fetches a new token until a deadline; the token's ``until`` is set.
         clock: monotonic time in seconds.
     """
 
@@ -54,10 +54,10 @@ class Renewed:
         self._flights = Flights()
 
     def token(self, deadline: float) -> Token | Trouble:
-        """One that holds.
+        """A valid token.
 
         Raises:
-            SerdesError: there is none, as ``fetch`` says.
+            SerdesError: ``fetch`` failed, and the current token has expired.
         """
         now, held = self._clock(), self._held
         if held is not None and held.renew_from <= now < held.until:
@@ -71,28 +71,33 @@ class Renewed:
             return Trouble(str(late))
 
     def reject(self, text: str) -> None:
-        """It was found bad: the next question fetches another, unless another thread has one already."""
+        """Drop the rejected token ``text``: the next request fetches a new one, unless another thread already has."""
         held = self._held
         if held is not None and held.token.text == text:
             self._held = None
 
     def _renew_ahead(self, now: float, held: _Held, deadline: float) -> None:
-        """Hold a new one, or go on with this one, which is good for a while yet."""
+        """Try to renew; on failure, keep the current token, which is still valid."""
         left = held.until - now
         patience = min(max(left / 2, _LEAST_TIME), _MOST_TIME)
         try:
             outcome = self._flights.run(_NEXT, lambda: self._ask(held, min(deadline, now + patience)), 0.0)
-        except TimeoutError:  # another thread is at it
+        except TimeoutError:  # another thread is renewing it
             return
         except SerdesError as error:
             outcome = Trouble(str(error))
         if isinstance(outcome, Trouble):
             wait = min(left / 4, _LONGEST_WAIT)
-            _log.warning("no new token: %s; the old one holds for %.0f s, next in %.0f s", outcome.text, left, wait)
+            _log.warning(
+                "cannot renew the token: %s; the current one is valid for %.0f s, retrying in %.0f s",
+                outcome.text,
+                left,
+                wait,
+            )
             held.renew_from = self._clock() + wait
 
     def _ask(self, seen: _Held | None, deadline: float) -> Token | Trouble:
-        """A new one, which is held from now on, unless another thread got one since ``seen``."""
+        """Fetch and store a new token, unless another thread has replaced ``seen`` meanwhile."""
         now, held = self._clock(), self._held
         if held is not None and held is not seen and now < held.until:
             return held.token
@@ -100,6 +105,6 @@ class Renewed:
         if isinstance(outcome, Token):
             assert outcome.until is not None
             lifetime = outcome.until - now
-            _log.debug("a new token, for %.0f s", lifetime)
+            _log.debug("got a new token, valid for %.0f s", lifetime)
             self._held = _Held(outcome, outcome.until, now + _AHEAD * lifetime)
         return outcome

@@ -1,8 +1,8 @@
-"""One answer of the registry: status, headers, body, and the broker's own words found in them.
+"""One HTTP response: status, headers, body, and the broker's error message found in them.
 
-Pulsar words a refusal in four ways: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
-``message``; plain text with a ``Message:`` before a Java stack trace; or, when the page would be large, an empty
-body and the text in the HTTP reason phrase, cut at 1,024 characters.
+Pulsar sends an error message in four forms: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
+``message``; plain text with a ``Message:`` before a Java stack trace; or, if the page would be large, an empty body and
+the text in the HTTP reason phrase, cut at 1,024 characters.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
-MAX_QUOTE: Final = 1_000  # characters of foreign text in an error message; a 409 holds two whole schemas
-MAX_WORDS: Final = 64 * 1024  # characters of a broker's words kept on an error
-_LEAST_SECRET: Final = 12  # characters of credentials; shorter ones stand in schemas by chance
-_WORDS: Final = re.compile(r"[^\W\d]+(?:[.-][^\W\d]+)*")  # as do "streamnative" and other names, however long
+MAX_QUOTE: Final = 1_000  # characters of a response in an error message; a 409 contains two whole schemas
+MAX_WORDS: Final = 64 * 1024  # characters of the broker's message kept on an error
+_LEAST_SECRET: Final = 12  # characters of credentials; shorter ones occur in schemas by chance
+_WORDS: Final = re.compile(r"[^\W\d]+(?:[.-][^\W\d]+)*")  # so do names such as "streamnative", however long
 _HIDDEN: Final = "[hidden]"
 _NO_JSON: Final = object()
 
@@ -27,10 +27,10 @@ _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MUL
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``phrase`` is the HTTP reason phrase; ``headers`` are found in any case; ``url`` is the last address asked.
+    """An HTTP response. ``phrase`` is the reason phrase; ``headers`` ignore case; ``url`` is the last URL requested.
 
-    ``secrets`` are what was sent and must not be shown, though a server may repeat it. The body is not shown either: an
-    issuer's is the token.
+    ``secrets`` are the credentials that were sent: the server may echo them, and they must not be shown. The repr omits
+    the body too, since an issuer's body is the token.
     """
 
     status: int
@@ -41,33 +41,33 @@ class Reply:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def json(self) -> Any:
-        """The body's JSON.
+        """The body, parsed.
 
         Raises:
-            ValueError: the body is none.
+            ValueError: the body is not JSON.
         """
         tree = _tree(self.body)
-        if tree is _NO_JSON:  # raised out here: json's own error holds the body, which may repeat our credentials
+        if tree is _NO_JSON:  # not chained to json's error, which contains the body and perhaps our credentials
             raise ValueError("JSON")
         return tree
 
     def hide(self, text: str) -> str:
-        """``text`` of the server's without what it repeats of our credentials."""
+        """The server's ``text`` with our credentials masked."""
         return hidden(text, self.secrets)
 
     def repeats(self, text: str) -> bool:
-        """Whether a text of the server's has credentials of ours, in any case, that cannot be there by chance."""
+        """Whether the server's ``text`` contains our credentials, ignoring case, and not by chance."""
         folded = text.casefold()
         sure = (secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret))
         return any(form.casefold() in folded for form in forms(sure))
 
     def beginning(self) -> str:
-        """Of a body that nobody understands, to be shown."""
+        """The beginning of the body, for an error about an unexpected response."""
         return self._shown(self.body[:MAX_WORDS].decode("utf-8", "replace"), cut=len(self.body) > MAX_WORDS)
 
     @property
     def reason(self) -> str:
-        """JSON ``reason`` as Pulsar itself gives it, or "" where something in front of it answered."""
+        """The JSON member ``reason``, which Pulsar itself sets; "" if a proxy in front of it answered."""
         return self._member("reason")
 
     def has(self, member: str) -> bool:
@@ -76,7 +76,7 @@ class Reply:
         return isinstance(tree, dict) and member in tree
 
     def words(self) -> str:
-        """Why the request was refused, in the broker's words, at most ``MAX_WORDS`` characters."""
+        """The broker's error message, at most ``MAX_WORDS`` characters."""
         return (
             self._shown(self.reason, _message_line)
             or self._shown(self._member("message"), _unescaped)
@@ -86,9 +86,9 @@ class Reply:
         )
 
     def _shown(self, text: str, meaning: Callable[[str], str] = str, *, cut: bool = False) -> str:
-        """What is looked at is bounded: megabytes take seconds."""
+        """``text`` with credentials masked. It is cut before the search: megabytes take seconds."""
         found = self.hide(meaning(text[:MAX_WORDS]).strip())
-        if cut or len(text) > MAX_WORDS:  # a secret that was cut in two is not found
+        if cut or len(text) > MAX_WORDS:  # the cut may have split a secret, which the search then misses
             found = found[: max(0, len(found) - max(map(len, forms(self.secrets)), default=0))]
         return found[:MAX_WORDS]
 
@@ -106,26 +106,26 @@ class Reply:
 def _tree(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # also a number of more digits than Python reads
+    except (ValueError, RecursionError):  # ValueError also for integers with more digits than Python converts
         return _NO_JSON
 
 
 def _unescaped(text: str) -> str:
     try:
         return html.unescape(text)
-    except ValueError:  # a character's number of more digits than Python reads
+    except ValueError:  # a character reference with more digits than Python converts
         return text
 
 
 def forms(secrets: Iterable[str]) -> list[str]:
-    """The secrets, plain or as they stand in a form or an address, the longest first."""
+    """The secrets, as they are and percent-encoded as in forms and URLs, longest first."""
     found = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote_plus(secret))}
     return sorted(found, key=len, reverse=True)
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without the secrets."""
-    for form in forms(secrets):  # one may be the beginning of another
+    """``text`` with the secrets masked."""
+    for form in forms(secrets):  # longest first: one may be a prefix of another
         text = text.replace(form, _HIDDEN)
     return text
 
@@ -138,6 +138,6 @@ def quoted(text: str) -> str:
 
 
 def _message_line(text: str) -> str:
-    """What stands between ``Message:`` and the stack trace; the whole text where there is neither."""
+    """The text between ``Message:`` and the stack trace; the whole text if there is no ``Message:``."""
     found = _MESSAGE.search(text)
     return (found[1] if found else text).strip()

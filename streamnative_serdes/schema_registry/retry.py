@@ -1,4 +1,4 @@
-"""Retries: the same question again, with growing waits, until it is answered or the time for it is used up."""
+"""Retries with exponential backoff, until a request gets a final response or its time limit is reached."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from .reply import Reply, quoted
 _T = TypeVar("_T")
 
 _log = logging.getLogger("streamnative_serdes")
-# The module's own functions share a state that belongs to the program, and a generator of ours would be the same in all
-# processes that fork.
+# random's module functions share the program's seed, and a seeded generator would be identical in all forked processes.
 _chance = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why one attempt failed in a way that may pass; ``retry_after`` is the registry's own wish, in seconds.
+    """A transient failure of one attempt; ``retry_after`` is the registry's Retry-After, in seconds.
 
-    ``late``: the time for the call was over, which says less than why the attempt before failed. ``unmet``: nobody is
-    there, and nobody ever was, as far as is known.
+    ``late``: the deadline had passed, so the failure of the attempt before says more. ``unmet``: nothing listens at the
+    address, and it has never answered.
     """
 
     text: str
@@ -39,17 +38,17 @@ class Trouble:
 
 
 def trouble(reply: Reply, prefix: str = "") -> Trouble:
-    """An answer that may be another one in a moment."""
+    """The failure for a response that is worth a retry."""
     words, after = reply.words(), reply.headers.get("Retry-After", "")
-    seconds = float(after) if after.isascii() and after.isdigit() else 0.0  # the other form, a date, is not used here
+    seconds = float(after) if after.isascii() and after.isdigit() else 0.0  # a date, the other form, is ignored
     return Trouble(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds)
 
 
 class Retrier:
-    """Patience of ``retries.total.ms`` for each call, and of ``retries.first.ms`` where nobody was ever there.
+    """Retries each call for ``retries.total.ms``, or for ``retries.first.ms`` if the address has never answered.
 
-    A broker that dies is replaced after 31 s; until then the others redirect to it. So each attempt begins at the
-    call's own address again, never at the redirect's.
+    Pulsar replaces a dead broker after 31 s; until then, the other brokers redirect to it. So each attempt starts at
+    the call's own address again, not at the redirect's target.
     """
 
     def __init__(
@@ -63,11 +62,11 @@ class Retrier:
         self._sleep = sleep
 
     def run(self, call: Call, attempt: Callable[[float], _T | Trouble]) -> _T:
-        """The first outcome of ``attempt(deadline)`` that is no :class:`Trouble`.
+        """Call ``attempt(deadline)`` until its outcome is not a :class:`Trouble`.
 
         Raises:
-            RegistryUnavailableError: there is none within the time. It tells the last failure, or the one before that
-                if the last is only that the time was over.
+            RegistryUnavailableError: the time limit is reached. It reports the last failure, or the one before if the
+                last one is only that the deadline had passed.
         """
         started = self._clock()
         total = self._total if call.patience is None else min(call.patience, self._total)
@@ -84,17 +83,22 @@ class Retrier:
             if wait is None:
                 raise _unavailable(call, telling, attempts, spent, shortened=self._unmet < total)
             _log.warning(
-                "%s %s: %s; attempt %d, next in %.1f s", call.method, call.url, quoted(outcome.text), attempts, wait
+                "%s %s: attempt %d failed: %s; retrying in %.1f s",
+                call.method,
+                call.url,
+                attempts,
+                quoted(outcome.text),
+                wait,
             )
             self._sleep(wait)
 
     def _wait(self, attempts: int, retry_after: float, left: float) -> float | None:
-        """Seconds until the next attempt, or None when that would be too late."""
+        """Seconds until the next attempt, or None if the time limit leaves no room for one."""
         wait = min(self._first * 2.0 ** min(attempts - 1, 30), self._longest)
-        wait *= _chance.uniform(0.5, 1.0)  # so that many clients do not come back at once
+        wait *= _chance.uniform(0.5, 1.0)  # jitter, so that many clients do not retry at once
         if retry_after > wait:
             return retry_after if retry_after < left else None
-        # The last attempt begins one first wait before the end, not at it; one closer than that is not worth making.
+        # The last attempt starts one first wait before the deadline; anything closer has too little time to succeed.
         wait = min(wait, left - self._first)
         return wait if wait >= 0.5 * min(self._first, self._longest) else None
 
@@ -104,12 +108,12 @@ def _unavailable(
 ) -> RegistryUnavailableError:
     hint = telling.hint
     if telling.unmet:
-        hint = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar up?"
+        hint = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar running?"
         if shortened:
-            hint += " Nobody has answered there yet, so it was tried for retries.first.ms only"
+            hint += " This address has never answered, so retries stopped after retries.first.ms"
     return RegistryUnavailableError(
-        f"cannot {call.operation}: {call.tried} gave no usable answer in {spent:.1f} s and {attempts} attempts, "
-        f"the last one: {quoted(telling.text)}",
+        f"cannot {call.operation}: no usable response from {call.tried} after {attempts} attempts in {spent:.1f} s; "
+        f"last failure: {quoted(telling.text)}",
         status=telling.status,
         reason=telling.reason,
         url=call.url,

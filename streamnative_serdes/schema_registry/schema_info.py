@@ -1,7 +1,7 @@
-"""What the registry's JSON says, as values: schemas, versions, compatibility.
+"""Response parsing: the registry's JSON as schemas, versions and compatibility results.
 
 Source: Pulsar's GetSchemaResponse, PostSchemaResponse, LongSchemaVersionResponse, IsCompatibilityResponse. Every
-reader here raises ValueError with what it expected.
+function here raises ValueError with what it expected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_VERSION: Final = 2**63 - 1
-_TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # it is shown in errors
+_TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show it
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class SchemaInfo:
     Args:
         version: counts from 0 within its topic; deletions leave gaps.
         type: Pulsar's SchemaType, such as ``AVRO``, ``JSON``, ``KEY_VALUE``.
-        text: the schema as it was registered; empty for primitive types.
-        timestamp: when it was registered, in milliseconds since 1970 UTC; 0 where the broker does not know.
+        text: the schema as registered; empty for primitive types.
+        timestamp: time of registration, in milliseconds since 1970 UTC; 0 if the broker does not know it.
         properties: custom properties.
     """
 
@@ -36,7 +36,7 @@ class SchemaInfo:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """Whether a topic takes a new schema, by which strategy, and if not, why; None where the broker does not say."""
+    """Whether a topic accepts a schema, by which strategy, and why not; None where the broker does not say."""
 
     compatible: bool
     strategy: str | None = None
@@ -57,7 +57,7 @@ def schema_info(tree: Any) -> SchemaInfo:
 
 
 def schema_infos(tree: Any) -> list[SchemaInfo]:
-    """``{"getSchemaResponses": [...]}``, the oldest first."""
+    """``{"getSchemaResponses": [...]}``, oldest first."""
     entries = _member(tree, "getSchemaResponses")
     if not isinstance(entries, list):
         raise ValueError('a list in "getSchemaResponses"')
@@ -65,7 +65,7 @@ def schema_infos(tree: Any) -> list[SchemaInfo]:
 
 
 def version(tree: Any) -> int | None:
-    """``{"version": {"version": 0}}``, ``{"version": 0}`` or ``0``; None for -1, which means "there is none"."""
+    """``{"version": {"version": 0}}``, ``{"version": 0}`` or ``0``; None for -1, which means "no version"."""
     value = tree
     while isinstance(value, dict):
         value = value.get("version")
@@ -75,7 +75,7 @@ def version(tree: Any) -> int | None:
 
 
 def registered_version(tree: Any) -> int:
-    """As :func:`version`, but there must be one."""
+    """As :func:`version`, but -1 is an error."""
     return _known(version(tree))
 
 
@@ -96,14 +96,14 @@ def _member(tree: Any, *names: str) -> Any:
 
 def _known(number: int | None) -> int:
     if number is None:
-        raise ValueError("a schema version from 0")
+        raise ValueError("a schema version from 0 on")
     return number
 
 
 def _properties(tree: Any) -> dict[str, str]:
     if not isinstance(tree, dict | None):
         raise ValueError('a JSON object in "properties"')
-    # Java maps may hold null; it says no more than a property that is not there.
+    # Java maps may contain null, which means the same as a missing property.
     properties = {key: value for key, value in (tree or {}).items() if value is not None}
     if not all(isinstance(value, str) for value in properties.values()):
         raise ValueError('text values in "properties"')

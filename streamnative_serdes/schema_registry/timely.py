@@ -1,6 +1,6 @@
-"""Connections whose answers end by a deadline, however slowly they trickle in.
+"""Response deadlines: HTTP connections that limit the total time of a response, however slowly it trickles in.
 
-A socket's timeout is for one read: a byte now and then keeps a status line, a header or a body going for ever.
+A socket's timeout applies to a single read: a server that sends a byte now and then could prolong a response forever.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-_here = threading.local()  # left: seconds that answers read by this thread have
+_here = threading.local()  # left() -> seconds left for responses that this thread reads
 
 
 @contextmanager
 def answers_within(left: Callable[[], float]) -> Iterator[None]:
-    """Answers that this thread reads meanwhile have so many seconds, and end in a TimeoutError then.
+    """Responses that this thread reads inside the block have ``left()`` seconds; then reading raises TimeoutError.
 
-    A finalizer or a signal handler may ask in the middle of a question: that of its thread goes on in its own time.
+    Blocks nest: a finalizer or signal handler may send a request in the middle of another one of its thread.
     """
     outer = _seconds_left()
     _here.left = left
@@ -40,7 +40,7 @@ def _seconds_left() -> Callable[[], float] | None:
 
 
 class _Timely(io.RawIOBase):
-    """What a socket receives, until the time is over."""
+    """A socket's input stream that raises TimeoutError after the deadline."""
 
     def __init__(self, stream: io.RawIOBase, connection: socket.socket, left: Callable[[], float]) -> None:
         self._stream, self._connection, self._left = stream, connection, left
@@ -51,7 +51,7 @@ class _Timely(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         left, timeout = self._left(), self._connection.gettimeout()
         if left <= 0:
-            raise TimeoutError("the answer did not end in time")
+            raise TimeoutError("the response did not complete in time")
         self._connection.settimeout(left if timeout is None else min(timeout, left))
         return self._stream.readinto(buffer)
 
@@ -71,7 +71,7 @@ class _Answer(http.client.HTTPResponse):
 class _HttpConnection(HTTPConnection):
     response_class = _Answer
 
-    # urllib3 1.26 tries an argument of Python 2's first, and shows its TypeError.
+    # urllib3 1.26 first tries an argument of Python 2, whose TypeError would show up in tracebacks.
     def getresponse(self, **_: Any) -> Any:
         return super().getresponse()
 
@@ -81,9 +81,9 @@ class _HttpsConnection(_HttpConnection, HTTPSConnection):
 
 
 class _Idle:
-    """Connections at rest, the one used last on top, in place of urllib3's ``queue.LifoQueue``.
+    """Idle connections, most recently used first, in place of urllib3's ``queue.LifoQueue``.
 
-    That one's lock would keep a finalizer waiting for its own thread. Nobody waits here: requests' pools do not block.
+    The queue's lock would deadlock a finalizer with its own thread. No lock is needed: requests' pools never block.
     """
 
     def __init__(self, most: int) -> None:

@@ -1,4 +1,4 @@
-"""TLS: whose certificates are taken, and our own."""
+"""TLS settings: which CAs are trusted, and the client certificate."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from streamnative_serdes.errors import ConfigError
 from .timely import POOLS
 
 _PREFIX: Final = "schema.registry.ssl"
-# By OpenSSL's number of what is wrong with a certificate (X509_V_ERR_...).
+# OpenSSL's verification error codes (X509_V_ERR_...).
 _UNKNOWN_CA: Final = frozenset({18, 19, 20, 21})
 _OTHER_NAMES: Final = frozenset({62, 64})
 _EXPIRED: Final = 10
-_OTHER_NAME: Final = "the address must have a name that stands in the certificate"
+_OTHER_NAME: Final = "the host in the address must be one of the names in the certificate"
 
 _PASSING = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """``ca``: file or folder of the only CAs that are taken; None is those of the environment, or the public ones.
+    """TLS files. ``ca``: file or folder of the trusted CAs; None for those of the environment, or the public ones.
 
-    ``ca_key`` is the option that it came from, for errors.
+    ``ca_key`` is the option that sets ``ca``, for errors.
     """
 
     ca_key: str
@@ -49,48 +49,48 @@ class Tls:
         return f"Tls(ca={self.ca!r}, certificate={self.certificate!r})"
 
     def context(self) -> ssl.SSLContext | None:
-        """Made of the files as they are now; None where there is nothing to say.
+        """A context from the current content of the files; None if no option is set.
 
         Raises:
-            ConfigError: a file cannot be used; the text names its option.
+            ConfigError: a file cannot be used; the message names its option.
         """
         if self.ca is None and self.certificate is None:
             return None
-        context = create_urllib3_context()  # urllib3 1.26 checks the name itself, and wants the context to leave it
+        context = create_urllib3_context()  # not ssl's: urllib3 1.26 checks host names itself
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.ca is not None:
             file, folder = (None, self.ca) if Path(self.ca).is_dir() else (self.ca, None)
             _load(lambda: context.load_verify_locations(file, folder), self.ca_key, self.ca)
         if self.certificate is not None:
             option = f"{_PREFIX}.{'key' if self.key else 'certificate'}.location"
-            # Without a password OpenSSL would ask for it on the terminal.
+            # Without a password, OpenSSL would prompt for it on the terminal.
             chain = self.certificate, self.key, self.password or ""
             _load(lambda: context.load_cert_chain(*chain), option, self.key or self.certificate)
         return context
 
     def hint(self, error: BaseException) -> str | None:
-        """What to do about a failed handshake."""
+        """A hint for a failed handshake."""
         if isinstance(error, CertificateError):
             return _OTHER_NAME
         if isinstance(error, ssl.SSLCertVerificationError):
             if error.verify_code in _UNKNOWN_CA:
-                return f"name the file of its CA in {self.ca_key}"
+                return f"set {self.ca_key} to the file of the CA that signed the server's certificate"
             if error.verify_code in _OTHER_NAMES:
                 return _OTHER_NAME
-            return "the certificate has run out" if error.verify_code == _EXPIRED else None
+            return "the server's certificate has expired" if error.verify_code == _EXPIRED else None
         reason = getattr(error, "reason", None) or ""
         if isinstance(error, ssl.SSLError) and "ALERT" in reason:
-            return f"does it want another certificate of ours? {_PREFIX}.certificate.location"
+            return f"does the server require a client certificate? Check {_PREFIX}.certificate.location"
         return None
 
 
 def lasts(error: BaseException) -> bool:
-    """Whether a handshake would fail again."""
+    """Whether the handshake would fail again on a retry."""
     return isinstance(error, ssl.SSLError | CertificateError) and not isinstance(error, _PASSING)
 
 
 class TlsAdapter(HTTPAdapter):
-    """requests over a context of our own, straight and through a proxy."""
+    """Makes requests use our TLS context, directly and through a proxy."""
 
     def __init__(self, context: ssl.SSLContext | None, connections: int) -> None:
         self._connections = connections
@@ -98,7 +98,7 @@ class TlsAdapter(HTTPAdapter):
         super().__init__(pool_maxsize=connections)
 
     def renew(self, context: ssl.SSLContext) -> None:
-        """Connections from now on are made with this one; those of before end with what they are at."""
+        """Use ``context`` for new connections; open ones finish their current request."""
         self._more = {"ssl_context": context}
         self.init_poolmanager(self._connections, self._connections)
         self.proxy_manager.clear()
@@ -109,7 +109,7 @@ class TlsAdapter(HTTPAdapter):
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
-        if not proxy.lower().startswith("socks"):  # which has pools of its own
+        if not proxy.lower().startswith("socks"):  # SOCKS proxies have their own pool classes
             manager.pool_classes_by_scheme = POOLS
         return manager
 
@@ -118,8 +118,8 @@ def _load(load: Callable[[], None], option: str, path: str) -> None:
     try:
         load()
     except ssl.SSLError as error:
-        fault = f"{error.reason or 'no PEM'}"
-        hint = "is it PEM, do certificate and key belong together, and is the password right?"
+        fault = f"{error.reason or 'not PEM'}"
+        hint = "is the file PEM, do certificate and key match, and is the password correct?"
     except (OSError, ValueError) as error:
         fault = (error.strerror if isinstance(error, OSError) else None) or "not a path"
         hint = None

@@ -1,7 +1,7 @@
-"""A token, where it is found (text, file, function), and how it is told from what is none.
+"""Tokens: reads a bearer token from an option, a file or a function, and validates it.
 
-Source: Pulsar's token authentication. Over HTTP the token stands alone behind ``Bearer``: Pulsar takes neither
-another case of that word nor a ``token:`` prefix. No error, log or repr shows a token.
+Source: Pulsar's token authentication. Over HTTP, the header is exactly ``Bearer TOKEN``: Pulsar accepts neither
+``bearer`` nor a ``token:`` prefix. No error, log or repr shows a token.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from urllib.request import url2pathname
 
 from streamnative_serdes.errors import AuthenticationError, ConfigError
 
-PREFIX = "token:"  # Pulsar's and KoP's mark of a token where a password or a path could stand as well
-_TOKEN = re.compile(rb"[\x21-\x7e]+")  # anything else could end the header, or is no token
+PREFIX = "token:"  # how Pulsar and KoP mark a token where a password or a path is possible too
+_TOKEN = re.compile(rb"[\x21-\x7e]+")  # visible ASCII: a line break would end the header
 _LONGEST = 64 * 1024  # bytes of a file
-_FORMS = "give the token alone, without 'Bearer ', or file:///PATH"
+_FORMS = "give the token itself, without 'Bearer ', or file:///PATH"
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """``until``: when it runs out, on the clock of who asked for it; None where that is not known."""
+    """A bearer token. ``until``: its expiry time on the caller's clock, or None if unknown."""
 
     text: str = field(repr=False)
     until: float | None = None
@@ -33,32 +33,32 @@ def is_token(text: str) -> bool:
 
 
 def literal(value: str, option: str) -> str:
-    """``TEXT`` or ``token:TEXT`` as the text. Raises ConfigError: it is no token."""
+    """The token in ``TEXT`` or ``token:TEXT``. Raises ConfigError: it is not a token."""
     token = value.removeprefix(PREFIX)
     if not is_token(token):
-        raise ConfigError(f"{option} is no token: it is empty or not all visible ASCII", hint=_FORMS)
+        raise ConfigError(f"{option} is not a token: expected visible ASCII without spaces", hint=_FORMS)
     return token
 
 
 def called(function: Callable[[], object]) -> str:
-    """What the user's function for ``bearer.auth.token`` gives. Raises AuthenticationError."""
+    """The token that the user's function for ``bearer.auth.token`` returns. Raises AuthenticationError."""
     try:
         token = function()
     except Exception as error:
-        # Its kind only: what a user's function says may well quote what it holds. Its traceback is kept for them.
+        # Only the type: the function's message may contain a secret. The traceback is kept as the cause.
         raise AuthenticationError(f"the function for bearer.auth.token failed: {type(error).__name__}") from error
     if not isinstance(token, str) or not is_token(token.removeprefix(PREFIX)):
         raise AuthenticationError(
-            f"the function for bearer.auth.token returned no token but a {type(token).__name__}", hint=_FORMS
+            f"the function for bearer.auth.token returned an invalid token of type {type(token).__name__}", hint=_FORMS
         )
     return token.removeprefix(PREFIX)
 
 
 def in_file(path: str) -> str:
-    """The one token that a file holds. Raises AuthenticationError."""
+    """The token in a file. Raises AuthenticationError."""
     content = read_file(path, "token file").strip()
     if not _TOKEN.fullmatch(content):
-        raise AuthenticationError(f"the token file {path} holds no token", hint="one token, nothing else")
+        raise AuthenticationError(f"expected one token in the token file {path}", hint="the token, nothing else")
     return content.decode("ascii")
 
 
@@ -66,17 +66,17 @@ def path_of(url: str, option: str) -> str:
     """The path in ``file:/PATH`` or ``file:///PATH``. Raises ConfigError."""
     host, slash, path = url.removeprefix("file:").removeprefix("//").partition("/")
     if host not in ("", "localhost") or not path:
-        raise ConfigError(f"{option} names a file in another way than file:///PATH", hint="file:///PATH")
+        raise ConfigError(f"{option}: expected a file URL without a host", hint="such as file:///PATH")
     return url2pathname(slash + path)
 
 
 def read_file(path: str, kind: str) -> bytes:
-    """A small file's content. Raises AuthenticationError: it cannot be read, or is not small."""
+    """The content of a small file. Raises AuthenticationError: it cannot be read, or is too large."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LONGEST + 1)
     except (OSError, ValueError) as error:
-        # errno's words only: what stands in the file stays there.
+        # Only errno's text, so that nothing of the file's content is shown.
         fault = error.strerror if isinstance(error, OSError) else "not a path"
         raise AuthenticationError(f"the {kind} {path} cannot be read: {fault}") from None
     if len(content) > _LONGEST:

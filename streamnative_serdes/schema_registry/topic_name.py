@@ -1,7 +1,7 @@
-"""Topic names: what Kafka clients call a topic, and where Pulsar keeps its schema.
+"""Topic names: maps a Kafka client's topic name to the Pulsar topic whose schema it uses.
 
-Source: Pulsar's TopicName, KoP's KopTopic. A short name stands in a tenant and namespace that the options give;
-``a/b/t`` and ``persistent://a/b/t`` say their own. A partition shares the schema of its topic.
+Source: Pulsar's TopicName, KoP's KopTopic. A short name belongs to the tenant and namespace of the options; ``a/b/t``
+and ``persistent://a/b/t`` include theirs. A partition shares the schema of its topic.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-# Pulsar reads N back as a Java int and compares the text: -partition-01 belongs to a topic of that very name.
+# Pulsar parses N as a Java int and compares the text: x-partition-01 is not a partition, but a topic with that name.
 _PARTITION = re.compile(r"(.+)-partition-(0|[1-9][0-9]{0,9})", re.DOTALL)
 _LAST_PARTITION = 2**31 - 1
 _FORMS = "use topic, tenant/namespace/topic or persistent://tenant/namespace/topic"
@@ -41,21 +41,21 @@ class TopicName:
 
     @classmethod
     def parse(cls, topic: str | None, tenant: str = "public", namespace: str = "default") -> TopicName:
-        """Read a topic's name.
+        """Parse a topic name.
 
         Args:
-            topic: as the Kafka client has it.
-            tenant: where a short name stands.
-            namespace: where a short name stands.
+            topic: the name that the Kafka client uses.
+            tenant: the tenant of short names.
+            namespace: the namespace of short names.
 
         Raises:
-            SerdesError: ``topic`` is no name of a persistent topic.
-            ConfigError: ``tenant`` or ``namespace`` is no name.
+            SerdesError: ``topic`` is not a valid name of a persistent topic.
+            ConfigError: ``tenant`` or ``namespace`` is not a valid name.
         """
         _check_option("pulsar.tenant", tenant)
         _check_option("pulsar.namespace", namespace)
         if not isinstance(topic, str) or not topic:
-            raise SerdesError(f"expected the name of a topic, got {topic!r:.80}", hint=_FORMS)
+            raise SerdesError(f"expected a topic name, got {topic!r:.80}", hint=_FORMS)
         scheme, mark, rest = topic.rpartition("://")
         if mark and scheme != "persistent":
             raise SerdesError("only persistent topics have schemas", topic=topic, hint=_FORMS)
@@ -63,12 +63,12 @@ class TopicName:
         if len(parts) == 1 and not mark:
             parts = [tenant, namespace, rest]
         if len(parts) != 3 or not all(map(_is_name, parts)):
-            raise SerdesError("this is no name of a topic", topic=topic, hint=_FORMS)
+            raise SerdesError("invalid topic name", topic=topic, hint=_FORMS)
         return cls(parts[0], parts[1], _without_partition(parts[2]), topic)
 
     @cached_property
     def path(self) -> str:
-        """``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``."""
+        """``tenant/namespace/topic`` for a URL: percent-encoded once, a space as ``%20``."""
         return "/".join(quote(part, safe="") for part in (self.tenant, self.namespace, self.local))
 
     def __str__(self) -> str:
@@ -76,13 +76,13 @@ class TopicName:
 
 
 def _is_name(part: str) -> bool:
-    # Dots alone would climb in the URL's path; a lone surrogate has no UTF-8 form.
+    # "." and ".." would change the URL's path; a lone surrogate cannot be encoded as UTF-8.
     return part not in ("", ".", "..") and part.encode("utf-8", "replace").decode("utf-8") == part
 
 
 def _check_option(key: str, value: object) -> None:
     if not isinstance(value, str) or "/" in value or not _is_name(value):
-        raise ConfigError(f"{key} takes one name without a slash, got {value!r:.80}")
+        raise ConfigError(f"{key}: expected one name without a slash, got {value!r:.80}")
 
 
 def _without_partition(local: str) -> str:

@@ -1,4 +1,4 @@
-"""One attempt at a call: signed in, through its redirects, at one of the registry's addresses."""
+"""One attempt at a registry request: authenticates, follows redirects, and fails over between addresses."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _log = logging.getLogger("streamnative_serdes")
 
 
 class Transport:
-    """The way to one registry; threads share it, and a fork takes it along."""
+    """Sends requests to one registry; threads share it, and it survives a fork."""
 
     def __init__(self, conf: Mapping[str, Any], *, clock: Callable[[], float]) -> None:
-        self.answered: set[str] = set()  # addresses, the OAuth issuer's too, that ever did, as address.origin has them
+        self.answered: set[str] = set()  # origins (address.origin) that have answered, the OAuth issuer's included
         self._auth = credentials(conf, clock, self.answered)
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
-        self._first = 0  # of several addresses, the one that answered last
+        self._first = 0  # index of the address that answered last
 
     @property
     def sign_in_hint(self) -> str:
-        """What to do about credentials that the registry does not take."""
+        """The hint for credentials that the registry rejects."""
         return self._auth.hint
 
     @property
@@ -51,22 +51,22 @@ class Transport:
         self._auth.close()
 
     def attempt(self, call: Call, deadline: float) -> Reply | Trouble:
-        """One attempt, redirects included, until ``deadline`` on the clock.
+        """Make one attempt, redirects included, until ``deadline`` on the clock.
 
-        Of several addresses, the one that answered last is asked first, and the others in their order if it fails.
-        Credentials that are found bad are asked for once more: a token may have run out on its way, or a file with
-        the next one may just have been written.
+        Of several addresses, the one that answered last is tried first, then the others in order. If the registry
+        rejects renewable credentials, they are fetched again and the request is sent once more: the token may have
+        expired meanwhile, or its file may just have been replaced.
 
         Raises:
-            SchemaRegistryError: it failed in a way that lasts (bad certificate, bad redirect, endless answer).
-            AuthenticationError: there are no credentials to be had.
+            SchemaRegistryError: a permanent failure (bad certificate, bad redirect, oversized response).
+            AuthenticationError: the token cannot be obtained.
         """
         header = self._auth.header(deadline)
         if isinstance(header, Trouble):
             return header
         outcome = self._anywhere(call, header, deadline)
         if self._auth.renewable and isinstance(outcome, Reply) and bad_credentials(outcome):
-            _log.info("%s %s: the credentials are bad, trying with those of now", call.method, call.url)
+            _log.info("%s %s: credentials rejected, retrying with new ones", call.method, call.url)
             self._auth.reject(header)
             header = self._auth.header(deadline)
             return header if isinstance(header, Trouble) else self._anywhere(call, header, deadline)
@@ -94,8 +94,8 @@ class Transport:
             location = outcome.headers.get("Location")
             _refuse_telling(outcome, location or "")
             url = next_hop(url, location)
-        # Brokers that pass a topic on between them may send a client around for a moment.
-        return Trouble(f"redirected more than {MAX_HOPS} times, the last time to {url}", outcome.status)
+        # While a topic moves between brokers, they may redirect in a circle for a moment.
+        return Trouble(f"redirected more than {MAX_HOPS} times, last to {url}", outcome.status)
 
     def _hop(self, call: Call, url: str, header: str | None, deadline: float) -> Reply | Trouble:
         headers = {} if call.body is None else {"Content-Type": "application/json"}
@@ -111,7 +111,7 @@ class Transport:
         return outcome
 
     def _troubled(self, call: Call, url: str, failure: Failure) -> Trouble:
-        """Raises SchemaRegistryError: it lasts."""
+        """Classify a failed request. Raises SchemaRegistryError: the failure is permanent."""
         if url not in call.urls:
             return _lasting_or_trouble(call, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
         if failure.stranger is None or origin(url) in self.answered:
@@ -124,10 +124,10 @@ class Transport:
 
 
 def _refuse_telling(reply: Reply, location: str) -> None:
-    """Raises SchemaRegistryError: the address repeats the credentials, which all logs of addresses would show then."""
-    query = location.partition("?")[2]  # a short password may well be a word of the rest, such as "admin"
+    """Raises SchemaRegistryError: the redirect's URL contains our credentials, so logging it would expose them."""
+    query = location.partition("?")[2]  # the path may contain a short password by chance, such as "admin"
     if reply.hide(query) != query or reply.repeats(location) or reply.repeats(unquote(location)):
-        raise SchemaRegistryError("the registry redirected to an address with our credentials in it", url=reply.url)
+        raise SchemaRegistryError("the registry redirected to an address that contains our credentials", url=reply.url)
 
 
 def _lasting_or_trouble(call: Call, url: str, failure: Failure) -> Trouble:

@@ -369,7 +369,7 @@ def record(field_name: str, kind: str = "int") -> str:
 
 REPEATED = {
     "host of a redirect": redirect(f"http://{CANARY}.example/admin/v2/schemas/public/default/t/schema/0"),
-    "host of a redirect to another question": redirect(f"http://{CANARY}.example/login"),
+    "host of a redirect to with a different path": redirect(f"http://{CANARY}.example/login"),
     "path of a redirect": redirect(f"/admin/{CANARY}"),
     "path of a redirect, percent-encoded": redirect("/admin/" + "".join(f"%{ord(char):02x}" for char in CANARY)),
     "query of a redirect": redirect(f"/admin/v2?{CANARY}"),
@@ -440,5 +440,5 @@ def test_a_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegist
 @pytest.mark.parametrize("password", ["streamnative", "broker-b.streamnative.internal"])
 def test_a_password_may_be_a_word_of_the_addresses_of_brokers(password: str) -> None:
     _refuse_telling(Reply(307, "", {}, b"", "", (password,)), "http://broker-b.streamnative.internal:8080/admin/v2")
-    with pytest.raises(SchemaRegistryError, match="with our credentials in it"):
+    with pytest.raises(SchemaRegistryError, match="that contains our credentials"):
         _refuse_telling(Reply(307, "", {}, b"", "", (password,)), f"http://b:8080/admin/v2?{password}")

@@ -178,7 +178,7 @@ def test_a_token_that_is_found_bad_is_replaced_once(issuer: Issuer) -> None:
         registry._issuer = Issuer()  # takes none
         registry._issuer._server.server_close()
         before = len(issuer.tokens)
-        with pytest.raises(AuthenticationError, match="does not take the OAuth issuer's tokens"):
+        with pytest.raises(AuthenticationError, match="rejects the OAuth issuer's tokens"):
             asking.all_versions("t")
         asking.close()
     assert len(issuer.tokens) == before + 1
@@ -192,7 +192,7 @@ def test_a_token_that_holds_is_used_while_the_issuer_is_down(caplog: pytest.LogC
         object.__setattr__(renewed._held, "renew_from", 0.0)  # its end is near
         issuer.faults = [Answer(503)]
         assert asking.all_versions("t") == []
-        assert "no new token: the OAuth issuer at" in caplog.text
+        assert "cannot renew the token: the OAuth issuer at" in caplog.text
         assert asking.all_versions("t") == []  # it is not asked at each call
         assert [asked.path for asked in issuer.asked] == [WELL_KNOWN, "/token", "/token"]
         asking.close()

@@ -36,7 +36,7 @@ def test_a_client_that_the_issuer_does_not_know_is_an_error_that_hides_its_secre
     with pytest.raises(AuthenticationError) as caught:
         ask(options, issuer)
     assert f"topic t: the OAuth issuer at {issuer.url}/token refused: invalid_client: not [hidden]" in str(caught.value)
-    assert "hint: client or secret are wrong" in str(caught.value)
+    assert "hint: check bearer.auth.client.id" in str(caught.value)
     assert (caught.value.status, caught.value.topic, len(issuer.forms)) == (401, "t", 1)
 
 
@@ -62,7 +62,11 @@ def test_an_issuer_that_is_down_is_asked_again_until_the_time_is_over() -> None:
         with pytest.raises(RegistryUnavailableError) as caught:
             asking.all_versions("t")
         asking.close()
-    for words in (f"the OAuth issuer at {issuer.url}{WELL_KNOWN}: ConnectionRefusedError", "attempts", "issuer up?"):
+    for words in (
+        f"the OAuth issuer at {issuer.url}{WELL_KNOWN}: ConnectionRefusedError",
+        "attempts",
+        "issuer running?",
+    ):
         assert words in str(caught.value)
     assert caught.value.retriable
     assert registry.asked == []
@@ -84,12 +88,12 @@ def test_a_silent_issuer_is_left_after_the_read_timeout(issuer: Issuer) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (Answer(404, b"<html>"), "names no token_endpoint .HTTP 404. .*bearer.auth.issuer.url"),
-        (Answer(body=b"{"), "names no token_endpoint"),
-        (Answer(body=[]), "names no token_endpoint"),
-        (Answer(body={"token_endpoint": 1}), "names no token_endpoint"),
+        (Answer(404, b"<html>"), "with a token_endpoint at .*, got none .HTTP 404. .*bearer.auth.issuer.url"),
+        (Answer(body=b"{"), "with a token_endpoint at .*, got none"),
+        (Answer(body=[]), "with a token_endpoint at .*, got none"),
+        (Answer(body={"token_endpoint": 1}), "with a token_endpoint at .*, got none"),
         (Answer(body={"token_endpoint": "ftp://x/token"}), "the token_endpoint of http://.* is not an http"),
-        (Answer(302, headers={"Location": "http://login/"}), "redirects, where no secret is sent"),
+        (Answer(302, headers={"Location": "http://login/"}), "redirects; secrets are not sent to another address"),
     ],
 )
 def test_what_is_no_issuer_is_an_error_at_once(issuer: Issuer, answer: Answer, words: str) -> None:
@@ -105,7 +109,7 @@ def test_what_is_no_issuer_is_an_error_at_once(issuer: Issuer, answer: Answer, w
 )
 def test_an_answer_without_a_bearer_token_is_an_error_that_does_not_show_it(issuer: Issuer, body: Any) -> None:
     issuer.faults = [Answer(body={"token_endpoint": f"{issuer.url}/token"}), Answer(body=body)]
-    with pytest.raises(SchemaRegistryError, match="expected a bearer token of the OAuth issuer") as caught:
+    with pytest.raises(SchemaRegistryError, match="expected a bearer token from the OAuth issuer") as caught:
         ask(issuer.options(), issuer)
     assert "not one" not in str(caught.value)
 
@@ -114,7 +118,7 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed_with_the_secret(issuer
     with ScriptedRegistry(FOUND) as thief:
         to_thief = Answer(307, headers={"Location": f"{thief.url}/token"})
         issuer.faults = [Answer(body={"token_endpoint": f"{issuer.url}/token"}), to_thief]
-        with pytest.raises(SchemaRegistryError, match="redirects, where no secret is sent"):
+        with pytest.raises(SchemaRegistryError, match="redirects; secrets are not sent to another address"):
             ask(issuer.options(), issuer)
     assert thief.asked == []
 
@@ -147,7 +151,7 @@ def test_an_https_issuer_cannot_send_the_secret_to_an_http_endpoint(tmp_path: Pa
     certificates = Certificates(tmp_path)
     with Issuer(tls=certificates.server()) as issuer, Issuer() as thief:
         issuer.metadata["token_endpoint"] = f"{thief.url}/token"
-        with pytest.raises(SchemaRegistryError, match="is https, its token_endpoint is not"):
+        with pytest.raises(SchemaRegistryError, match="is https, got http: the secret would be sent unencrypted"):
             ask(issuer.options(ssl_ca_location=str(certificates.ca)), issuer)
     assert thief.asked == []
 
@@ -165,7 +169,7 @@ def test_an_https_issuer_cannot_send_the_secret_to_an_http_endpoint(tmp_path: Pa
         (json.dumps({"client_id": "a", "secret": SECRET}).encode(), "has no client_secret"),
         (json.dumps({"client_id": "a", "client_secret": SECRET}).encode()[:-1], "has no client_id"),
         (b"{" + b" " * 70_000, "larger than 65536 bytes"),
-        (key_file().encode(), "names no issuer_url .hint: give bearer.auth.issuer.url"),
+        (key_file().encode(), "has no issuer_url .hint: set bearer.auth.issuer.url"),
         (key_file(issuer_url="auth.example.org").encode(), "issuer_url is not an http"),
     ],
 )
@@ -201,7 +205,7 @@ def test_what_is_no_key_file_is_refused_when_configured(issuer: Issuer, option: 
 
 def test_plain_gets_no_token_that_runs_out(issuer: Issuer) -> None:
     conf = {"schema.registry.url": "http://p", **issuer.options()}
-    with pytest.raises(ConfigError, match=r"OAuth.s tokens run out .hint: take OAUTHBEARER"):
+    with pytest.raises(ConfigError, match=r"OAuth tokens expire .hint: use OAUTHBEARER"):
         kop.sasl_settings(conf, "PLAIN")
 
 
@@ -236,5 +240,5 @@ def test_log_tells_of_bad_credentials_without_them(issuer: Issuer, caplog: pytes
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
         asking.close()
-    assert "the credentials are bad, trying with those of now" in caplog.text
+    assert "credentials rejected, retrying with new ones" in caplog.text
     assert not [secret for secret in (*issuer.tokens, SECRET) if secret in caplog.text]

@@ -97,7 +97,7 @@ TRIALS = [
     Trial("redirected for ever", Fault.redirect(), PERMANENT, RegistryUnavailableError, "redirected more than", True),
     Trial("redirected to nobody", Fault.redirect(NOWHERE), PERMANENT, RegistryUnavailableError, "redirected to", True),
     Trial("redirected to nobody for a moment", Fault.redirect(NOWHERE), 2, None),
-    Trial("redirected to what is no address", Fault.redirect("ftp://x/y"), 1, SchemaRegistryError, "no http"),
+    Trial("a redirect to an invalid address", Fault.redirect("ftp://x/y"), 1, SchemaRegistryError, "expected an http"),
 ]
 each_trial = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
 
@@ -130,7 +130,9 @@ def test_a_serializer_meets(registry: LocalRegistry, trial: Trial) -> None:
 @each_trial
 def test_a_deserializer_meets(registry: LocalRegistry, trial: Trial) -> None:
     KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
-    strict = {"fallback.to.latest": False}  # or a version that is not found would be looked for by another question
+    strict = {
+        "fallback.to.latest": False
+    }  # or a version that is not found would be looked for by with a different path
     deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url, **trial.patience, **strict})
     run(registry, trial, lambda: deserializer.deserialize("users", FRAMED), BOB)
 

@@ -23,9 +23,9 @@ def test_a_port_of_kafka_or_pulsars_binary_one_is_told_by_its_silence(
     """Both take "GET " for the length of a request, over a gigabyte, and hang up."""
     with RawServer(lambda *_: []) as broker:
         asking = connect(server, clock, schema_registry_url=broker.url, retries_total_ms=1_000.0)
-        with pytest.raises(RegistryUnavailableError, match="the connection was closed without an answer") as caught:
+        with pytest.raises(RegistryUnavailableError, match="the connection was closed without a response") as caught:
             asking.latest("t")
-    assert "Kafka clients or Pulsar's binary ones" in (caught.value.hint or "")
+    assert "Kafka clients or for Pulsar's binary protocol" in (caught.value.hint or "")
     assert "http://HOST:8080 or https://HOST:8443" in (caught.value.hint or "")
 
 
@@ -41,7 +41,7 @@ def test_such_a_port_is_told_by_https_too(connect: Connect, server: ScriptedRegi
         threading.Thread(target=broker.serve_forever, args=(0.02,), daemon=True).start()
         url = f"https://127.0.0.1:{broker.server_address[1]}"
         asking = connect(server, clock, schema_registry_url=url, retries_total_ms=1_000.0)
-        with pytest.raises(RegistryUnavailableError, match="Kafka clients or Pulsar's binary ones"):
+        with pytest.raises(RegistryUnavailableError, match="Kafka clients or for Pulsar's binary protocol"):
             asking.latest("t")
         broker.shutdown()
 
@@ -50,9 +50,9 @@ def test_http_spoken_to_an_https_port_is_an_error_at_once_that_says_so(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     with RawServer(lambda *_: [ALERT]) as secure:
-        with pytest.raises(SchemaRegistryError, match="an http address is answered in TLS") as caught:
+        with pytest.raises(SchemaRegistryError, match="the address is http, but the server speaks TLS") as caught:
             connect(server, clock, schema_registry_url=secure.url).latest("t")
-        assert caught.value.hint == f"the port speaks TLS: give {secure.url.replace('http:', 'https:')}"
+        assert caught.value.hint == f"the port speaks TLS: use {secure.url.replace('http:', 'https:')}"
     assert clock.slept == []
     assert str(caught.value).isprintable()
 
@@ -64,15 +64,17 @@ def test_a_proxy_that_says_so_itself_gets_the_same_hint(
     server.script(
         Answer(400, page, {"Content-Type": "text/html"}, phrase="The plain HTTP request was sent to HTTPS port")
     )
-    with pytest.raises(SchemaRegistryError, match="give https://127"):
+    with pytest.raises(SchemaRegistryError, match="use https://127"):
         connect(server, clock).latest("t")
 
 
 def test_https_spoken_to_an_http_port_says_so(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     url = server.url.replace("http:", "https:")
-    with pytest.raises(SchemaRegistryError, match="an https address is not answered in TLS: SSLError") as caught:
+    with pytest.raises(
+        SchemaRegistryError, match="the address is https, but the server does not speak TLS: SSLError"
+    ) as caught:
         connect(server, clock, schema_registry_url=url).latest("t")
-    assert caught.value.hint == f"the port does not speak TLS: give {server.url}, or the port of https, such as 8443"
+    assert caught.value.hint == f"the port does not speak TLS: use {server.url}, or the https port, such as 8443"
     assert clock.slept == []
 
 
@@ -80,7 +82,7 @@ def test_https_spoken_to_an_http_port_says_so(connect: Connect, server: Scripted
 def test_another_protocol_is_an_error_at_once(
     connect: Connect, server: ScriptedRegistry, clock: Clock, line: bytes
 ) -> None:
-    words = r"what answers does not speak HTTP.*http://HOST:8080"
+    words = r"the server does not speak HTTP.*http://HOST:8080"
     with RawServer(lambda *_: [line]) as other, pytest.raises(SchemaRegistryError, match=words):
         connect(server, clock, schema_registry_url=other.url).latest("t")
     assert clock.slept == []
@@ -122,8 +124,8 @@ def test_a_path_in_the_address_is_what_is_suspected(
         with pytest.raises(SchemaRegistryError) as caught:
             ask()
         assert caught.value.hint is not None
-        assert "has the path /apis/ccompat/v7, and Pulsar's own address has none" in caught.value.hint
-        assert f"give {server.url} alone" in caught.value.hint
+        assert "has the path /apis/ccompat/v7, but Pulsar's own address has none" in caught.value.hint
+        assert f"use {server.url} unless a proxy" in caught.value.hint
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/v2", "/admin/v2/schemas"])
@@ -132,13 +134,13 @@ def test_a_path_that_begins_like_our_own_is_suspected_too(
 ) -> None:
     """As Pulsar's documents write its REST API."""
     server.script(JETTY)
-    with pytest.raises(SchemaRegistryError, match=f"has the path {path}, .* give {server.url} alone"):
+    with pytest.raises(SchemaRegistryError, match=f"has the path {path}, .* use {server.url} unless a proxy"):
         connect(server, clock, schema_registry_url=server.url + path).register("t", '"int"')
 
 
 def test_a_path_that_is_called_like_the_host_leaves_the_host_in_the_hint() -> None:
     call = Call("GET", ("http://pulsar:8080/pulsar/admin/v2/schemas/public/default/t/schema",), "read", "", "t")
-    assert "give http://pulsar:8080 alone" in (hint(call, Reply(404, "", {}, b"", call.url)) or "")
+    assert "use http://pulsar:8080 unless a proxy" in (hint(call, Reply(404, "", {}, b"", call.url)) or "")
 
 
 def test_a_path_that_leads_to_pulsar_is_not_suspected(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
@@ -154,5 +156,5 @@ def test_a_registry_of_confluents_kind_is_told_by_its_errors(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     server.script(Answer(404, {"error_code": 404, "message": "HTTP 404 Not Found"}))
-    with pytest.raises(SchemaNotFoundError, match=r"registry of Confluent's kind .* give Pulsar's HTTP address"):
+    with pytest.raises(SchemaNotFoundError, match=r"Confluent-style registry: use Pulsar's HTTP address"):
         connect(server, clock).latest("t")

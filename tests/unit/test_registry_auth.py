@@ -76,7 +76,7 @@ def test_a_token_file_is_read_again_for_each_request(tmp_path: Path) -> None:
 def test_a_file_without_one_token_is_an_error_that_does_not_show_it(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "token"
     file.write_bytes(content)
-    with pytest.raises(AuthenticationError, match="holds no token") as caught:
+    with pytest.raises(AuthenticationError, match="expected one token in the token file") as caught:
         header(file.as_uri())
     assert SECRET not in str(caught.value)
 
@@ -185,7 +185,7 @@ def test_a_missing_right_is_no_reason_for_other_credentials() -> None:
     ("result", "got"), [(None, "NoneType"), (SECRET.encode(), "bytes"), ("", "str"), (f"{SECRET}\n", "str")]
 )
 def test_a_function_that_returns_no_token_is_an_error_that_does_not_show_it(result: object, got: str) -> None:
-    with pytest.raises(AuthenticationError, match=f"returned no token but a {got}") as caught:
+    with pytest.raises(AuthenticationError, match=f"returned an invalid token of type {got}") as caught:
         asked_by(token=lambda: result)
     assert SECRET not in str(caught.value)
 
