@@ -1,8 +1,8 @@
-"""What tests and demos need instead of servers: a schema registry and a Kafka broker inside this process."""
+"""In-process stand-ins for servers, for tests and demos: a schema registry and a Kafka broker."""
 
 from .faults import Fault
-from .local_registry import Call, LocalRegistry, serve
+from .local_registry import LocalRegistry, RequestLine, serve
 from .mock_broker import MockBroker
 from .scopes import registry_of
 
-__all__ = ["Call", "Fault", "LocalRegistry", "MockBroker", "registry_of", "serve"]
+__all__ = ["Fault", "LocalRegistry", "MockBroker", "RequestLine", "registry_of", "serve"]

@@ -1,6 +1,6 @@
-"""Pulsar's admin REST API over a store: a request in, an answer out; no sockets.
+"""Pulsar's admin REST API on top of a store: maps a request to a response, without sockets.
 
-Source: Pulsar's SchemasResource, Namespaces, Tenants and PersistentTopics (/admin/v2), as seen live on 4.0.8.
+Source: Pulsar's SchemasResource, Namespaces, Tenants and PersistentTopics (/admin/v2), as observed on 4.0.8.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .admin_request import (
     schema_data,
 )
 from .compatibility import STRATEGIES
-from .exchange import Answer, Request, as_bad_message, as_broker_error, as_json, as_page, as_reason, as_text
+from .http_messages import Answer, Request, as_bad_message, as_broker_error, as_json, as_page, as_reason, as_text
 from .refusals import BrokerError, IncompatibleError, InvalidDataError
 from .store import ConflictError, Entry, NotFoundError, PreconditionError, Store
 
@@ -26,13 +26,13 @@ _JAVA: Final = "org.apache.pulsar.broker.service.schema.exceptions"
 
 
 class AdminApi:
-    """Answers requests to ``/admin/v2``; ``kind`` names what a request asks for, such as ``POST schema``."""
+    """Handles requests to ``/admin/v2``; ``kind`` classifies a request, such as ``POST schema``."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def kind(self, request: Request) -> str:
-        """``METHOD leaf``; GET by version is ``GET version``."""
+        """``METHOD leaf``, such as ``GET schema``; a GET by version is ``GET version``."""
         for pattern, leaf, _ in _ROUTES:
             if pattern.fullmatch(request.path):
                 return f"{request.method} {leaf}"
@@ -269,10 +269,10 @@ def _shown(entry: Entry) -> dict[str, Any]:
 
 
 def _whole(asked: AdminRequest) -> str:
-    """The topic, if it may have partitions.
+    """The topic, unless its name looks like that of a partition.
 
     Raises:
-        PreconditionError: by its name it may be one itself.
+        PreconditionError: the name contains ``-partition-``.
     """
     if "-partition-" in asked.local():
         raise PreconditionError("Partitioned Topic Name should not contain '-partition-'")
@@ -280,10 +280,10 @@ def _whole(asked: AdminRequest) -> str:
 
 
 def _strategy(value: Any) -> str | None:
-    """Jackson takes an enum's number for its name; the broker takes what it does not know for UNDEFINED.
+    """Jackson accepts an enum's ordinal instead of its name; the broker reads unknown names as UNDEFINED.
 
     Raises:
-        BadRequestError: Jackson makes no enum of it.
+        BadRequestError: Jackson cannot convert the value to an enum.
     """
     if isinstance(value, dict | list | bool | float):
         raise BadRequestError("Cannot deserialize value of type `SchemaCompatibilityStrategy`")

@@ -1,6 +1,6 @@
-"""One request as an endpoint of the admin API sees it: the topic or namespace of its path, and its JSON body.
+"""Admin API request parsing: the topic or namespace in the path, and the JSON body.
 
-Source: Pulsar's JAX-RS resources and the Jackson mapper in front of them, as seen live on 4.0.8.
+Source: Pulsar's JAX-RS resources and the Jackson mapper in front of them, as observed on 4.0.8.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, unquote_plus
 
-from .exchange import Request
+from .http_messages import Request
 from .refusals import BrokerError
 from .schema_data import SchemaData, from_post
 from .store import PreconditionError, split_partition
@@ -24,20 +24,20 @@ _NAME: Final = re.compile(r"[-=:.\w]*", re.ASCII)
 
 
 class UnsupportedMediaError(Exception):
-    """415: the body is not announced as JSON."""
+    """415: the Content-Type is not JSON."""
 
 
 class BadRequestError(Exception):
-    """400 in plain text: Jackson cannot read the body. Its own words differ, and name line and column."""
+    """400 in plain text: Jackson cannot parse the body. Its real message differs, and has line and column."""
 
 
 class UndecodableNameError(Exception):
-    """500 without a reason: the topic's name cannot be decoded."""
+    """500 without a reason: the topic name cannot be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdminRequest:
-    """``parts`` are the variable segments of the path, still encoded: tenant, namespace, topic, version."""
+    """A request with the variable segments of its path, still encoded: tenant, namespace, topic, version."""
 
     request: Request
     parts: Sequence[str]
@@ -51,13 +51,13 @@ class AdminRequest:
         """``tenant/namespace``.
 
         Raises:
-            PreconditionError: there can be no such.
+            PreconditionError: the name is not valid.
         """
         tenant, name = self.named("Namespace", self.tenant), self.named("Namespace", unquote(self.parts[1]))
         return f"{tenant}/{name}"
 
     def named(self, kind: str, name: str) -> str:
-        """The name, if a tenant or a namespace may have it; an error is that of the ``kind`` that was asked for."""
+        """``name``, if it is valid for a tenant or namespace; the error names ``kind``, or "Topic" for topics."""
         if not _NAME.fullmatch(name):
             raise PreconditionError(f"{'Topic' if len(self.parts) > 2 else kind} name is not valid")
         return name
@@ -74,11 +74,11 @@ class AdminRequest:
 
     @property
     def partition(self) -> int | None:
-        """The number of the partition that is named in place of a topic."""
+        """The partition's number, if the path names a partition."""
         return split_partition(self.local())[1]
 
     def local(self) -> str:
-        """The topic's own name; the broker decodes it twice.
+        """The topic's local name; the broker decodes it twice.
 
         Raises:
             PreconditionError: it is empty.
@@ -93,10 +93,10 @@ class AdminRequest:
         return name
 
     def version(self) -> int:
-        """The version in the path, as Java's Long.parseLong takes it.
+        """The version in the path, parsed as by Java's Long.parseLong.
 
         Raises:
-            BrokerError: it is no int64.
+            BrokerError: it is not an int64.
         """
         text = self.parts[3]
         if not re.fullmatch(r"[+-]?[0-9]{1,19}", text) or not -(2**63) <= int(text) < 2**63:
@@ -104,7 +104,7 @@ class AdminRequest:
         return int(text)
 
     def flag(self, name: str) -> bool:
-        """Whether the query has ``name=true``, in any case."""
+        """Whether the query has ``name=true``, ignoring case."""
         values = parse_qs(self.request.target.partition("?")[2]).get(name, [""])
         return values[0].lower() == "true"
 
@@ -127,7 +127,7 @@ class AdminRequest:
             raise BadRequestError(str(error)) from None
 
     def payload(self) -> Payload | None:
-        """The body as Jackson makes a PostSchemaPayload of it: unknown keys are ignored, scalars become text.
+        """The body as Jackson converts it to PostSchemaPayload: unknown keys are ignored, scalars become text.
 
         Raises:
             UnsupportedMediaError, BadRequestError: as above.
@@ -152,10 +152,10 @@ class Payload:
 
 
 def schema_data(payload: Payload | None) -> SchemaData:
-    """What the payload asks to register.
+    """The schema in the payload.
 
     Raises:
-        BrokerError: something is missing or unknown.
+        BrokerError: a member is missing, or the type is unknown.
     """
     if payload is None:
         raise BrokerError(f'Cannot invoke "{_PAYLOAD}.getType()" because "payload" is null', "NullPointerException")

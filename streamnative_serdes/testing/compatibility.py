@@ -1,8 +1,8 @@
-"""Schema compatibility as the broker decides it: Java Avro's SchemaValidator, and the strategies built on it.
+"""Schema compatibility as the broker checks it: Java Avro's SchemaValidator, and the strategies built on it.
 
-The broker runs ``SchemaValidatorBuilder`` over ``ResolvingGrammarGenerator``. What that refuses is decided by Java's
-``org.apache.avro.Resolver``, whose rules stand in :mod:`streamnative_serdes.schema.resolution`, and
-``Symbol.hasErrors``. Logical types do not count there.
+The broker runs ``SchemaValidatorBuilder`` on ``ResolvingGrammarGenerator``. What that refuses is decided by Java's
+``org.apache.avro.Resolver`` (implemented in :mod:`streamnative_serdes.schema.resolution`) and ``Symbol.hasErrors``,
+which ignore logical types.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ STRATEGIES: Final = ("UNDEFINED", "ALWAYS_INCOMPATIBLE", "ALWAYS_COMPATIBLE", *D
 
 
 def check(strategy: str, new: Schema, existing: Sequence[Schema]) -> None:
-    """Check ``new`` against ``existing``, oldest first, of which only transitive strategies look past the last.
+    """Check ``new`` against ``existing``, oldest first; only transitive strategies look at more than the last one.
 
     Raises:
         IncompatibleError: the strategy refuses ``new``.
-        BrokerError: aliases give two fields of a record, or two branches of a union, one name; or a default that is
-            needed holds what is no symbol of its enum.
+        BrokerError: aliases give the same name to two fields of a record or two branches of a union; or a required
+            default contains a value that is not a symbol of its enum.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:
         return
@@ -72,7 +72,7 @@ def _renamed(writer: AvroType, reader: AvroType) -> AvroType:
 
 
 def _refuse_twins(root: AvroType) -> None:
-    """Java refuses a union in which aliases gave two branches one name."""
+    """Java refuses a union if aliases give two of its branches the same name."""
     waiting, seen = [root], set[int]()
     while waiting:
         node = waiting.pop()
@@ -91,7 +91,7 @@ def full_name(node: AvroType) -> str:
 
 
 def children(node: AvroType) -> list[AvroType]:
-    """The types directly inside of this one."""
+    """The types directly inside this one."""
     if isinstance(node, Record):
         return [part.type for part in node.fields]
     if isinstance(node, Array):
@@ -113,7 +113,7 @@ def _has_errors(step: Resolution, visited: set[int]) -> bool:
     """``Symbol.hasErrors``: whether any datum could fail.
 
     Raises:
-        BrokerError: Java left a record unfinished that it goes on to use.
+        BrokerError: Java uses a record whose resolution it left incomplete.
     """
     if id(step) in visited:
         return False
@@ -122,6 +122,6 @@ def _has_errors(step: Resolution, visited: set[int]) -> bool:
         raise BrokerError(
             'Cannot invoke "org.apache.avro.Schema$Field.pos()" because "fields[i]" is null', "NullPointerException"
         )
-    # All of them, for Java makes the whole grammar before it looks for errors.
+    # No short circuit: Java builds the whole grammar before it looks for errors.
     faults = [_has_errors(part, visited) for part in step.parts if part is not None]
     return step.fault is not None or any(faults)

@@ -1,4 +1,4 @@
-"""Faults on demand: what a broker, a proxy or a network may do to the next requests that match."""
+"""Fault injection: makes the next matching requests fail the way a broker, a proxy or a network may fail."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from .exchange import Answer, Request, as_broker_error, as_page, as_reason, usual_phrase
+from .http_messages import Answer, Request, as_broker_error, as_page, as_reason, usual_phrase
 
-# Status -> the broker's own words, where it answers {"reason": ...}; other codes are Jetty's error page.
+# Status -> the broker's own text, if it answers {"reason": ...}; other codes are Jetty's error page.
 _REASONS: Final = {
     403: "Need to authenticate to perform the request",
     404: "Schema not found",
@@ -22,7 +22,7 @@ _PAGES: Final = {401: "Authentication required"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to one request. Make it with one of the class methods; ``after`` adds a delay to any of them."""
+    """A fault for one request. Create it with one of the class methods; ``after`` adds a delay to any of them."""
 
     seconds: float = 0.0
     answer: Callable[[Request, str], Answer] | None = None
@@ -30,17 +30,17 @@ class Fault:
 
     @classmethod
     def delay(cls, seconds: float) -> Fault:
-        """The usual answer, but only after ``seconds``."""
+        """The normal response, delayed by ``seconds``."""
         return cls(seconds)
 
     @classmethod
     def status(cls, code: int, reason: str | None = None, *, retry_after: int | None = None) -> Fault:
-        """Status ``code`` with the body that the broker gives it; the request has no effect.
+        """Status ``code`` with the broker's usual body for it; the request has no effect.
 
         Args:
             code: such as 401, 403, 404, 412, 429, 500 or 503.
-            reason: makes the body ``{"reason": ...}``. A 401 with one means "not permitted", one without it means
-                "bad credentials". For 500, the message above the stack trace.
+            reason: sends ``{"reason": ...}`` as the body. A 401 with a reason means "not permitted", without one "bad
+                credentials". For 500, it is the message above the stack trace.
             retry_after: seconds, sent as the header ``Retry-After``.
         """
 
@@ -58,7 +58,7 @@ class Fault:
 
     @classmethod
     def cut(cls, at: Literal["answer", "body"] = "answer") -> Fault:
-        """The request takes effect, but the connection breaks before the answer, or in the middle of its body."""
+        """The request takes effect, but the connection breaks before the response, or in the middle of its body."""
         return cls(cut_at=at)
 
     @classmethod
@@ -68,12 +68,12 @@ class Fault:
 
     @classmethod
     def redirect(cls, to: str | None = None, *, authoritative: bool | None = True) -> Fault:
-        """307 with an empty body, as from the broker that does not own the topic; the request has no effect.
+        """307 with an empty body, as sent by a broker that does not own the topic; the request has no effect.
 
         Args:
-            to: the other broker's address, to which path and query are added, or a whole URL, sent as it is. None
-                is the registry itself: a loop, for as long as the fault holds.
-            authoritative: the query that the broker adds; None adds none.
+            to: the other broker's address, to which path and query are appended, or a complete URL, used as it is. None
+                redirects to the registry itself: a loop as long as the fault is active.
+            authoritative: value of the query parameter that the broker adds; None adds no parameter.
         """
 
         def answer(request: Request, url: str) -> Answer:
@@ -86,7 +86,7 @@ class Fault:
         return cls(answer=answer)
 
     def after(self, seconds: float) -> Fault:
-        """The same, after a delay."""
+        """The same fault after a delay."""
         return replace(self, seconds=seconds)
 
 
@@ -98,7 +98,7 @@ class _Queued:
 
 
 class FaultQueue:
-    """First in, first out; each fault serves the requests that match it, and is then forgotten."""
+    """First in, first out; a fault is removed once it has been applied to ``times`` matching requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

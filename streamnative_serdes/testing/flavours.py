@@ -1,4 +1,4 @@
-"""How other releases of Pulsar answer: what differs from 4.0.8, as a change of its answers.
+"""Pulsar releases: how the responses of other releases differ from those of 4.0.8.
 
 Source: SchemasResourceBase of Pulsar 2.8 to 2.10.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from .exchange import Answer, Request, as_page, as_reason
+from .http_messages import Answer, Request, as_page, as_reason
 
 Flavour: TypeAlias = Callable[[str, Request, Answer], Answer]
 
@@ -20,7 +20,7 @@ def _as_4_0(_kind: str, _request: Request, answer: Answer) -> Answer:
 
 
 def _as_2_8(kind: str, request: Request, answer: Answer) -> Answer:
-    """Registering and looking up are 202; a 404 has no reason; a missing right is a 404 too."""
+    """Register and lookup return 202; a 404 has no reason; a missing permission is a 404 too."""
     if not request.path.startswith("/admin/v2/schemas/"):
         return answer
     if answer.status == 200 and kind in ("POST schema", "POST version"):
@@ -30,7 +30,7 @@ def _as_2_8(kind: str, request: Request, answer: Answer) -> Answer:
         return as_page(404, "Not Found", request)
     if answer.status == 404 and reason == "Namespace does not exist" and kind == "POST schema":
         return as_page(404, f"org.apache.pulsar.broker.web.RestException: {reason}", request)
-    if answer.status == 401 and reason:  # missing or bad credentials are Jetty's page, and stay 401
+    if answer.status == 401 and reason:  # bad or missing credentials are Jetty's page, and stay 401
         return as_reason(404, "Not Found")
     return answer
 

@@ -1,6 +1,6 @@
-"""Schema texts as Java's Avro takes them inside the broker: what it parses, and which defaults it stumbles over.
+"""Java Avro's view of a schema, as used by the broker: what it parses, and on which defaults it fails.
 
-Source: Avro 1.11.4, ``Schema.Parser``, ``Schema.isValidDefault``, ``ResolvingGrammarGenerator.encode``; seen live.
+Source: Avro 1.11.4, ``Schema.Parser``, ``Schema.isValidDefault``, ``ResolvingGrammarGenerator.encode``; observed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..schema.tree import Array, Map
 from .java_text import NAMED, as_number, compact, ordered
 from .refusals import AVRO_RUNTIME, BrokerError
 
-_NAME: Final = re.compile(r"(?!\d)\w+")  # as Java's Character.isLetterOrDigit: letters of any alphabet
+_NAME: Final = re.compile(r"(?!\d)\w+")  # like Java's Character.isLetterOrDigit: letters of any alphabet
 _NUMBERS: Final = ("int", "long", "float", "double")
 _AVRO_TYPE: Final = "org.apache.avro.AvroTypeException"
 _ORDERS: Final = frozenset({"ascending", "descending", "ignore"})
@@ -28,17 +28,17 @@ _NO_SYMBOL: Final = (
 
 
 class OutsideOfParserError(SchemaError):
-    """Java refuses a schema, but not by its parser's own exception."""
+    """Java refuses a schema with another exception than the parser's own."""
 
 
 @lru_cache(maxsize=1024)
 def java_parse(text: str) -> Schema:
-    """The schema, with defaults checked no more than Pulsar does.
+    """Parse a schema, with no more checks of defaults than Pulsar does.
 
     Raises:
         SchemaError: Java's Avro does not parse it.
     """
-    if text.strip() in PRIMITIVES or text.endswith(".avsc"):  # which parse() takes for a type and for a file
+    if text.strip() in PRIMITIVES or text.endswith(".avsc"):  # parse() accepts a type's name and a file's path
         raise SchemaError("the schema is not JSON")
     schema = parse(text, strict=False)
     for named in schema.names.values():
@@ -55,7 +55,7 @@ def java_parse(text: str) -> Schema:
 
 
 def _settle(part: Field) -> None:
-    """Order and default as Java has them."""
+    """Normalize order and default as Java does."""
     if part.order.lower() not in _ORDERS:
         raise OutsideOfParserError(f"No enum constant org.apache.avro.Schema.Field.Order.{part.order.upper()}")
     part.order = part.order.lower()
@@ -67,7 +67,7 @@ def _settle(part: Field) -> None:
 
 
 def _refuse_what_only_we_take(tree: Any) -> None:
-    """The lenient parser drops an enum's default that is no symbol, and looks into types that wrap another one."""
+    """Our lenient parser drops an invalid enum default and unwraps nested "type" objects; Java refuses both."""
     for node in _types(tree):
         if not isinstance(node["type"], str):
             raise SchemaError(f"No type: {node}")
@@ -76,7 +76,7 @@ def _refuse_what_only_we_take(tree: Any) -> None:
 
 
 def _types(tree: Any) -> Iterator[dict[str, Any]]:
-    """The types that schema JSON writes as objects, in the order in which they begin."""
+    """The types that the schema's JSON writes as objects, in document order."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -91,7 +91,7 @@ def _types(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def check_defaults(schema: Schema) -> None:
-    """What Java does as it compares two schemas, though not as it parses one.
+    """Check defaults as Java does when it compares two schemas, though not when it parses one.
 
     Raises:
         BrokerError: a default does not fit its field.
@@ -114,7 +114,7 @@ def _fits(part: Field) -> bool:
 
 
 def _is_valid_default(kind: AvroType, value: Any) -> bool:
-    """``Schema.isValidDefault``: any text for enum, fixed and bytes; a union's first branch only."""
+    """``Schema.isValidDefault``: any string for enum, fixed and bytes; a union by its first branch only."""
     if isinstance(kind, Union):
         if not kind.branches:
             raise BrokerError("Index 0 out of bounds for length 0", "IndexOutOfBoundsException")
@@ -144,10 +144,10 @@ def _is_valid_leaf(kind: str, value: Any) -> bool:
 
 
 class NeededDefaults(DefaultChecker):
-    """Java encodes the defaults that a reader needs, and so meets what is wrong inside of them."""
+    """Encodes the defaults that a reader needs, as Java does, and so detects invalid values inside them."""
 
     def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> None:  # noqa: ARG002
-        """As ``ResolvingGrammarGenerator.encode``, which knows no refusal but exceptions.
+        """As ``ResolvingGrammarGenerator.encode``, which signals faults by exceptions only.
 
         Raises:
             BrokerError: it cannot be encoded.
@@ -158,7 +158,7 @@ class NeededDefaults(DefaultChecker):
             for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
                 self.fault(kind.items, item, depth)
         elif isinstance(kind, Map):
-            if isinstance(value, list) and value:  # it writes how many there are, and then no keys
+            if isinstance(value, list) and value:  # Java writes the count, but then finds no keys
                 raise BrokerError("java.io.EOFException", AVRO_RUNTIME)
             for item in value.values() if isinstance(value, dict) else ():
                 self.fault(kind.values, item, depth)

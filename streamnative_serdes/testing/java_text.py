@@ -1,6 +1,6 @@
-"""A schema as Java's ``Schema.toString(true)`` prints it, which is how the broker quotes schemas in its refusals.
+"""Java's ``Schema.toString(true)``: how the broker prints schemas in its error messages.
 
-Source: Avro 1.11.4, the ``toJson`` of each kind of ``Schema``; Jackson's DefaultPrettyPrinter.
+Source: Avro 1.11.4, ``toJson`` of the subclasses of ``Schema``; Jackson's DefaultPrettyPrinter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCHEMA_KEYS: Final = frozenset(
 )
 _FIELD_KEYS: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
 
-# What Double.valueOf takes.
+# The syntax of Java's Double.valueOf.
 _DOUBLE: Final = re.compile(
     r"\s*(?:(?P<decimal>[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))"
     r"|(?P<hex>[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+))[fFdD]?\s*",
@@ -30,12 +30,12 @@ _ESCAPE: Final = re.compile(r"\\u00[0-9a-f]{2}")
 
 
 def java_text(text: str) -> str:
-    """``text``, a schema that was parsed before, as Java prints it."""
+    """Print ``text``, a valid schema, as Java does."""
     return pretty(ordered(json.loads(text), ""))
 
 
 def ordered(tree: Any, space: str) -> Any:
-    """The same schema with its keys in Java's order, and names as short as the namespace around allows."""
+    """The same schema with its keys in Java's order, and names as short as the enclosing namespace allows."""
     if isinstance(tree, str):
         return tree if tree in PRIMITIVES else _short(tree, space)
     if isinstance(tree, list):
@@ -54,7 +54,7 @@ def ordered(tree: Any, space: str) -> Any:
 
 
 def _each(branches: Iterable[Any], space: str) -> list[Any]:
-    forms = []  # filled by a loop: a comprehension costs one more frame per level, and there may be 200 levels
+    forms = []  # a comprehension would add one stack frame per level, and there may be 200 levels
     for branch in branches:
         forms.append(ordered(branch, space))  # noqa: PERF401
     return forms
@@ -110,10 +110,10 @@ def _short(name: str, space: str) -> str:
 
 
 def as_number(default: Any) -> Any:
-    """Java makes a number of the text that a floating field has for its default.
+    """The default of a float or double field; Java converts a string to a number.
 
     Raises:
-        ValueError: Java's ``Double.valueOf`` makes none of it.
+        ValueError: Java's ``Double.valueOf`` does not accept the string.
     """
     if not isinstance(default, str):
         return default
@@ -134,7 +134,7 @@ def compact(value: Any) -> str:
 
 def pretty(value: Any, level: int = 0) -> str:
     """JSON in the layout of Jackson's default pretty printer."""
-    rows = []  # filled by loops, as above
+    rows = []  # no comprehensions, as in _each
     if isinstance(value, dict):
         gap = "\n" + "  " * (level + 1)
         for key, item in value.items():
@@ -148,7 +148,7 @@ def pretty(value: Any, level: int = 0) -> str:
 
 
 def _leaf(value: Any) -> str:
-    """Doubles as ``Double.toString`` has them; what is not finite as text, as Jackson has it."""
+    """Doubles in the format of ``Double.toString``; infinities and NaN as strings, like Jackson."""
     if not isinstance(value, float):
         text = json.dumps(value, ensure_ascii=False)
         return _ESCAPE.sub(lambda found: found[0][:2] + found[0][2:].upper(), text) if "\\u" in text else text

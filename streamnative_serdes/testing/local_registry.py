@@ -1,4 +1,4 @@
-"""LocalRegistry: a stand-in for Pulsar's schema registry, over real HTTP on loopback, with faults on demand."""
+"""LocalRegistry: a stand-in for Pulsar's schema registry, over real HTTP on loopback, with fault injection."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any, NamedTuple, Self
 
 from ..errors import ConfigError
 from .admin_api import AdminApi
-from .exchange import Answer, Request, as_page
 from .faults import Fault, FaultQueue
 from .flavours import FLAVOURS
+from .http_messages import Answer, Request, as_page
 from .store import Store
 
 _STOP_SECONDS = 5.0  # to wait for one connection's thread
-_POLL_SECONDS = 0.01  # how soon the listening thread sees that it shall stop
+_POLL_SECONDS = 0.01  # how soon the listening thread notices that it must stop
 
 
-class Call(NamedTuple):
-    """One request as it came in: ``path`` with its query."""
+class RequestLine(NamedTuple):
+    """Method and path of a received request; ``path`` includes the query."""
 
     method: str
     path: str
@@ -32,28 +32,28 @@ class Call(NamedTuple):
 class LocalRegistry:
     """Pulsar's admin REST API for schemas, on ``127.0.0.1``, in threads of this process.
 
-    Tenant ``public`` with namespace ``default`` exists; others are made with PUT, as in Pulsar. Nothing outlives the
-    object. It answers as Apache Pulsar 4.0.8 does, which ``tests/integration/contract`` of the project proves: status,
-    reason phrase, headers and body, and whether a schema is compatible. What differs on purpose:
+    Tenant ``public`` with namespace ``default`` exists; others are created with PUT, as in Pulsar. All data is in
+    memory and is lost with the object. Responses equal those of Apache Pulsar 4.0.8 in status, reason phrase, headers,
+    body and compatibility results; the project's ``tests/integration/contract`` verifies that. Deliberate differences:
 
-    - topics live here only as far as the admin API makes or deletes them;
-    - topic-level strategies are on, as with ``topicLevelPoliciesEnabled``, and act at once;
+    - topics exist only if they are created or deleted through the admin API;
+    - topic-level strategies are on, as with ``topicLevelPoliciesEnabled``, and take effect at once;
     - GET, POST, PUT, DELETE and PATCH are served, HEAD and OPTIONS are not;
-    - the words of Jackson, in a 400, and of Gson, for KEY_VALUE that is no JSON, are Python's;
-    - a PROTOBUF_NATIVE descriptor is kept as text, neither decoded nor compared;
-    - a bad default whose type refers to a named type is told with the name alone, not with its definition;
-    - doubles of many digits, in schemas that a refusal quotes, are as JDK 19 and later print them;
-    - any token may do all: there are no roles. A missing right is ``Fault.status(401, "Unauthorized to ...")``.
+    - parser messages (Jackson's in a 400, Gson's for a KEY_VALUE that is not JSON) are Python's;
+    - a PROTOBUF_NATIVE descriptor is stored as text, neither decoded nor compared;
+    - an error about a bad default shows a named type by its name, not by its definition;
+    - doubles with many digits, in schemas that an error quotes, are printed as by JDK 19 and later;
+    - there are no roles: a valid token permits everything. Use ``Fault.status(401, "Unauthorized to ...")`` to simulate
+      a missing permission.
 
     Args:
-        port: 0 picks a free one.
-        token: when given, each request needs ``Authorization: Bearer TOKEN``.
-        flavour: "4.0", or "2.8" for what Pulsar 2.8 to 2.10 answer otherwise: registering and looking up are 202, a
-            schema that is not found is Jetty's page without a reason, and so is a namespace; where a right is missing
-            it is 404 as well.
+        port: 0 picks a free port.
+        token: if given, each request needs ``Authorization: Bearer TOKEN``.
+        flavour: "4.0", or "2.8" for the responses of Pulsar 2.8 to 2.10: register and lookup return 202, a missing
+            schema or namespace is Jetty's page without a reason, and a missing permission is a 404 as well.
 
     Raises:
-        ConfigError: there is no such flavour.
+        ConfigError: ``flavour`` is unknown.
 
     Use it as a context manager, or call :meth:`start` and :meth:`close`::
 
@@ -63,7 +63,7 @@ class LocalRegistry:
 
     def __init__(self, port: int = 0, token: str | None = None, *, flavour: str = "4.0") -> None:
         if flavour not in FLAVOURS:
-            raise ConfigError(f"flavour is one of {', '.join(map(repr, FLAVOURS))}, got {flavour!r:.80}")
+            raise ConfigError(f"flavour: expected one of {', '.join(map(repr, FLAVOURS))}, got {flavour!r:.80}")
         self._flavour = FLAVOURS[flavour]
         self.store = Store()
         self._api = AdminApi(self.store)
@@ -72,7 +72,7 @@ class LocalRegistry:
         self._faults = FaultQueue()
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._log: list[Call] = []
+        self._log: list[RequestLine] = []
         self._url = ""
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
@@ -80,10 +80,10 @@ class LocalRegistry:
     # Life
 
     def start(self) -> Self:
-        """Listen and serve.
+        """Start to listen and serve.
 
         Raises:
-            ConfigError: the port is taken.
+            ConfigError: the port is in use.
         """
         if self._server is None:
             try:
@@ -98,7 +98,7 @@ class LocalRegistry:
         return self
 
     def close(self) -> None:
-        """Stop listening, cut all connections and wait for their threads."""
+        """Stop listening, close all connections and wait for their threads."""
         server, thread = self._server, self._thread
         self._server = self._thread = None
         if server is not None and thread is not None:
@@ -124,21 +124,21 @@ class LocalRegistry:
             raise ConfigError("the registry is not running", hint="use it as a context manager, or call start()")
         return self._url
 
-    # What a test sets and sees
+    # For tests: what was received, and what to simulate
 
     @property
     def calls(self) -> Counter[str]:
-        """Requests received since :meth:`reset_calls`, failed ones included, by kind.
+        """Number of requests received since :meth:`reset_calls`, failed ones included, by kind.
 
-        ``GET schema`` is the latest, ``GET version`` one version, ``GET schemas`` all of them; ``POST schema``
+        ``GET schema`` reads the latest schema, ``GET version`` one version, ``GET schemas`` all; ``POST schema``
         registers, ``POST version`` looks up, ``POST compatibility`` checks; ``DELETE schema``, ``PUT namespace``, ...
         """
         with self._lock:
             return self._counts.copy()
 
     @property
-    def requests(self) -> list[Call]:
-        """The same requests one by one, in the order in which they came."""
+    def requests(self) -> list[RequestLine]:
+        """The same requests, one by one, in order of arrival."""
         with self._lock:
             return list(self._log)
 
@@ -148,26 +148,26 @@ class LocalRegistry:
             self._log.clear()
 
     def fail(self, fault: Fault, times: int | None = 1, match: str | None = None) -> None:
-        """Let ``fault`` happen to the next requests, after the faults that wait already.
+        """Apply ``fault`` to the next matching requests, after the faults that are already queued.
 
         Args:
             fault: such as ``Fault.status(503)``; see :class:`Fault`.
-            times: to how many requests; None is all, until :meth:`heal`.
-            match: a regular expression to find in ``METHOD /path?query``; other requests pass.
+            times: to how many requests it applies; None for all, until :meth:`heal`.
+            match: a regular expression that is searched in ``METHOD /path?query``; other requests are not affected.
         """
         if times is not None and times < 1:
-            raise ConfigError(f"times is a whole number from 1, or None, got {times!r}")
+            raise ConfigError(f"times: expected an integer from 1 on, or None, got {times!r}")
         self._faults.add(fault, times, match)
 
     def heal(self) -> None:
-        """Forget all faults that have not happened yet."""
+        """Remove all queued faults."""
         self._faults.clear()
 
     def set_strategy(self, strategy: str, name: str = "public/default") -> None:
         """Set the compatibility strategy of ``tenant/namespace`` or of ``tenant/namespace/topic``.
 
         Raises:
-            ConfigError: there is no such strategy.
+            ConfigError: the strategy does not exist.
         """
         try:
             self.store.set_strategy(name, strategy)
@@ -180,7 +180,7 @@ class LocalRegistry:
         kind = self._api.kind(request)
         with self._lock:
             self._counts[kind] += 1
-            self._log.append(Call(request.method, request.target))
+            self._log.append(RequestLine(request.method, request.target))
         fault = self._faults.take(request.method, request.target)
         if fault is not None:
             stopping.wait(fault.seconds)
@@ -198,7 +198,7 @@ def serve(port: int = 8080, token: str | None = None, ready: Callable[[str], Non
     """Run a registry until Ctrl-C; ``ready`` is called once with its address.
 
     Raises:
-        ConfigError: the port is taken.
+        ConfigError: the port is in use.
     """
     with LocalRegistry(port, token) as registry:
         try:
@@ -210,7 +210,7 @@ def serve(port: int = 8080, token: str | None = None, ready: Callable[[str], Non
 
 
 class _Server(ThreadingHTTPServer):
-    """Knows its open connections, so that stopping ends them and waits for their threads."""
+    """Tracks its open connections, so that stopping closes them and waits for their threads."""
 
     request_queue_size = 256
     daemon_threads = True
@@ -257,7 +257,7 @@ def _hang_up(connection: socket.socket) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection, kept alive. Header and body leave in one send: two would wait 40 ms for a delayed ACK."""
+    """One keep-alive connection. Header and body go out in one send: two would wait 40 ms for a delayed ACK."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
@@ -284,7 +284,7 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.content_type:
             self.send_header("Content-Type", answer.content_type)
         if answer.status != 204:
-            # A cut must show even if the body is empty.
+            # One more than is sent, so that the client notices the cut even if the body is empty.
             self.send_header("Content-Length", str(len(answer.body) + (1 if cut else 0)))
         self.end_headers()
         self.wfile.write(answer.body[: len(answer.body) // 2] if cut else answer.body)
@@ -294,4 +294,4 @@ class _Handler(BaseHTTPRequestHandler):
         return "LocalRegistry"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
-        """Silent: what came in stands in ``LocalRegistry.requests``."""
+        """Log nothing: ``LocalRegistry.requests`` lists the requests."""

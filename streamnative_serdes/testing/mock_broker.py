@@ -1,13 +1,12 @@
 """MockBroker: librdkafka's own mock Kafka cluster, with a chosen number of partitions per topic.
 
-librdkafka has the functions for it, confluent-kafka bundles librdkafka, and ctypes joins the two. What the mock can
-and cannot do was measured:
+confluent-kafka bundles librdkafka, whose mock cluster is called here through ctypes. Its limits, as measured:
 
-- it keeps about 5 MB a partition and then drops the oldest records without a word;
-- topics are made here, or by first use with 4 partitions; ``create_topics``, ``delete_records`` and
+- it keeps about 5 MB per partition, and then silently drops the oldest records;
+- topics are created here, or on first use with 4 partitions; ``create_topics``, ``delete_records`` and
   ``offsets_for_times`` do not work;
-- transactions are accepted, but aborted records stay visible: nothing about exactly-once can be shown with it;
-- it is no benchmark target.
+- transactions are accepted, but aborted records stay visible: it cannot test exactly-once semantics;
+- it is not suitable for benchmarks.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from ..errors import ConfigError
 _PRODUCER: Final = 0  # RD_KAFKA_PRODUCER
 _ERROR_BYTES: Final = 512
 
-# Where auditwheel, delocate and delvewheel put librdkafka, seen from the folder that holds confluent_kafka.
+# Where auditwheel, delocate and delvewheel put librdkafka, relative to the parent folder of confluent_kafka.
 _LIBRARIES: Final = {
     "linux": ("confluent_kafka.libs/librdkafka-*.so*", "confluent_kafka.libs/librdkafka.so*"),
     "darwin": ("confluent_kafka/.dylibs/librdkafka*.dylib",),
     "win32": ("confluent_kafka.libs/rdkafka*.dll", "confluent_kafka.libs/librdkafka*.dll"),
 }
 
-# Function -> result type and argument types; rd_kafka.h and rd_kafka_mock.h.
+# Function -> result type and argument types, from rd_kafka.h and rd_kafka_mock.h.
 _POINTER = ctypes.c_void_p
 _FUNCTIONS: Final[Mapping[str, tuple[object, list[object]]]] = {
     "rd_kafka_conf_new": (_POINTER, []),
@@ -51,12 +50,12 @@ _FUNCTIONS: Final[Mapping[str, tuple[object, list[object]]]] = {
     "rd_kafka_mock_cluster_bootstraps": (ctypes.c_char_p, [_POINTER]),
     "rd_kafka_mock_topic_create": (ctypes.c_int, [_POINTER, ctypes.c_char_p, ctypes.c_int, ctypes.c_int]),
 }
-# Not in every librdkafka: without it a consumer group needs 3 s to form.
+# Missing in older librdkafka: without it, a consumer group needs 3 s to form.
 _REBALANCE_DELAY: Final = "rd_kafka_mock_group_initial_rebalance_delay_ms"
 
 
 class MockBroker:
-    """A Kafka cluster inside this process; other processes reach it over 127.0.0.1. It lives as long as the object.
+    """A Kafka cluster inside this process, which other processes reach over 127.0.0.1; it stops with the object.
 
     Args:
         topics: name -> number of partitions.
@@ -76,10 +75,10 @@ class MockBroker:
         self._cluster: int | None = None
 
     def start(self) -> Self:
-        """Start the cluster and make its topics.
+        """Start the cluster and create its topics.
 
         Raises:
-            ConfigError: this platform cannot (it says what was looked for), or a topic is refused.
+            ConfigError: no usable librdkafka was found (the message lists where), or a topic is refused.
         """
         if self._cluster is None:
             self._library = _load()
@@ -103,15 +102,15 @@ class MockBroker:
             self.create_topic(topic, partitions)
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Make one more topic.
+        """Create a topic.
 
         Raises:
-            ConfigError: the broker is not running, or refuses it (a topic can be made only once).
+            ConfigError: the broker is not running, or refuses the topic (it exists already).
         """
         if self._library is None or self._cluster is None:
             raise _not_running()
         if partitions < 1:
-            raise ConfigError(f"topic {name!r} needs at least one partition, got {partitions}")
+            raise ConfigError(f"topic {name!r}: expected at least one partition, got {partitions}")
         code = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, self._brokers)
         if code:
             reason = self._library.rd_kafka_err2str(code).decode()
@@ -129,7 +128,7 @@ class MockBroker:
         return str(self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode())
 
     def close(self) -> None:
-        """Stop the cluster and free it; what was produced is gone."""
+        """Stop the cluster and free it; all records are lost."""
         library, client, cluster = self._library, self._client, self._cluster
         self._library = self._client = self._cluster = None
         if library is not None and cluster:
@@ -151,10 +150,10 @@ def _not_running() -> ConfigError:
 
 
 def _new_client(library: ctypes.CDLL) -> int:
-    """The librdkafka handle that the mock cluster hangs on; it connects to nothing."""
+    """The librdkafka client that owns the mock cluster; it connects to nothing."""
     conf = library.rd_kafka_conf_new()
     text = ctypes.create_string_buffer(_ERROR_BYTES)
-    # Warnings and worse: it would say on stderr that it has no bootstrap.servers, which it does not need.
+    # Warnings and errors only: it would log on stderr that bootstrap.servers is missing, which it does not need.
     library.rd_kafka_conf_set(conf, b"log_level", b"4", text, _ERROR_BYTES)
     client = library.rd_kafka_new(_PRODUCER, conf, text, _ERROR_BYTES)
     if not client:
@@ -164,7 +163,7 @@ def _new_client(library: ctypes.CDLL) -> int:
 
 
 def _load() -> ctypes.CDLL:
-    """The librdkafka that confluent-kafka brought, already in this process once that is imported."""
+    """The librdkafka that confluent-kafka bundles; importing confluent-kafka loads it into this process."""
     path = _find()
     try:
         import confluent_kafka  # noqa: F401  # loads what the library itself needs
@@ -188,8 +187,8 @@ def _find() -> str:
         found = sorted(glob.glob(pattern))
         if found:
             return found[0]
-    looked = ", ".join(patterns) or f"no place is known for platform {sys.platform}"
-    raise _unavailable(f"no librdkafka was found; looked for: {looked}")
+    looked = ", ".join(patterns) or f"nothing, as its location on platform {sys.platform} is unknown"
+    raise _unavailable(f"librdkafka not found; looked for: {looked}")
 
 
 def _unavailable(reason: str) -> ConfigError:

@@ -1,4 +1,4 @@
-"""Why a broker refuses a schema; the texts are its own."""
+"""The broker's reasons to refuse a schema, as exceptions; the texts are the broker's own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class IncompatibleError(Exception):
 
 
 class InvalidDataError(Exception):
-    """The schema is not what its type asks for: status 422."""
+    """The schema is not valid for its type: status 422."""
 
 
 class BrokerError(Exception):
-    """The broker stumbles over the request: status 500; the text is empty where Java has none.
+    """The broker fails on the request: status 500.
 
     Args:
-        text: Java's.
-        kind: Java's class, in ``java.lang`` if no package is named.
+        text: the Java exception's message; empty if it is null.
+        kind: the Java exception's class; ``java.lang`` is added if it has no package.
     """
 
     def __init__(self, text: str, kind: str) -> None:

@@ -1,6 +1,6 @@
-"""What a broker makes of a posted schema: the checks of its type, the form that is kept, and when two are the same.
+"""Schemas as the broker stores them: validation by type, the stored form, equality and compatibility.
 
-Source: Pulsar's SchemaDataValidator, SchemaRegistryServiceImpl and SchemaUtils; each rule was seen live on 4.0.8.
+Source: Pulsar's SchemaDataValidator, SchemaRegistryServiceImpl and SchemaUtils; each rule was observed on 4.0.8.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .java_text import compact
 from .refusals import BrokerError, IncompatibleError, InvalidDataError
 
 AVRO_TYPES: Final = frozenset({"AVRO", "JSON", "PROTOBUF"})  # their text is an Avro schema
-_CHECKED: Final = frozenset({"AVRO", "JSON"})  # a PROTOBUF one may change as it likes
+_CHECKED: Final = frozenset({"AVRO", "JSON"})  # the broker does not check PROTOBUF for compatibility
 _CLIENT_SIDE: Final = frozenset({"AUTO", "AUTO_CONSUME", "AUTO_PUBLISH"})
 _TEXTLESS: Final = frozenset(
     {"BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "DATE", "TIME", "TIMESTAMP"}
@@ -32,14 +32,14 @@ _JACKSON: Final = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "OBJECT", "ARRAY", 
 
 @dataclass(frozen=True, slots=True)
 class SchemaData:
-    """A schema as the broker keeps it; the text of KEY_VALUE is compact JSON with the two halves."""
+    """A schema as the broker stores it; the text of KEY_VALUE is compact JSON with the two halves."""
 
     type: str
     text: str
     properties: Mapping[str, str]
 
     def halves(self) -> tuple[SchemaData, SchemaData]:
-        """Key and value of a KEY_VALUE schema; a half of unnamed type is BYTES, as in the broker.
+        """Key and value of a KEY_VALUE schema; a half without a type is BYTES, as in the broker.
 
         Raises:
             BrokerError: a property names a type that does not exist.
@@ -52,9 +52,9 @@ class SchemaData:
         return SchemaData(_known_type(kind), "" if tree[name] == "" else compact(tree[name]), {})
 
     def shown(self) -> str:
-        """The text of a GET answer.
+        """The text in the response to a GET.
 
-        A KEY_VALUE half that is no structure is shown empty, so a half without a type in ``properties`` is lost.
+        A KEY_VALUE half that is not a structure is shown empty, so a half without a type in ``properties`` is lost.
         """
         if self.type != "KEY_VALUE":
             return self.text
@@ -63,10 +63,10 @@ class SchemaData:
 
 
 def from_post(kind: str | None, text: str, properties: Mapping[str, str | None]) -> SchemaData:
-    """The posted parts in the broker's form, not yet validated.
+    """The posted schema in the broker's form, not yet validated.
 
     Raises:
-        BrokerError: an unknown type, or a KEY_VALUE text without its two halves.
+        BrokerError: the type is unknown, or a KEY_VALUE text lacks one of its halves.
     """
     if kind == "KEY_VALUE":
         text = compact(_two_halves(text))
@@ -120,7 +120,7 @@ def validate(data: SchemaData) -> None:
             raise InvalidDataError("Avro schema typed [UNION] is not supported")
     elif data.type == "KEY_VALUE":
         for half in data.halves():
-            if half.type == "KEY_VALUE":  # the broker takes four bytes of the text for a length
+            if half.type == "KEY_VALUE":  # the broker reads four bytes of the text as a length
                 raise BrokerError("Java heap space", "OutOfMemoryError")
             validate(half)
     elif data.type in _CLIENT_SIDE:
@@ -141,7 +141,7 @@ def avro(data: SchemaData) -> Schema:
 
     Raises:
         InvalidDataError: Java's Avro does not parse the text.
-        BrokerError: it is a JSON topic's schema of old, in Jackson's words.
+        BrokerError: it is an old JSON schema, in Jackson's format.
     """
     try:
         return java_parse(data.text)
@@ -157,10 +157,10 @@ def avro(data: SchemaData) -> Schema:
 
 
 def jackson_kind(data: SchemaData) -> str | None:
-    """The type of a JSON topic's schema that is no Avro but Jackson's JsonSchema, as Pulsar had it before 2.1.
+    """The type of a JSON schema in the format of Jackson's JsonSchema, which Pulsar used before 2.1; None for Avro.
 
     Raises:
-        BrokerError: Jackson knows no such type.
+        BrokerError: Jackson does not know the type.
     """
     try:
         tree = json.loads(data.text) if data.type == "JSON" else None
@@ -179,7 +179,7 @@ def jackson_kind(data: SchemaData) -> str | None:
 
 
 def is_avro(data: SchemaData) -> bool:
-    """Whether Java's parser takes it for Avro, or fails in another way than to say no."""
+    """Whether Java's parser accepts it as Avro, or fails with another exception than the parser's own."""
     try:
         java_parse(data.text)
     except OutsideOfParserError:
@@ -190,13 +190,13 @@ def is_avro(data: SchemaData) -> bool:
 
 
 def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
-    """Position in ``existing`` of the schema that POST takes for the same.
+    """Index in ``existing`` of the schema that POST considers identical, or None.
 
-    Equal when parsed, or equal text where the type has no parser. Properties are not compared.
+    Schemas are compared as parsed, or as text if the type has no parser. Properties are not compared.
 
     Raises:
-        BrokerError: a default does not fit its field. The broker takes such a schema as a topic's first, and then
-            stumbles at each comparison.
+        BrokerError: a default does not fit its field. The broker accepts such a schema as a topic's first one, and then
+            fails at each comparison.
     """
     if data.type in AVRO_TYPES and existing:
         ours = _checked(data)
@@ -208,7 +208,7 @@ def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
 
 
 def find_exact(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
-    """Position in ``existing`` of the very same text and type."""
+    """Index in ``existing`` of the same text and type, or None."""
     wanted = (data.type, data.text)
     return next((position for position, other in enumerate(existing) if (other.type, other.text) == wanted), None)
 
@@ -220,11 +220,11 @@ def _checked(data: SchemaData) -> Schema:
 
 
 def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaData]) -> None:
-    """Whether the strategy lets ``new`` follow ``existing``, oldest first.
+    """Check whether the strategy accepts ``new`` after ``existing``, oldest first.
 
     Raises:
         IncompatibleError: it does not.
-        BrokerError: Java's Avro stumbles over one of the schemas.
+        BrokerError: Java's Avro fails on one of the schemas.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:
         return
@@ -235,7 +235,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
         try:
             _check_type(strategy, new, existing)
         except BrokerError as error:
-            raise IncompatibleError(f"{error.kind}: {error}") from error  # which the broker expects here alone
+            raise IncompatibleError(f"{error.kind}: {error}") from error  # the broker catches it only here
     elif find_exact(new, existing[-1:]) is None:
         _check_type(strategy, new, existing)
 
@@ -243,7 +243,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
 def _check_type(strategy: str, new: SchemaData, existing: Sequence[SchemaData]) -> None:
     if new.type in _CHECKED:
         if not all(map(is_avro, (new, *existing[-1:]))):
-            return  # Jackson's schemas are compared by their id alone
+            return  # the broker compares Jackson's schemas only by their id
         check(strategy, avro(new), [avro(old) for old in existing])
     elif new.type == "KEY_VALUE":
         _check_halves(strategy, new, existing)

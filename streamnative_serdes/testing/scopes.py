@@ -1,4 +1,4 @@
-"""Registries by scope: what ``mock://SCOPE`` as an address stands for, as in Confluent's clients."""
+"""Mock scopes: the in-process registry behind the address ``mock://SCOPE``, as in Confluent's clients."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ import threading
 from .local_registry import LocalRegistry
 
 _started: dict[tuple[int, str], LocalRegistry] = {}
-_lock = threading.RLock()  # a finalizer may ask while it is held
+_lock = threading.RLock()  # a finalizer may call registry_of while this thread holds it
 
 
 def registry_of(scope: str) -> LocalRegistry:
-    """The registry that this process has for ``scope``: started with the first question, ended with the process.
+    """This process's registry for ``scope``: started on the first call, stopped when the process ends.
 
-    A process made by a fork has registries of its own, empty ones: its parent's threads, which would answer, are not
-    in it.
+    A forked process has its own registries, which start empty: the parent's server threads do not exist in it.
     """
-    place = os.getpid(), scope
+    key = os.getpid(), scope
     with _lock:
-        if place not in _started:
+        if key not in _started:
             new = LocalRegistry().start()
-            if _started.setdefault(place, new) is new:
-                atexit.register(_end, place)
-            else:  # a finalizer asked meanwhile
+            if _started.setdefault(key, new) is new:
+                atexit.register(_close, key)
+            else:  # a finalizer called this function meanwhile
                 new.close()
-        return _started[place]
+        return _started[key]
 
 
-def _end(place: tuple[int, str]) -> None:
-    if place[0] == os.getpid():  # a fork inherits this call too
-        _started[place].close()
+def _close(key: tuple[int, str]) -> None:
+    if key[0] == os.getpid():  # a forked process inherits this atexit call too
+        _started[key].close()
 
 
 def _after_fork() -> None:
-    """A thread of the parent may have held the lock. Its registries are kept: only the parent may stop them."""
+    """Replace the lock, which a parent's thread may hold. The parent's registries stay: only it may stop them."""
     global _lock
     _lock = threading.RLock()
 

@@ -1,6 +1,6 @@
-"""What is registered: tenants, namespaces, topics, their strategies and schema versions; no HTTP.
+"""The registry's data: tenants, namespaces, topics, their strategies and schema versions; no HTTP.
 
-All changes happen under one lock, so that concurrent registrations of one schema give one version.
+All changes happen under one lock, so that concurrent registrations of one schema result in one version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NotFoundError(Exception):
 
 
 class ConflictError(Exception):
-    """Status 409 of an endpoint that is not about schemas; the text is the broker's reason."""
+    """Status 409 of an endpoint other than those for schemas; the text is the broker's reason."""
 
 
 class PreconditionError(Exception):
@@ -42,7 +42,7 @@ class Entry:
 def split_partition(local: str) -> tuple[str, int | None]:
     """A topic's local name without ``-partition-N``, and N: schemas belong to the topic, not to its partitions.
 
-    N counts only as Java writes it, so ``x-partition-03`` is a topic of its own.
+    N must be written as Java writes it: ``x-partition-03`` is a topic, not a partition.
     """
     name, partition, number = local.rpartition("-partition-")
     if not name or not _PARTITION.fullmatch(partition + number):
@@ -51,7 +51,7 @@ def split_partition(local: str) -> tuple[str, int | None]:
 
 
 def namespace_of(topic: str) -> str:
-    """``tenant/namespace`` of a topic, whose local name may hold slashes."""
+    """``tenant/namespace`` of a topic, whose local name may contain slashes."""
     return "/".join(topic.split("/", 2)[:2])
 
 
@@ -62,7 +62,7 @@ class Store:
         self._lock = threading.RLock()
         self._namespaces: dict[str, set[str]] = {"public": {"default"}, "pulsar": {"system"}}
         self._topics: dict[str, int] = {}  # how many partitions; 0: not partitioned
-        self._partitions: dict[str, set[int]] = {}  # those that are not deleted
+        self._partitions: dict[str, set[int]] = {}  # partitions that are not deleted
         self._strategies: dict[str, str] = {}
         self._entries: dict[str, list[Entry]] = {}
         self._last_timestamp = 0
@@ -70,7 +70,7 @@ class Store:
     # Schemas
 
     def register(self, topic: str, data: SchemaData) -> int:
-        """The version of a known schema, under any strategy; else the new one that it gets.
+        """Register a schema and return its version. A known schema keeps its version under any strategy.
 
         Raises:
             InvalidDataError, IncompatibleError, BrokerError: the broker refuses it.
@@ -86,7 +86,7 @@ class Store:
             return self._append(topic, data)
 
     def check(self, topic: str, data: SchemaData) -> str:
-        """The strategy that lets ``data`` be registered.
+        """Check whether ``data`` could be registered, and return the strategy in force.
 
         Raises:
             InvalidDataError, IncompatibleError, BrokerError: it would be refused.
@@ -98,7 +98,7 @@ class Store:
             return strategy
 
     def find_exact(self, topic: str, data: SchemaData) -> int:
-        """The version that has this very text; -1 if there is none."""
+        """The version with exactly this text; -1 if there is none."""
         live = self.versions(topic)
         position = find_exact(data, [entry.data for entry in live if entry.data])
         return -1 if position is None else live[position].version
@@ -112,7 +112,7 @@ class Store:
         """One version, or the latest.
 
         Raises:
-            NotFoundError: there is none, or it was deleted.
+            NotFoundError: it does not exist, or was deleted.
         """
         for entry in reversed(self.versions(topic)):
             if version is None or entry.version == version:
@@ -120,12 +120,12 @@ class Store:
         raise NotFoundError("Schema not found")
 
     def delete(self, topic: str) -> int:
-        """Soft deletion: a tombstone hides all versions and takes a number, which is returned."""
+        """Soft delete: a tombstone hides all versions and takes a version number, which is returned."""
         with self._lock:
             return self._append(topic, None)
 
     def delete_forever(self, topic: str) -> None:
-        """Versions start again at 0."""
+        """Delete all schemas; versions start at 0 again."""
         with self._lock:
             self._entries.pop(topic, None)
 
@@ -137,9 +137,9 @@ class Store:
     def _append(self, topic: str, data: SchemaData | None) -> int:
         entries = self._entries.setdefault(topic, [])
         version = entries[-1].version + 1 if entries else 0
-        if data and data.type == "BYTES":  # the broker's storage knows no BYTES
+        if data and data.type == "BYTES":  # the broker stores BYTES as NONE
             data = SchemaData("NONE", data.text, data.properties)
-        # Strictly rising, so that a topic that was deleted and made anew can be told apart within one millisecond.
+        # Strictly increasing, so that a topic recreated within one millisecond can be told apart.
         self._last_timestamp = max(self._last_timestamp + 1, time.time_ns() // 1_000_000)
         entries.append(Entry(version, data, self._last_timestamp))
         return version
@@ -147,25 +147,25 @@ class Store:
     # Strategies
 
     def strategy(self, name: str) -> str | None:
-        """The strategy set for a topic or a namespace; None if none is."""
+        """The strategy set for a topic or a namespace, or None."""
         with self._lock:
             return self._strategies.get(name)
 
     def set_strategy(self, name: str, strategy: str | None) -> None:
-        """Set it for a topic or a namespace; None and UNDEFINED unset it.
+        """Set the strategy of a topic or a namespace; None and UNDEFINED unset it.
 
         Raises:
-            ValueError: there is no such strategy.
+            ValueError: the strategy does not exist.
         """
         if strategy is not None and strategy not in STRATEGIES:
-            raise ValueError(f"{strategy!r} is none of {', '.join(STRATEGIES)}")
+            raise ValueError(f"strategy: expected one of {', '.join(STRATEGIES)}, got {strategy!r}")
         with self._lock:
             self._strategies.pop(name, None)
             if strategy not in (None, "UNDEFINED"):
                 self._strategies[name] = str(strategy)
 
     def strategy_in_force(self, topic: str) -> str:
-        """That of the topic, else of its namespace, else the broker's."""
+        """The topic's strategy, else its namespace's, else the broker's default."""
         return self.strategy(topic) or self.strategy(namespace_of(topic)) or DEFAULT_STRATEGY
 
     # Tenants, namespaces, topics
@@ -194,7 +194,7 @@ class Store:
             self._namespaces[tenant].add(name)
 
     def delete_namespace(self, namespace: str) -> None:
-        """Delete it, if there are no topics in it. Schemas of topics that were never made stay, as in the broker."""
+        """Delete a namespace without topics. Schemas of topics that were never created stay, as in the broker."""
         self.need_namespace(namespace)
         tenant, _, name = namespace.partition("/")
         with self._lock:
@@ -204,20 +204,20 @@ class Store:
             self.set_strategy(namespace, None)
 
     def need_tenant(self, tenant: str) -> None:
-        """Raises: NotFoundError: there is no such tenant."""
+        """Raises NotFoundError if the tenant does not exist."""
         with self._lock:
             if tenant not in self._namespaces:
                 raise NotFoundError("Tenant does not exist")
 
     def need_namespace(self, namespace: str, reason: str = "Namespace does not exist") -> None:
-        """Raises: NotFoundError: there is no such namespace."""
+        """Raises NotFoundError with ``reason`` if the namespace does not exist."""
         tenant, _, name = namespace.partition("/")
         with self._lock:
             if name not in self._namespaces.get(tenant, ()):
                 raise NotFoundError(reason)
 
     def need_topic(self, topic: str) -> None:
-        """Raises: NotFoundError: the topic was never made, or is deleted."""
+        """Raises NotFoundError if the topic was never created, or was deleted."""
         with self._lock:
             if topic not in self._topics:
                 raise NotFoundError(f"Topic persistent://{topic} not found")
@@ -231,7 +231,7 @@ class Store:
             self._partitions[topic] = set(range(partitions))
 
     def add_partition(self, topic: str, digits: str) -> None:
-        """Make a partition again that was deleted.
+        """Recreate a deleted partition.
 
         Raises:
             PreconditionError: the topic has no such partition.
@@ -253,14 +253,14 @@ class Store:
             self._partitions[topic].add(number)
 
     def delete_partition(self, topic: str, number: int) -> None:
-        """Delete one partition; the schemas are the topic's, and stay."""
+        """Delete one partition; the schemas belong to the topic and stay."""
         with self._lock:
             if number not in self._partitions.get(topic, ()):
                 raise NotFoundError(f"Topic persistent://{topic}-partition-{number} not found")
             self._partitions[topic].discard(number)
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic that is not partitioned, and its schemas; these go even if the topic was never made."""
+        """Delete a non-partitioned topic and its schemas; these are deleted even if the topic was never created."""
         with self._lock:
             partitions = self._topics.get(topic)
             if partitions:

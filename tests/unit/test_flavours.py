@@ -89,7 +89,7 @@ def test_a_missing_right_is_a_404_and_bad_credentials_are_not(registry: LocalReg
 
 @pytest.mark.parametrize("flavour", ["3.0", "", "2.80"])
 def test_another_flavour_is_refused_with_the_known_ones(flavour: str) -> None:
-    with pytest.raises(ConfigError, match=rf"flavour is one of '4.0', '2.8', got '{flavour}'"):
+    with pytest.raises(ConfigError, match=rf"flavour: expected one of '4.0', '2.8', got '{flavour}'"):
         LocalRegistry(flavour=flavour)
 
 
@@ -139,7 +139,7 @@ def test_the_client_understands_every_answer(client: SchemaRegistryClient) -> No
 def test_what_is_not_found_is_told_so(client: SchemaRegistryClient) -> None:
     with pytest.raises(SchemaNotFoundError, match="Not Found") as caught:
         client.latest("users")
-    assert "2.8 to 2.10 says no more of a missing schema" in str(caught.value)
+    assert "2.8 to 2.10 answers this for a missing schema" in str(caught.value)
     with pytest.raises(SchemaNotFoundError, match="Namespace does not exist") as caught:
         client.register("public/nope/users", json.dumps(USER))
     assert "check pulsar.tenant and pulsar.namespace" in str(caught.value)
@@ -150,7 +150,7 @@ def test_a_missing_right_that_looks_like_a_missing_schema_is_explained(
     registry: LocalRegistry, client: SchemaRegistryClient, write: bool
 ) -> None:
     registry.fail(Fault.status(401, "Unauthorized to validateTopicOperation"), times=None)
-    with pytest.raises(SchemaNotFoundError, match="where a right is missing: there it takes an admin of the tenant"):
+    with pytest.raises(SchemaNotFoundError, match="for a missing permission: they require an admin of the tenant"):
         client.register("users", json.dumps(USER)) if write else client.latest("users")
 
 

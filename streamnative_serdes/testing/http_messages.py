@@ -1,4 +1,4 @@
-"""One request and one answer, in the shapes of Pulsar's web server: JSON, a reason, Jetty's error page, plain text."""
+"""HTTP messages of Pulsar's web server: requests, and responses as JSON, Jetty's error page or plain text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from http import HTTPStatus
 from typing import Any, Final
 
 PHRASE_LIMIT: Final = 1024  # characters of a reason phrase
-PAGE_LIMIT: Final = 32_768  # bytes of an error page; Jetty sends none at all instead of a larger one
+PAGE_LIMIT: Final = 32_768  # bytes of an error page; Jetty sends an empty body instead of a larger one
 _JETTY: Final = "9.4.58.v20250814"
 _UNCACHED: Final = (("Cache-Control", "must-revalidate,no-cache,no-store"),)
 _LABELS: Final = {"URI": "url", "STATUS": "status", "MESSAGE": "message", "SERVLET": "servlet"}
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")  # but those that are white space to Java
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")  # except those that Java counts as white space
 _SERVLET: Final = "org.glassfish.jersey.servlet.ServletContainer-10c47c79"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``target`` is path and query as sent."""
+    """An HTTP request; ``target`` is path and query as sent."""
 
     method: str
     target: str
@@ -34,13 +34,13 @@ class Request:
         return self.target.partition("?")[0]
 
     def accepts(self, media_type: str) -> bool:
-        """An empty header is taken for none."""
+        """Whether ``Accept`` admits this media type; an empty header counts as missing."""
         main, _, sub = media_type.partition("/")
         kinds = [kind.lower().partition("/") for kind in self.acceptable() or ["*/*"]]
         return any(one in ("*", main) and other in ("*", sub) for one, _, other in kinds)
 
     def acceptable(self) -> list[str]:
-        """The media types of ``Accept``, what is liked best first."""
+        """The media types of ``Accept``, by descending quality."""
         parts = [part.strip() for part in self.headers.get("Accept", "").split(",")]
         kinds = [(part.partition(";")[0].strip(), _quality(part)) for part in parts if part]
         return [kind for kind, quality in sorted(kinds, key=lambda pair: -pair[1]) if quality > 0]
@@ -56,7 +56,7 @@ def _quality(part: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``phrase`` is the HTTP reason phrase, None for the usual one of ``status``."""
+    """An HTTP response; ``phrase`` is the reason phrase, None for the standard one of ``status``."""
 
     status: int
     body: bytes = b""
@@ -65,7 +65,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
     def status_text(self) -> str:
-        """The reason phrase as it is sent: ISO 8859-1 in one line, cut as Java counts characters."""
+        """The reason phrase as sent: ISO 8859-1 in one line, cut at ``PHRASE_LIMIT`` UTF-16 units as in Java."""
         phrase = usual_phrase(self.status) if self.phrase is None else self.phrase
         units = phrase.encode("utf-16-le", "surrogatepass")[: 2 * PHRASE_LIMIT]
         line = units.decode("utf-16-le", "replace").encode("iso-8859-1", "replace").decode("iso-8859-1")
@@ -82,7 +82,7 @@ def as_json(value: Any, status: int = 200, phrase: str | None = None) -> Answer:
 
 
 def as_reason(status: int, reason: str) -> Answer:
-    """``{"reason": ...}``, as the admin API's RestException has it."""
+    """``{"reason": ...}``, the format of the admin API's RestException."""
     return as_json({"reason": reason}, status, reason)
 
 
@@ -102,14 +102,14 @@ def as_text(status: int, text: str) -> Answer:
 
 
 def as_bad_message() -> Answer:
-    """What Jetty says to a request that it cannot read."""
+    """Jetty's response to a request that it cannot parse."""
     return Answer(400, b"<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>", "text/html;charset=iso-8859-1")
 
 
 def as_page(status: int, message: str, request: Request) -> Answer:
-    """Jetty's error page in the form that the client accepts; none for PUT and DELETE, none when it gets too large.
+    """Jetty's error page in a format that the client accepts; empty for PUT and DELETE, and if it would be too large.
 
-    The message stands in the reason phrase too, except that of a failure inside Jetty.
+    The reason phrase contains the message too, except for a failure inside Jetty.
     """
     phrase = "Server Error" if status == 500 else message
     if request.method not in ("GET", "POST"):
@@ -123,7 +123,7 @@ def as_page(status: int, message: str, request: Request) -> Answer:
 
 
 def _page(status: int, message: str, request: Request) -> tuple[bytes, str]:
-    """The page as the first of the accepted types that Jetty can write; empty if there is none."""
+    """The page in the first accepted type that Jetty can write; empty if there is none."""
     rows = {"url": request.path, "status": str(status), "message": message, "servlet": _SERVLET}
     for kind in request.acceptable() if "Accept" in request.headers else ["*/*"]:
         if kind in ("text/html", "text/*", "*/*"):
