@@ -1,4 +1,4 @@
-"""The command line: a registry to try things with, and the main job."""
+"""Command line: an in-memory schema registry for experiments, and the demo job."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class _NotInstalledError(click.ClickException):
 
 
 class _Bars:
-    """Progress on a terminal: one bar for each stage."""
+    """Progress on a terminal: one bar per stage."""
 
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
-        # tqdm alone shows nothing on a terminal that does not know its size, as under CI or `docker run -t`.
+        # tqdm by itself shows nothing if the terminal does not report its size, as in CI or `docker run -t`.
         width, height = shutil.get_terminal_size()
         with tqdm(total=total, desc=name, unit=" rows", unit_scale=True, ncols=width, nrows=height) as bar:
             yield lambda done: bar.update(done - bar.n)
 
 
 class _Lines:
-    """Progress where there is no terminal: a line for each quarter."""
+    """Progress without a terminal: one line per quarter."""
 
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Callable[[int], object]]:
@@ -67,10 +67,10 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", help="Ask every request for this JSON web token.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@click.option("--token", help="Require this JSON web token in every request.")
 def registry(port: int, token: str | None) -> None:
-    """Run a stand-in for Pulsar's schema registry on 127.0.0.1, in memory, until Ctrl-C."""
+    """Run an in-memory stand-in for Pulsar's schema registry on 127.0.0.1 until Ctrl-C."""
     from streamnative_serdes.testing import serve
 
     try:
@@ -82,23 +82,23 @@ def registry(port: int, token: str | None) -> None:
 def _property(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
     wrong = [pair for pair in pairs if "=" not in pair]
     if wrong:
-        raise click.BadParameter(f"{wrong[0]} is not KEY=VALUE")
+        raise click.BadParameter(f"expected KEY=VALUE, got {wrong[0]}")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
 @main.command()
 @click.option("--bootstrap-servers", metavar="HOST:PORT", help="A real Kafka, or Pulsar with KoP. [default: embedded]")
 @click.option("--schema-registry-url", metavar="URL", help="A real Pulsar's HTTP address. [default: embedded]")
-@click.option("--topic", default="flights", show_default=True, help="What it already holds stays out of account.")
+@click.option("--topic", default="flights", show_default=True, help="Existing messages in it are ignored.")
 @click.option(
-    "--partitions", default=16, show_default=True, type=click.IntRange(1), help="For a topic that does not exist yet."
+    "--partitions", default=16, show_default=True, type=click.IntRange(1), help="Used if the topic does not exist yet."
 )
-@click.option("--rows", type=click.IntRange(1), help="Only the first so many flights.")
-@click.option("--token", help="JSON web token for the registry: itself, or file:///PATH.")
+@click.option("--rows", type=click.IntRange(1), help="Use only the first N flights.")
+@click.option("--token", help="JSON web token for the registry: the token itself, or file:///PATH.")
 @click.option(
     "-X", "kafka", multiple=True, metavar="KEY=VALUE", callback=_property, help="Option of the Kafka clients."
 )
-@click.option("--columns", is_flag=True, help="Through encode_df and decode_df, batch by batch as Arrow has them.")
+@click.option("--columns", is_flag=True, help="Use encode_df and decode_df, which work on Arrow batches.")
 def demo(
     bootstrap_servers: str | None,
     schema_registry_url: str | None,
@@ -109,7 +109,7 @@ def demo(
     kafka: dict[str, str],
     columns: bool,
 ) -> None:
-    """Send the 336,776 flights of New York 2013 through Spark, serializer and Kafka, and back, and compare."""
+    """Write 336,776 flights (New York, 2013) to Kafka with Spark, read them back, and compare."""
     _require_installed()
     with ExitStack() as stack, _failures():
         job = _Job(stack, rows)
@@ -120,7 +120,7 @@ def demo(
         result = job.run({**kafka, "bootstrap.servers": broker}, url, token, topic, partitions, columns=columns)
         _report(result, job.registry)
     if not result.equal:
-        raise click.ClickException("what was read differs from what was written")
+        raise click.ClickException("the rows read differ from the rows written")
 
 
 def _require_installed() -> None:
@@ -131,19 +131,19 @@ def _require_installed() -> None:
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """What can go wrong outside of this program ends it with one line instead of a traceback."""
+    """Turn failures outside of this program into one line instead of a traceback."""
     from streamnative_serdes.spark.session import SparkError
 
     try:
         yield
     except (SerdesError, SparkError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
-    except KafkaException as error:  # of which the errors of this package are some
+    except KafkaException as error:  # after SerdesError, which is a KafkaException too
         raise click.ClickException(f"Kafka: {error.args[0].str()}") from error
 
 
 class _Job:
-    """The round trip with what it needs around it, which ends with ``stack``."""
+    """The round trip and the servers it needs, which stop with ``stack``."""
 
     def __init__(self, stack: ExitStack, rows: int | None) -> None:
         from streamnative_serdes.spark.demo.flights import unzip_flights
@@ -151,7 +151,7 @@ class _Job:
 
         self._stack = stack
         self._csv = unzip_flights(Path(stack.enter_context(tempfile.TemporaryDirectory())), rows)
-        # Before the rest: it forks, which does not go well with the threads of registry and broker.
+        # Started first: it forks, which is not safe once the threads of registry and broker run.
         self._spark = stack.enter_context(local_session("streamnative-serdes demo"))
         self.registry: LocalRegistry | None = None
 
@@ -177,7 +177,7 @@ class _Job:
             progress = _Bars() if sys.stderr.isatty() else _Lines()
             return (ColumnsRoundTrip if columns else RoundTrip)(self._spark, self._csv, target, progress).run()
         finally:
-            # Before registry and broker go, so that no task is left to miss them.
+            # Stopped before registry and broker, so that no task still uses them.
             self._spark.stop()
 
 

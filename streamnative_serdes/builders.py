@@ -1,4 +1,4 @@
-"""Builders: SerDes made by the Kafka client itself, of the options that stand among its own (confluent-kafka 2.16).
+"""Builders: a Kafka client (confluent-kafka 2.16) creates its SerDes from the options in its own configuration.
 
 ::
 
@@ -8,8 +8,8 @@
         "value.serializer.builder": KafkaAvroSerializerBuilder(schema),
     })
 
-``"basic.auth.credentials.source": "SASL_INHERIT"`` among them signs in to the registry as the client does to Kafka,
-with ``sasl.username`` and ``sasl.password``. The client closes what a builder made together with itself.
+With ``"basic.auth.credentials.source": "SASL_INHERIT"``, the SerDes sign in to the registry with the Kafka client's
+``sasl.username`` and ``sasl.password``. Closing the client closes its SerDes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .serializer import KafkaAvroSerializer
 
 
 class KafkaAvroSerializerBuilder(SerializerBuilder):
-    """For the property ``value.serializer.builder``; arguments as of :class:`KafkaAvroSerializer`."""
+    """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaAvroSerializer`."""
 
     def __init__(
         self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
@@ -33,11 +33,11 @@ class KafkaAvroSerializerBuilder(SerializerBuilder):
         self._schema, self._to_dict = schema, to_dict
 
     def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
-        """The serializer, and what of ``conf`` is not for it.
+        """Create the serializer, and return it with the rest of ``conf``, which is for the Kafka client.
 
         Raises:
-            ConfigError: a bad value, no ``schema.registry.url``, a Kafka user of another tenant than ``pulsar.tenant``,
-                or ``is_key``.
+            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
+                ``pulsar.tenant``, or ``is_key``.
         """
         refuse_keys(is_key)
         own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
@@ -45,7 +45,7 @@ class KafkaAvroSerializerBuilder(SerializerBuilder):
 
 
 class KafkaAvroDeserializerBuilder(DeserializerBuilder):
-    """For the property ``value.deserializer.builder``; arguments as of :class:`KafkaAvroDeserializer`."""
+    """Value of the property ``value.deserializer.builder``; takes the arguments of :class:`KafkaAvroDeserializer`."""
 
     def __init__(
         self, schema: object = None, from_dict: Callable[[Any, SerializationContext], Any] | None = None
@@ -53,11 +53,11 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
         self._schema, self._from_dict = schema, from_dict
 
     def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
-        """The deserializer, and what of ``conf`` is not for it.
+        """Create the deserializer, and return it with the rest of ``conf``, which is for the Kafka client.
 
         Raises:
-            ConfigError: a bad value, no ``schema.registry.url``, a Kafka user of another tenant than ``pulsar.tenant``,
-                or ``is_key``.
+            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
+                ``pulsar.tenant``, or ``is_key``.
         """
         refuse_keys(is_key)
         own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
@@ -65,12 +65,12 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
 
 
 def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is for us, options that are not there yet included so that they are refused, and what is for the client.
+    """Split ``conf`` into our options and the Kafka client's. Planned options count as ours, so that they are refused.
 
-    ``sasl.username`` and ``sasl.password`` are for both, if our options ask for them.
+    ``sasl.username`` and ``sasl.password`` belong to both if our options inherit them.
     """
     shared = {option.key for option in options if option.shared}
-    config.refuse_other_tenant(conf, conf)  # the client signs in with its user, whether or not we read it
+    config.refuse_other_tenant(conf, conf)  # the client signs in with its user, whether or not we inherit it
     ours = {option.key for option in options} - shared | set(config.NOT_THERE)
     read = ours | shared if config.inherits(conf) else ours
     own = {key: value for key, value in conf.items() if key in read}

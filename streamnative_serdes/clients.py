@@ -1,12 +1,12 @@
-"""Our SerDes in the interfaces of other Kafka clients than confluent-kafka.
+"""Adapters for Kafka clients other than confluent-kafka.
 
-aiokafka takes functions of the value alone, so it needs nothing of this module::
+aiokafka takes plain functions of the value, so it needs no adapter::
 
     AIOKafkaProducer(value_serializer=partial(serializer.serialize, "users"))
     AIOKafkaConsumer("users", value_deserializer=partial(deserializer.deserialize, "users"))
 
-The first message of a topic asks the registry, and would stop the event loop meanwhile; so ask ahead of it, in a
-thread: ``await asyncio.to_thread(serializer.warm_up, "users")``.
+The first message of a topic sends a request to the registry, which would block the event loop. To avoid that, warm up
+in a thread: ``await asyncio.to_thread(serializer.warm_up, "users")``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .serializer import KafkaAvroSerializer
 
 
 def for_kafka_python(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Any:
-    """For ``value_serializer`` or ``value_deserializer`` of kafka-python, 2 or 3.
+    """Wrap a SerDes for ``value_serializer`` or ``value_deserializer`` of kafka-python 2 or 3.
 
     Returns:
-        a ``kafka.serializer.Serializer`` or ``Deserializer``, which closes ``serdes`` with the client.
+        a ``kafka.serializer.Serializer`` or ``Deserializer``; closing the client closes ``serdes``.
 
     Raises:
-        ConfigError: ``serdes`` is neither, or kafka-python is not installed.
+        ConfigError: ``serdes`` is neither a serializer nor a deserializer, or kafka-python is not installed.
     """
     for face, name in ((KafkaAvroSerializer, "serialize"), (KafkaAvroDeserializer, "deserialize")):
         if isinstance(serdes, face):
@@ -42,7 +42,7 @@ def _adapter(name: str) -> type:
         raise ConfigError("kafka-python is not installed", hint="pip install kafka-python") from error
 
     def convert(self: Any, topic: str, *more: Any) -> Any:
-        # Version 2 passes the value, version 3 the headers and the value.
+        # kafka-python 2 passes the value; 3 passes the headers and the value.
         if name == "serialize":
             return self.serdes.serialize(topic, more[-1], more[0] if len(more) == 2 else None)
         return self.serdes.deserialize(topic, more[-1])

@@ -1,16 +1,15 @@
-"""KoP: the settings with which confluent-kafka's clients sign in to Kafka on Pulsar, made of the registry's options.
+"""KoP (Kafka on Pulsar): SASL settings for confluent-kafka clients, derived from the registry's options.
 
 ::
 
-    PLAIN        username TENANT/NAMESPACE, password token:TEXT    one token, for as long as the client lives
-    OAUTHBEARER  oauth_cb -> token, its end, principal, {"username": TENANT}    asked for again ahead of its end
+    PLAIN        username TENANT/NAMESPACE, password token:TEXT    one token for the client's lifetime
+    OAUTHBEARER  oauth_cb -> token, expiry, principal, {"username": TENANT}    called again before the token expires
 
-Where KoP puts a topic given by a short name, no client can change: into the tenant of the user, or the broker's
-``kafkaTenant`` where nobody signs in, and always into the broker's ``kafkaNamespace``. So ``pulsar.tenant`` and
-``pulsar.namespace`` have to say what the broker does. A topic of any other place goes by its full name,
-``persistent://TENANT/NAMESPACE/TOPIC``.
+The broker alone decides where a short topic name belongs: to the tenant of the user (or the broker's ``kafkaTenant``
+without authentication), and always to the broker's ``kafkaNamespace``. So ``pulsar.tenant`` and ``pulsar.namespace``
+must match the broker. Topics elsewhere need their full name, ``persistent://TENANT/NAMESPACE/TOPIC``.
 
-Source: KoP's SaslAuthenticator and KopOAuthBearerSaslServer, and what was seen live (KoP 3.1.1.1).
+Source: KoP's SaslAuthenticator and KopOAuthBearerSaslServer, and observations with KoP 3.1.1.1.
 """
 
 from __future__ import annotations
@@ -32,27 +31,25 @@ from .schema_registry.tokens import PREFIX, Token
 Mechanism = Literal["PLAIN", "OAUTHBEARER"]
 
 _PATIENCE_MS: Final = 8_000.0  # librdkafka gives a new client's callback 10 s
-_UNKNOWN_LIFETIME: Final = 300.0  # seconds, for a token that does not tell; librdkafka must be told something
+_UNKNOWN_LIFETIME: Final = 300.0  # seconds, for a token without expiry: librdkafka requires one
 
-_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON knows numbers that librdkafka cannot be told
+_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON allows numbers that librdkafka cannot take
 
 _log = logging.getLogger("streamnative_serdes")
 
 
 def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *, tls: bool = True) -> dict[str, Any]:
-    """Settings for the dict of a confluent-kafka client.
+    """SASL settings for the configuration of a confluent-kafka client.
 
     Args:
-        conf: the options of a SerDes, of which ``pulsar.tenant``, ``pulsar.namespace`` and those of the token count;
-            others are ignored. KoP takes the tenant from what is returned; the namespace only completes the form
-            ``TENANT/NAMESPACE`` of the user's name.
-        mechanism: None is PLAIN for a token that is given as text, else OAUTHBEARER: PLAIN is one password for ever.
-        tls: whether the brokers are spoken to over TLS.
+        conf: the options of a SerDes. Only ``pulsar.tenant``, ``pulsar.namespace`` and the token's options are used.
+            KoP uses the tenant in the result; the namespace only completes the user name ``TENANT/NAMESPACE``.
+        mechanism: None means PLAIN for a token given as text, else OAUTHBEARER, since PLAIN cannot renew a token.
+        tls: whether clients connect to the brokers over TLS.
 
     Raises:
-        ConfigError: ``conf`` asks for no token, or for one that runs out with PLAIN; or the user that it names is of
-            another tenant than ``pulsar.tenant``.
-        AuthenticationError: PLAIN, and the file or function for the token gives none.
+        ConfigError: ``conf`` has no token, or an OAuth token with PLAIN; or its user's tenant is not ``pulsar.tenant``.
+        AuthenticationError: with PLAIN, the token's file or function does not return a token.
     """
     values = config.parse(config.REGISTRY_OPTIONS, conf, strict=False)
     user, _, password = (values["basic.auth.user.info"] or "").partition(":")
@@ -66,7 +63,7 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
 
 def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
     if isinstance(bearer, OAuth):
-        raise ConfigError("PLAIN is one password for ever, and OAuth's tokens run out", hint="take OAUTHBEARER")
+        raise ConfigError("PLAIN cannot renew a token, and OAuth tokens expire", hint="use OAUTHBEARER")
     token = _ask(conf, bearer)
     return {
         "sasl.username": f"{conf['pulsar.tenant']}/{conf['pulsar.namespace']}",
@@ -75,7 +72,7 @@ def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
 
 
 class TokenCallback:
-    """For the property ``oauth_cb``. It pickles, without the token that it holds."""
+    """Value of the property ``oauth_cb``. It can be pickled, without its current token."""
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self._conf = dict(conf)
@@ -88,22 +85,22 @@ class TokenCallback:
         return f"TokenCallback({self._bearer!r})"
 
     def __call__(self, _config: object = None) -> tuple[str, float, str, dict[str, str]]:
-        """Token, its end in seconds since 1970, principal, extensions.
+        """Token, expiry in seconds since 1970, principal, extensions.
 
         Raises:
-            SerdesError: there is none. librdkafka asks again in 10 s.
+            SerdesError: the token cannot be obtained. librdkafka retries in 10 s.
         """
         try:
             token = _ask(self._conf, self._bearer)
             claims = _claims(token.text)
             return token.text, _end(token, claims), _principal(claims), self._extensions()
         except SerdesError as error:
-            _log.error("no token for Kafka: %s", error)  # the client does not show what it is told
+            _log.error("cannot get a token for Kafka: %s", error)  # the client does not report the exception
             raise
 
     def _extensions(self) -> dict[str, str]:
-        # KoP reads `username`, as it reads the user's name of PLAIN; without it, messages go to the broker's own
-        # tenant. An extension `tenant` it takes and ignores, and no successor of KoP is known to read one.
+        # KoP treats `username` like PLAIN's user name; without it, messages go to the broker's default tenant. KoP
+        # accepts an extension `tenant` but ignores it, and no known successor of KoP reads one.
         return {"username": self._conf["pulsar.tenant"]}
 
 
@@ -111,8 +108,8 @@ def _bearer(conf: Mapping[str, Any]) -> Bearer:
     found = credentials(conf, time.monotonic)
     if not isinstance(found, Bearer):
         raise ConfigError(
-            "KoP takes tokens, and the options ask for none",
-            hint="give bearer.auth.token, or basic.auth.user.info as USER:token:TEXT, or OAuth's options",
+            "KoP requires a token, and the options contain none",
+            hint="set bearer.auth.token, or basic.auth.user.info as USER:token:TEXT, or the OAuth options",
         )
     return found
 
@@ -125,14 +122,14 @@ def _ask(conf: Mapping[str, Any], bearer: Bearer) -> Token:
 
 
 def _end(token: Token, claims: Mapping[str, Any]) -> float:
-    """In seconds since 1970."""
+    """The token's expiry, in seconds since 1970."""
     now, told = time.time(), claims.get("exp")
     if token.until is not None:
         return now + token.until - time.monotonic()
     if not isinstance(told, int | float) or told != told:  # JSON's NaN
         return now + _UNKNOWN_LIFETIME
     if told <= now:
-        raise AuthenticationError("the token for Kafka has run out")
+        raise AuthenticationError("the token for Kafka has expired")
     return float(min(told, now + _LONGEST_LIFETIME))
 
 
@@ -142,7 +139,7 @@ def _principal(claims: Mapping[str, Any]) -> str:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """What a JSON web token says of itself, unchecked; nothing, if it is another kind of token."""
+    """The claims of a JSON web token, unverified; empty for another kind of token."""
     try:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))

@@ -1,7 +1,7 @@
-"""Drop-in for ``confluent_kafka.schema_registry`` and its modules ``avro`` and ``error``, with Pulsar's registry.
+"""Drop-in replacement for ``confluent_kafka.schema_registry`` and its modules ``avro`` and ``error``, backed by Pulsar.
 
-A program for Confluent's Avro SerDes runs after ``confluent_kafka.schema_registry`` was replaced by
-``streamnative_serdes.compat`` in its imports, and its registry's address by Pulsar's. What differs: docs/migration.md.
+To migrate a program, replace ``confluent_kafka.schema_registry`` with ``streamnative_serdes.compat`` in its imports,
+and the registry's address with Pulsar's. docs/migration.md lists the differences.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ __all__ = [
     "topic_subject_name_strategy",
 ]
 
-if not TYPE_CHECKING:  # a type checker shall find them missing
+if not TYPE_CHECKING:  # so that type checkers report these names as missing
 
     def __getattr__(name: str) -> Any:
         if name in NOT_THERE:

@@ -1,4 +1,4 @@
-"""The names of ``confluent_kafka.schema_registry.avro``."""
+"""Counterpart of ``confluent_kafka.schema_registry.avro``: the same public names."""
 
 from .asynchronous import AsyncAvroDeserializer, AsyncAvroSerializer
 from .serdes import AvroDeserializer, AvroSerializer

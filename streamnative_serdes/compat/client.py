@@ -1,4 +1,4 @@
-"""SchemaRegistryClient with the methods of Confluent's, as far as Pulsar's registry can serve them."""
+"""SchemaRegistryClient with the methods of Confluent's client that Pulsar's registry can support."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from . import options, references
 from .error import BadSchemaError, UnknownSchemaError, refusal
 from .schema import RegisteredSchema, Schema, SchemaReference
 
-_NO_IDS = "Pulsar counts versions per topic and has no ids beyond it"
-_NO_LIST = "Pulsar's registry does not list what it holds"
+_NO_IDS = "Pulsar numbers versions per topic and has no global schema ids"
+_NO_LIST = "Pulsar's registry cannot list its subjects"
 _ALL_AT_ONCE = "Pulsar deletes all schemas of a topic at once"
-_STRATEGY = "compatibility is a policy of the namespace or topic"
+_STRATEGY = "in Pulsar, compatibility is a policy of the namespace or topic"
 _SET_STRATEGY = "use pulsar-admin namespaces set-schema-compatibility-strategy"
 
-# Methods of Confluent's client that no one has here, and why.
+# Methods of Confluent's client that are missing here, and why.
 _NOT_THERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("get_schema_by_guid", "get_subjects_by_schema_id", "get_schema_versions"), _NO_IDS),
     **dict.fromkeys(("get_config", "set_config", "delete_config", "test_compatibility_all_versions"), _STRATEGY),
@@ -33,8 +33,8 @@ _NOT_THERE: Final[Mapping[str, str]] = {
         ("get_mode", "update_mode", "delete_mode", "get_global_mode", "update_global_mode"),
         "Pulsar's registry has no modes",
     ),
-    "get_latest_with_metadata": "Pulsar's registry keeps no metadata",
-    "get_referenced_by": "Pulsar's registry knows no references: schemas are registered self-contained",
+    "get_latest_with_metadata": "Pulsar's registry stores no metadata",
+    "get_referenced_by": "Pulsar's registry has no references: schemas are registered self-contained",
     "get_contexts": "Pulsar has tenants and namespaces instead",
     **dict.fromkeys(
         ("get_associations_by_resource_name", "create_association", "delete_associations"),
@@ -47,19 +47,19 @@ class SchemaRegistryClient:
     """Pulsar's schema registry behind the interface of Confluent's client.
 
     Args:
-        conf: ``url`` is Pulsar's HTTP address, or ``mock://scope`` for a registry in the memory of this process.
-            Confluent's other keys as docs/migration.md lists them; those of docs/config.md may stand here too.
+        conf: ``url`` is Pulsar's HTTP address, or ``mock://scope`` for an in-memory registry of this process.
+            docs/migration.md lists Confluent's other keys; the options of docs/config.md are accepted too.
 
-    A subject is a topic: ``orders-value`` and ``orders`` are both the topic ``orders``. ``orders-key`` is refused, for
-    a topic's schema is that of its values. Versions are Pulsar's: they count from 0, per topic, and ``schema_id`` is
-    the version, so it means nothing without its topic. Nothing is kept between calls. Threads may share a client, and
-    it pickles.
+    A subject is a topic: ``orders-value`` and ``orders`` both mean the topic ``orders``. ``orders-key`` is refused,
+    since a topic's schema describes its values. Versions are Pulsar's: they start at 0 in each topic. ``schema_id``
+    equals the version, so it is meaningful only together with the topic. Nothing is cached. Threads may share a client,
+    and it can be pickled.
 
     Raises:
-        ConfigError: unknown key, bad value, or a key that Pulsar cannot serve.
+        ConfigError: an unknown key, an invalid value, or a key that Pulsar cannot support.
 
-    Methods raise SchemaRegistryError, which has Confluent's ``http_status_code``, ``error_code`` and
-    ``error_message``; for an invalid schema it is a SchemaError too, and nothing was sent.
+    Methods raise SchemaRegistryError, with Confluent's ``http_status_code``, ``error_code`` and ``error_message``. For
+    an invalid schema, the error is a SchemaError too, and no request was sent.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -71,12 +71,12 @@ class SchemaRegistryClient:
         return SchemaRegistryClient(conf)
 
     def config(self) -> Mapping[str, Any]:
-        """The configuration as it was given."""
+        """The configuration, as passed to the constructor."""
         return MappingProxyType(self._given)
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options of docs/config.md that it stands for."""
+        """The configuration in terms of the options of docs/config.md."""
         return MappingProxyType(self._conf)
 
     @property
@@ -104,7 +104,7 @@ class SchemaRegistryClient:
     # Schemas
 
     def register_schema(self, subject_name: str, schema: Schema, normalize_schemas: bool = False) -> int:
-        """Register ``schema``, with all that it refers to inside; gives its version on this topic, new or known."""
+        """Register ``schema`` with its references resolved, and return its version in this topic, new or existing."""
         return self.register_schema_full_response(subject_name, schema, normalize_schemas).schema_id
 
     def register_schema_full_response(
@@ -126,10 +126,10 @@ class SchemaRegistryClient:
         fmt: str | None = None,
         deleted: bool = False,
     ) -> RegisteredSchema:
-        """The version of ``schema`` on this topic.
+        """The version of ``schema`` in this topic.
 
         Raises:
-            SchemaNotFoundError: the topic has none that is the same.
+            SchemaNotFoundError: the topic does not have this schema.
         """
         _refuse_formats("lookup_schema", fmt, deleted)
         topic, limits = topic_of(subject_name), schema_limits(self._conf)
@@ -137,7 +137,7 @@ class SchemaRegistryClient:
         for info in reversed(self._pulsar.all_versions(topic)):
             if holds(info, wanted, limits):
                 return _registered(subject_name, info)
-        raise UnknownSchemaError("the topic has no such schema", topic=topic, status=404)
+        raise UnknownSchemaError("the topic does not have this schema", topic=topic, status=404)
 
     def get_latest_version(self, subject_name: str, fmt: str | None = None) -> RegisteredSchema:
         return self.get_version(subject_name, "latest", fmt=fmt)
@@ -146,10 +146,10 @@ class SchemaRegistryClient:
         self,
         subject_name: str,
         version: int | Literal["latest"] = "latest",
-        deleted: bool = False,  # noqa: ARG002 - what Pulsar deleted is gone, so asking for it too changes nothing
+        deleted: bool = False,  # noqa: ARG002 - deleted versions are gone in Pulsar, so including them changes nothing
         fmt: str | None = None,
     ) -> RegisteredSchema:
-        """The schema of ``version``, counted from 0."""
+        """The schema with this version; versions start at 0."""
         _refuse_formats("get_version", fmt, False)
         topic = topic_of(subject_name)
         info = self._pulsar.latest(topic) if version == "latest" else self._pulsar.by_version(topic, int(version))
@@ -162,16 +162,16 @@ class SchemaRegistryClient:
         fmt: str | None = None,
         reference_format: str | None = None,
     ) -> Schema:
-        """The schema of an id on ``subject_name``, which must be given: an id is a version of one topic."""
+        """The schema with this id in ``subject_name``, which is required: an id is a version of one topic."""
         if subject_name is None:
-            raise refusal("get_schema without a subject", _NO_IDS, "use get_version(subject, version)")
+            raise refusal("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
         _refuse_formats("get_schema", fmt or reference_format, False)
         return self.get_version(subject_name, schema_id).schema
 
     def get_versions(
         self, subject_name: str, deleted: bool = False, deleted_only: bool = False, offset: int = 0, limit: int = -1
     ) -> list[int]:
-        """The versions that are not deleted, in order; none is an empty list, where Confluent's raises."""
+        """The versions that are not deleted, in order. Empty if there are none; Confluent's client raises then."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
         versions = [info.version for info in self._pulsar.all_versions(topic_of(subject_name))]
         return versions[offset : None if limit < 0 else offset + limit]
@@ -180,10 +180,10 @@ class SchemaRegistryClient:
         return ["AVRO"]
 
     def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
-        """Delete all schemas of the topic; gives their versions.
+        """Delete all schemas of the topic, and return their versions.
 
-        Later versions count on, unless ``permanent``: then they begin at 0 again, and what is still in the topic
-        is read by other schemas than it was written with.
+        Later versions continue the numbering, unless ``permanent``: then they start at 0 again, and messages that are
+        still in the topic are read with the wrong schemas.
         """
         versions = self.get_versions(subject_name)
         self._pulsar.delete(topic_of(subject_name), force=permanent)
@@ -197,18 +197,21 @@ class SchemaRegistryClient:
         normalize: bool = False,  # noqa: ARG002
         verbose: bool = False,  # noqa: ARG002
     ) -> bool:
-        """Whether the topic would take ``schema``, by its strategy; with which versions is the strategy's matter."""
+        """Whether the topic would accept ``schema``; its strategy decides with which versions it is compared."""
         if version != "latest":
-            raise refusal("test_compatibility with one version", "Pulsar compares as the topic's strategy says")
+            raise refusal(
+                "test_compatibility with a version",
+                "the topic's strategy decides which versions are compared",
+            )
         topic = topic_of(subject_name)
         return self._pulsar.compatibility(topic, self._parsed(topic, schema).text).compatible
 
     def self_contained(self, schema: Schema | str) -> str:
-        """The text of ``schema`` with all that it refers to inside.
+        """The text of ``schema`` with its references resolved.
 
         Raises:
             SchemaError: see :func:`references.self_contained`.
-            SchemaRegistryError: a reference leads nowhere.
+            SchemaRegistryError: a referenced schema does not exist.
         """
         if isinstance(schema, str):
             return schema
@@ -217,10 +220,10 @@ class SchemaRegistryClient:
         return references.self_contained(schema, self._referred)
 
     def _parsed(self, topic: str, schema: Schema | str, *, to_register: bool = False) -> ParsedSchema:
-        """``schema`` as it goes to the registry, which would say of a bad one that it is, but not where.
+        """Parse ``schema`` before it is sent: the registry would refuse a bad one without saying where it is wrong.
 
         Raises:
-            BadSchemaError: it is no Avro schema.
+            BadSchemaError: it is not a valid Avro schema.
         """
         text = self.self_contained(schema)
         try:
@@ -231,10 +234,10 @@ class SchemaRegistryClient:
     def _referred(self, reference: SchemaReference) -> Schema:
         return self.get_version(reference.subject, reference.version).schema
 
-    # What Pulsar cannot serve
+    # Not supported by Pulsar
 
     def get_subjects(self, *_: Any, **__: Any) -> list[str]:
-        raise refusal("get_subjects", _NO_LIST, "pulsar-admin topics list names topics, with schemas or without")
+        raise refusal("get_subjects", _NO_LIST, "pulsar-admin topics list shows all topics, with or without schemas")
 
     def delete_version(self, *_: Any, **__: Any) -> int:
         raise refusal("delete_version", _ALL_AT_ONCE, "use delete_subject(subject)")
@@ -246,11 +249,11 @@ class SchemaRegistryClient:
         raise refusal("set_compatibility", _STRATEGY, _SET_STRATEGY)
 
     def clear_latest_caches(self) -> None:
-        """Nothing to do: no answer is kept."""
+        """Do nothing: this client has no cache."""
 
     clear_caches = clear_latest_caches
 
-    if not TYPE_CHECKING:  # a type checker shall find them missing
+    if not TYPE_CHECKING:  # so that type checkers report these methods as missing
 
         def __getattr__(self, name: str) -> Any:
             reason = _NOT_THERE.get(name, "no such attribute")
@@ -258,18 +261,16 @@ class SchemaRegistryClient:
 
 
 def topic_of(subject: str) -> str:
-    """The topic that a subject of Confluent's topic strategy names.
+    """The topic of a subject, by Confluent's topic name strategy.
 
     Raises:
-        SerdesError: it is a key's, or no text.
+        SerdesError: the subject is empty, or that of a topic's keys.
     """
     if not subject:
-        raise SerdesError(
-            f"expected a subject, got {subject!r:.80}", hint="a subject is a topic's name, or TOPIC-value"
-        )
+        raise SerdesError(f"expected a subject, got {subject!r:.80}", hint="a subject is a topic name, or TOPIC-value")
     if subject.endswith("-key"):
         raise refusal(
-            f"subject {subject!r:.120}", "in Pulsar, a topic's schema is that of its values", "use TOPIC-value"
+            f"subject {subject!r:.120}", "in Pulsar, a topic's schema describes its values", "use TOPIC-value"
         )
     return subject.removesuffix("-value")
 
@@ -280,6 +281,6 @@ def _registered(subject: str, info: SchemaInfo) -> RegisteredSchema:
 
 def _refuse_formats(method: str, fmt: str | None, deleted: bool) -> None:
     if fmt:
-        raise refusal(f"{method} with a format", "Pulsar gives a schema as it was registered")
+        raise refusal(f"{method} with a format", "Pulsar returns a schema as it was registered")
     if deleted:
-        raise refusal(f"{method} of deleted schemas", "what Pulsar deleted is gone")
+        raise refusal(f"{method} of deleted schemas", "Pulsar does not keep deleted schemas")

@@ -8,7 +8,7 @@ __all__ = ["BadSchemaError", "SchemaRegistryError", "UnknownSchemaError", "refus
 
 
 class BadSchemaError(InvalidSchemaError, SchemaError):
-    """What was to be sent to the registry is no Avro schema: Confluent's 42201, found out before it was asked."""
+    """The schema to send is not valid Avro: Confluent's error code 42201, detected before any request."""
 
 
 class UnknownSchemaError(SchemaNotFoundError):
@@ -20,5 +20,5 @@ class UnknownSchemaError(SchemaNotFoundError):
 
 
 def refusal(what: str, reason: str, hint: str | None = None) -> SchemaRegistryError:
-    """What Confluent's client can do, and Pulsar cannot serve."""
+    """The error for a feature of Confluent's client that Pulsar cannot support."""
     return SchemaRegistryError(f"{what} is not supported: {reason}", hint=hint)

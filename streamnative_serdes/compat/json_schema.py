@@ -1,4 +1,4 @@
-"""Stands where Confluent has JSONSerializer and JSONDeserializer, and says on import that they are not here."""
+"""Placeholder for Confluent's JSON Schema serializer and deserializer: importing it raises an error that says why."""
 
 from .missing import missing
 

@@ -1,4 +1,4 @@
-"""Confluent's configuration keys as ours: what means the same, what means nothing here, and what is refused by name."""
+"""Confluent's configuration keys: maps them to our options, ignores those without effect, and refuses the others."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from urllib.parse import unquote
 from streamnative_serdes import config
 from streamnative_serdes.errors import ConfigError
 
-_NO_RULES = "Pulsar's registry keeps no rules"
+_NO_RULES = "Pulsar's registry stores no rules"
 _BY_TOPIC = "in Pulsar, a schema belongs to its topic"
-_NO_METADATA = "Pulsar's registry keeps no metadata"
-_CUSTOM = "give bearer.auth.token, which may be a function that returns the token"
+_NO_METADATA = "Pulsar's registry stores no metadata"
+_CUSTOM = "set bearer.auth.token, which may be a function that returns the token"
 
-# Key -> why not. A value that asks for nothing (None, False, "") passes.
+# Key -> why it is refused. Empty values (None, False, "") are accepted.
 _REFUSED_BY_CLIENT: Final[Mapping[str, str]] = {
-    "max.retries": "requests are repeated until retries.total.ms is over: give that",
-    "bearer.auth.scopes": "give bearer.auth.scope",
-    "bearer.auth.query": "it is for Azure's metadata service, which is not there yet",
+    "max.retries": "retries are limited by time: set retries.total.ms",
+    "bearer.auth.scopes": "set bearer.auth.scope",
+    "bearer.auth.query": "Azure's metadata service is not supported yet",
     "bearer.auth.custom.provider.function": _CUSTOM,
     "bearer.auth.custom.provider.config": _CUSTOM,
 }
-# What Confluent Cloud wants beside a token; Pulsar has no use for it.
+# Confluent Cloud needs these together with a token; Pulsar ignores them.
 _IDLE_IN_CLIENT: Final = ("bearer.auth.logical.cluster", "bearer.auth.identity.pool.id")
 _OTHER_NAMES: Final = {
     "url": "schema.registry.url",
@@ -33,32 +33,32 @@ _OTHER_NAMES: Final = {
 }
 
 _REFUSED_BY_SERDES: Final[Mapping[str, str]] = {
-    "use.schema.id": f"{_BY_TOPIC}, and so does its version: there are no ids",
+    "use.schema.id": f"{_BY_TOPIC}, and there are no global schema ids",
     "use.latest.with.metadata": _NO_METADATA,
     "subject.name.strategy.conf": _BY_TOPIC,
     "validation.rules.fail.fast": _NO_RULES,
     "validation.rules.executor": _NO_RULES,
 }
-# Key -> the values that ask for what happens anyway, by name, and why no others.
+# Key -> the names of values that ask for our default behaviour, and why others are refused.
 _HARMLESS_IN_SERDES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "subject.name.strategy": (frozenset({"topic_subject_name_strategy"}), _BY_TOPIC),
     "subject.name.strategy.type": (frozenset({"NONE", "TOPIC"}), _BY_TOPIC),
-    "schema.id.serializer": (frozenset({"prefix_schema_id_serializer"}), "SNIP 42 has the version before the datum"),
+    "schema.id.serializer": (frozenset({"prefix_schema_id_serializer"}), "SNIP 42 puts the version before the datum"),
     "schema.id.deserializer": (
         frozenset({"prefix_schema_id_deserializer", "dual_schema_id_deserializer"}),
-        "SNIP 42 has the version before the datum",
+        "SNIP 42 puts the version before the datum",
     ),
     "validation.rules.execution": (frozenset({"DISABLED"}), _NO_RULES),
-    # Pulsar compares schemas as parsed: white space and the order of keys never make a new version.
-    "normalize.schemas": (frozenset({"true", "True", "false"}), "it takes true or false"),
+    # Pulsar compares schemas as parsed: white space and key order never cause a new version.
+    "normalize.schemas": (frozenset({"true", "True", "false"}), "expected true or false"),
 }
 
 
 def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Our registry options for a configuration of Confluent's client; ours may stand in it too.
+    """Our registry options for a configuration of Confluent's client, which may contain our own options too.
 
     Raises:
-        ConfigError: unknown key, bad value, or a key that Pulsar cannot serve.
+        ConfigError: an unknown key, an invalid value, or a key that Pulsar cannot support.
     """
     if not isinstance(conf, Mapping):
         raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}", hint='{"url": "http://..."}')
@@ -66,7 +66,10 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
     for key in _IDLE_IN_CLIENT:
         left.pop(key, None)
     if left.get("ssl.ca.location") is False:
-        raise ConfigError("ssl.ca.location False is not supported: certificates are always checked", hint="name its CA")
+        raise ConfigError(
+            "ssl.ca.location=False is not supported: certificates are always verified",
+            hint="set ssl.ca.location to the file of the CA",
+        )
     if left.get("bearer.auth.credentials.source") == "CUSTOM":
         raise ConfigError(f"bearer.auth.credentials.source 'CUSTOM' is not supported: {_CUSTOM}")
     for theirs, ours in _OTHER_NAMES.items():
@@ -80,17 +83,17 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split_user_info(conf: dict[str, Any]) -> None:
-    """Confluent's clients take user and password in the address as well; ours, which errors show, never holds them."""
+    """Move user and password from the address to their option: errors show the address, so it must not have them."""
     urls = conf.get("schema.registry.url")
     if not isinstance(urls, str) or "@" not in urls:
         return
     parts = [_without_user_info(url.strip()) for url in urls.split(",")]
     conf["schema.registry.url"] = ",".join(url for url, _ in parts)
     if conf.get("basic.auth.user.info") is not None:
-        raise ConfigError("basic.auth.user.info and the address both hold user and password", hint="give one of them")
+        raise ConfigError("basic.auth.user.info and url both contain user and password", hint="set only one of them")
     given = {info for _, info in parts if info}
     if len(given) > 1:
-        raise ConfigError("the addresses hold several users and passwords", hint="give basic.auth.user.info")
+        raise ConfigError("the addresses in url contain different users or passwords", hint="set basic.auth.user.info")
     conf["basic.auth.user.info"] = given.pop()
     if conf.get("basic.auth.credentials.source") == "URL":
         del conf["basic.auth.credentials.source"]
@@ -104,10 +107,10 @@ def _without_user_info(url: str) -> tuple[str, str]:
 
 
 def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is left for our SerDes of a configuration of Confluent's.
+    """The options of our SerDes in a configuration of Confluent's SerDes.
 
     Raises:
-        ConfigError: a key that Pulsar cannot serve.
+        ConfigError: a key that Pulsar cannot support.
     """
     if not isinstance(conf, Mapping | None):
         raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}")
@@ -115,15 +118,15 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
     for key, (harmless, reason) in _HARMLESS_IN_SERDES.items():
         value = left.pop(key, None)
         if value not in (None, False, "") and _name(value) not in harmless:
-            raise ConfigError(f"{key} {_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
+            raise ConfigError(f"{key}={_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
     return left
 
 
 def refuse_rules(rule_conf: object, rule_registry: object) -> None:
-    """Rules, among them encryption of fields, are refused rather than left undone.
+    """Refuse rules, such as field encryption, instead of silently not applying them.
 
     Raises:
-        ConfigError: there are some.
+        ConfigError: a rule argument is given.
     """
     for name, given in (("rule_conf", rule_conf), ("rule_registry", rule_registry)):
         if given is not None:
@@ -131,7 +134,7 @@ def refuse_rules(rule_conf: object, rule_registry: object) -> None:
 
 
 def leniency(left: Mapping[str, Any]) -> dict[str, Any]:
-    """What Confluent's serializer lets pass, unless objects are to be checked strictly."""
+    """The options that make our serializer as lenient as Confluent's, unless strict validation is on."""
     strict = any(str(left.get(key)).lower() == "true" for key in ("validate.strict", "validate.strict.allow.default"))
     return {"confluent.leniency": not strict, "unmatched.columns": "ignore"}
 
@@ -144,14 +147,14 @@ def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dic
 
 
 def _name(value: object) -> str:
-    """A function by its name, a member of an enum by its value, the rest as text."""
+    """The name of a function, the value of an enum member, anything else as text."""
     return str(getattr(value, "__name__", None) or getattr(value, "value", value))
 
 
 def _milliseconds(seconds: object) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float | str):
-        raise ConfigError(f"timeout takes seconds, got {seconds!r:.80}")
+        raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}")
     try:
         return float(seconds) * 1000
     except ValueError:
-        raise ConfigError(f"timeout takes seconds, got {seconds!r:.80}") from None
+        raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}") from None

@@ -1,4 +1,4 @@
-"""Stands where Confluent has ProtobufSerializer and ProtobufDeserializer, and says on import that they are not here."""
+"""Placeholder for Confluent's Protobuf serializer and deserializer: importing it raises an error that explains why."""
 
 from .missing import missing
 

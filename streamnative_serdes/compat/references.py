@@ -1,7 +1,7 @@
-"""References made good: a schema and those that it refers to become one self-contained schema.
+"""Schema references: merges a schema and the schemas it references into one self-contained schema.
 
-Pulsar's registry knows no references. Each named type is written out where a reader first meets it, and goes by its
-full name from there on, however many references lead to it.
+Pulsar's registry does not support references. Each named type is written out where it is first used, and referred to by
+its full name after that, however many references lead to it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ _BUILT_IN: Final = _NAMED | PRIMITIVES | {"array", "map"}
 
 
 def self_contained(schema: Schema, fetch: Callable[[SchemaReference], Schema]) -> str:
-    """The text of ``schema`` with all that it refers to inside; as it is, if it refers to nothing.
+    """The text of ``schema`` with its references resolved; unchanged if it has none.
 
     Args:
         schema: the schema, of type AVRO.
-        fetch: gives what a reference leads to, once per subject and version.
+        fetch: returns the referenced schema; called once per subject and version.
 
     Raises:
-        SchemaError: references in a circle; one name with two meanings; a reference to what does not define its name.
+        SchemaError: references form a cycle, one name has two definitions, or a referenced schema does not define the
+            reference's name.
     """
     require_avro(schema)
     if not schema.references:
@@ -48,45 +49,45 @@ def _gather(
     met: dict[tuple[str, int], Any],
     path: tuple[tuple[str, int], ...],
 ) -> None:
-    """Put all that ``schema`` refers to into ``library``, what it builds on first; ``path`` is how we came here."""
+    """Add the schemas that ``schema`` references to ``library``, dependencies first; ``path`` leads to ``schema``."""
     for reference in schema.references or ():
-        place = reference.subject, reference.version
-        if place in path:
-            circle = " -> ".join(f"{subject} {version}" for subject, version in (*path, place))
-            raise SchemaError(f"the references run in a circle: {circle}")
-        if place not in met:
+        key = reference.subject, reference.version
+        if key in path:
+            cycle = " -> ".join(f"{subject} {version}" for subject, version in (*path, key))
+            raise SchemaError(f"the references form a cycle: {cycle}")
+        if key not in met:
             referred = require_avro(fetch(reference))
-            _gather(referred, fetch, library, met, (*path, place))
-            met[place] = library.add(_json(referred.schema_str), f"{place[0]} version {place[1]}")
-        library.call(reference, met[place])
+            _gather(referred, fetch, library, met, (*path, key))
+            met[key] = library.add(_json(referred.schema_str), f"{key[0]} version {key[1]}")
+        library.call(reference, met[key])
 
 
 class _Library:
-    """Named types by full name: each flat, that is, with full names in place of all named types inside."""
+    """Named types by full name, each in flat form: inner named types are replaced by their full names."""
 
     def __init__(self) -> None:
         self._types: dict[str, tuple[dict[str, Any], str]] = {}
-        self._also: dict[str, str] = {}  # what a reference calls a type -> its full name
+        self._also: dict[str, str] = {}  # a reference's name -> the full name of its type
 
     def add(self, tree: Any, source: str) -> Any:
-        """The flat form of ``tree``, whose named types are kept. ``source`` is for messages."""
+        """Store the named types of ``tree``, and return its flat form. ``source`` is for error messages."""
         own: set[str] = set()
         _collect(tree, "", own)
         return self._flat(tree, "", own, source)
 
     def call(self, reference: SchemaReference, root: Any) -> None:
-        """Let the name that a reference uses mean the root of what it leads to, unless that is its name anyway."""
+        """Bind a reference's name to ``root``, the referenced schema, unless a type with this name exists."""
         if reference.name in self._types:
             return
         if not isinstance(root, str) or root not in self._types:
             raise SchemaError(
-                f"the reference to {reference.subject} version {reference.version} is for {reference.name!r:.120}, "
-                "which is not defined there"
+                f"{reference.subject} version {reference.version} does not define {reference.name!r:.120}, "
+                "the name in the reference"
             )
         self._also[reference.name] = root
 
     def unfold(self, tree: Any, namespace: str, seen: set[str]) -> Any:
-        """``tree`` with each known type written out at its first mention; ``seen`` are those that were."""
+        """``tree`` with each known type written out at its first use; ``seen`` has the types already written."""
         if isinstance(tree, list):
             return [self.unfold(branch, namespace, seen) for branch in tree]
         if isinstance(tree, str):
@@ -98,7 +99,7 @@ class _Library:
             return name
         if name in seen:
             if "." not in name and namespace and f"{namespace}.{name}" in self._types:
-                raise SchemaError(f"{name!r:.120} without a namespace cannot be told from {namespace}.{name}")
+                raise SchemaError(f"{name!r:.120} has no namespace and is ambiguous with {namespace}.{name}")
             return name
         seen.add(name)
         inner, _, local = name.rpartition(".")
@@ -119,7 +120,7 @@ class _Library:
             raise SchemaError(f"expected a type in {source}, got {tree!r:.80}")
         kind = _kind(tree)
         if kind and kind not in _BUILT_IN:
-            # {"type": "Name"}, which Java does not take as a definition's place
+            # {"type": "Name"} refers to a type; Java does not treat it as a definition
             return self._full(kind, namespace, own)
         if kind not in _NAMED:
             inner = _inner(tree)
@@ -134,11 +135,11 @@ class _Library:
     def _keep(self, name: str, flat: dict[str, Any], source: str) -> str:
         before, where = self._types.setdefault(name, (flat, source))
         if before != flat:
-            raise SchemaError(f"{name!r:.120} is one thing in {where} and another in {source}")
+            raise SchemaError(f"{name!r:.120} has different definitions in {where} and in {source}")
         return name
 
     def _full(self, name: str, namespace: str, own: set[str]) -> str:
-        """What a name means inside ``namespace``: a type of its own schema, or of one referred to."""
+        """The full name of ``name`` inside ``namespace``: a type of the same schema, or of a referenced one."""
         if name in PRIMITIVES:
             return name
         for candidate in (f"{namespace}.{name}" if namespace and "." not in name else name, name):
@@ -150,7 +151,7 @@ class _Library:
 
 
 def _collect(tree: Any, namespace: str, names: set[str]) -> None:
-    """The full names of all types that ``tree`` defines: a recursive one is used before it is complete."""
+    """Collect the full names of all types in ``tree`` first, since a recursive type is used inside its definition."""
     if isinstance(tree, list):
         for branch in tree:
             _collect(branch, namespace, names)
@@ -171,7 +172,7 @@ def _kind(tree: dict[str, Any]) -> str:
 
 
 def _inner(tree: dict[str, Any]) -> tuple[str, ...]:
-    """The keys of a type that is not named under which there are types."""
+    """The keys of an unnamed type whose values are types."""
     kind = _kind(tree)
     key = {"array": "items", "map": "values"}.get(kind, "" if kind in _NAMED else "type")
     return (key,) if key in tree else ()
@@ -180,7 +181,7 @@ def _inner(tree: dict[str, Any]) -> tuple[str, ...]:
 def _full_name(tree: dict[str, Any], namespace: str) -> str:
     name = tree.get("name")
     if not isinstance(name, str) or not name:
-        raise SchemaError(f"a {tree['type']} needs a name")
+        raise SchemaError(f"expected a name for the {tree['type']}, got {name!r:.80}")
     if "." in name:
         return name
     given = tree.get("namespace", namespace)
@@ -190,7 +191,7 @@ def _full_name(tree: dict[str, Any], namespace: str) -> str:
 def _fields(tree: dict[str, Any]) -> list[dict[str, Any]]:
     fields = tree.get("fields", [])
     if not isinstance(fields, list) or not all(isinstance(one, dict) and "type" in one for one in fields):
-        raise SchemaError(f"expected a list of fields with types in {tree.get('name')!r:.120}")
+        raise SchemaError(f"record {tree.get('name')!r:.120}: expected a list of fields, each with a type")
     return fields
 
 

@@ -1,4 +1,4 @@
-"""Schemas as Confluent's client has them: a text, what it refers to, and where it is registered."""
+"""Confluent's data classes for schemas: a schema, its references, and its registration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamnative_serdes.errors import SchemaError
 
 @dataclass(frozen=True, slots=True)
 class SchemaReference:
-    """That a schema uses the type ``name``, which version ``version`` of ``subject`` defines."""
+    """A reference to the type ``name``, which version ``version`` of ``subject`` defines."""
 
     name: str
     subject: str
@@ -22,7 +22,7 @@ class SchemaReference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema that may refer to others. Pulsar keeps neither ``metadata`` nor ``rule_set``: they are refused."""
+    """A schema, possibly with references. Pulsar stores neither ``metadata`` nor ``rule_set``: they are refused."""
 
     schema_str: str
     schema_type: str = "AVRO"
@@ -37,12 +37,12 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema on a topic.
+    """A schema registered in a topic.
 
     Args:
         subject: as the caller named it.
-        version: Pulsar's: counts from 0 within its topic.
-        schema_id: the same number. Pulsar has no ids beyond a topic: one id on two topics is two schemas.
+        version: Pulsar's version, from 0 within its topic.
+        schema_id: equal to ``version``. Pulsar has no global ids: the same id in two topics means two schemas.
         guid: always None.
         schema: self-contained, without references.
     """
@@ -55,14 +55,14 @@ class RegisteredSchema:
 
 
 def require_avro(schema: Schema) -> Schema:
-    """``schema``, if Pulsar can keep all of it.
+    """Return ``schema`` if Pulsar can store all of it.
 
     Raises:
-        SchemaError: it is of another type than Avro, or has metadata or rules.
+        SchemaError: its type is not Avro, or it has metadata or rules.
     """
     if schema.schema_type not in (None, "AVRO"):
-        raise SchemaError(f"only Avro schemas are supported, got schema_type {schema.schema_type!r:.40}")
+        raise SchemaError(f"schema_type: expected 'AVRO', the only supported type, got {schema.schema_type!r:.40}")
     for name in ("metadata", "rule_set"):
         if getattr(schema, name, None) is not None:
-            raise SchemaError(f"a schema's {name} is not supported: Pulsar's registry keeps none", hint="leave it out")
+            raise SchemaError(f"{name} is not supported: Pulsar's registry does not store it", hint="leave it out")
     return schema

@@ -1,4 +1,4 @@
-"""AvroSerializer and AvroDeserializer: Confluent's constructors over ours; the call path is the compiled one."""
+"""AvroSerializer and AvroDeserializer with Confluent's constructors; calls go through the compiled SerDes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class AvroSerializer(KafkaAvroSerializer):
     """Confluent's AvroSerializer, with schemas in Pulsar's registry and the framing of SNIP 42.
 
     Args:
-        schema_registry_client: which registry.
-        schema_str: JSON text, or a :class:`Schema`, whose references are fetched now and written into it. Without one,
-            and with ``use.latest.version``, values are written by the topic's latest schema.
-        to_dict: ``to_dict(obj, ctx)`` turns an object into what the schema describes.
-        conf: Confluent's keys as docs/migration.md lists them, and the serializer's of docs/config.md.
-        rule_conf: refused unless None.
-        rule_registry: refused unless None.
+        schema_registry_client: the client of the registry.
+        schema_str: JSON text, or a :class:`Schema`, whose references are resolved in the constructor. Without a schema
+            and with ``use.latest.version``, values are written with the topic's latest schema.
+        to_dict: ``to_dict(obj, ctx)`` converts an object to a value that matches the schema.
+        conf: Confluent's keys listed in docs/migration.md, and the serializer's options in docs/config.md.
+        rule_conf: must be None.
+        rule_registry: must be None.
 
     Raises:
-        ConfigError: unknown key, bad value, or what Pulsar cannot serve.
-        SchemaError: no valid schema.
-        SchemaRegistryError: a reference cannot be fetched.
+        ConfigError: an unknown key, an invalid value, or a feature that Pulsar cannot support.
+        SchemaError: the schema is not valid.
+        SchemaRegistryError: a referenced schema cannot be fetched.
     """
 
     def __init__(
@@ -54,21 +54,21 @@ class AvroDeserializer(KafkaAvroDeserializer):
     """Confluent's AvroDeserializer for values with the framing of SNIP 42, and those of Pulsar's own producers.
 
     Args:
-        schema_registry_client: which registry.
-        schema_str: the reader's schema; JSON text, or a :class:`Schema`, whose references are fetched now. Without
-            one, each value is read by its writer's schema.
-        from_dict: ``from_dict(data, ctx)`` turns what was read into an object.
-        return_record_name: read a record in a union as a tuple of its full name and the dict.
-        conf: Confluent's keys as docs/migration.md lists them, and the deserializer's of docs/config.md. Bytes behind
-            the value are ignored, as Confluent's does, unless ``ignore.trailing.bytes`` is false; but not in a message
-            without the header of a known version.
-        rule_conf: refused unless None.
-        rule_registry: refused unless None.
+        schema_registry_client: the client of the registry.
+        schema_str: the reader's schema: JSON text, or a :class:`Schema`, whose references are resolved in the
+            constructor. Without one, each value is read with its writer's schema.
+        from_dict: ``from_dict(data, ctx)`` converts a decoded value to an object.
+        return_record_name: decode a record in a union to a tuple of its full name and the dict.
+        conf: Confluent's keys listed in docs/migration.md, and the deserializer's options in docs/config.md. Trailing
+            bytes after the value are ignored, as Confluent's deserializer does, unless ``ignore.trailing.bytes`` is
+            false or the message has no header with a known version.
+        rule_conf: must be None.
+        rule_registry: must be None.
 
     Raises:
-        ConfigError: unknown key, bad value, or what Pulsar cannot serve.
-        SchemaError: no valid schema.
-        SchemaRegistryError: a reference cannot be fetched.
+        ConfigError: an unknown key, an invalid value, or a feature that Pulsar cannot support.
+        SchemaError: the schema is not valid.
+        SchemaRegistryError: a referenced schema cannot be fetched.
     """
 
     def __init__(
@@ -84,26 +84,26 @@ class AvroDeserializer(KafkaAvroDeserializer):
         options.refuse_rules(rule_conf, rule_registry)
         client = checked(schema_registry_client, SchemaRegistryClient, schema_str)
         if not isinstance(return_record_name, bool):
-            raise ConfigError(f"return_record_name takes True or False, got {return_record_name!r:.80}")
+            raise ConfigError(f"return_record_name: expected True or False, got {return_record_name!r:.80}")
         lenient = {"ignore.trailing.bytes": True, "return.record.name": return_record_name}
         given = {**client.options, **lenient, **options.for_serdes(conf)}
         super().__init__(given, _text(client, schema_str), from_dict)
 
 
 def checked(client: object, kind: type[_C], schema: object) -> _C:
-    """``client``, which stands before ``schema`` among the arguments, if it is of this kind.
+    """Return ``client`` if it is of this type.
 
     Raises:
-        ConfigError: it is not, with what was likely meant.
+        ConfigError: it is not; the hint covers likely mistakes, such as swapping it with ``schema``, the next argument.
     """
     if isinstance(client, kind):
         return client
     got = f"{type(client).__module__}.{type(client).__qualname__}"
     article = "an" if kind.__name__.startswith("A") else "a"
     if isinstance(schema, kind):
-        hint = "the client goes first, and then the schema"
+        hint = "pass the client first, then the schema"
     elif isinstance(client, Mapping):
-        hint = f"{kind.__name__}(conf) of streamnative_serdes.compat makes one"
+        hint = f"create one with streamnative_serdes.compat.{kind.__name__}(conf)"
     else:
         hint = "import it from streamnative_serdes.compat too"
     raise ConfigError(f"expected {article} {kind.__name__}, got {got}", hint=hint)

@@ -229,7 +229,7 @@ def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: 
     )
     assert ended.exit_code == 1
     assert "2 rows written, 2 rows read, NOT EQUAL" in ended.stdout
-    assert "what was read differs from what was written" in ended.stderr
+    assert "the rows read differ from the rows written" in ended.stderr
 
 
 def test_of_a_spark_report_only_the_reason_remains() -> None:

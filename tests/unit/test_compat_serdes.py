@@ -141,13 +141,13 @@ def test_keys_are_refused(client: SchemaRegistryClient) -> None:
         ({"use.latest.version": True}, "^cannot enable both use.latest.version and auto.register.schemas"),
         ({"use.latest.version": 1}, "use.latest.version takes true or false"),
         ({"auto.register.schemas": 1}, "auto.register.schemas takes true or false"),
-        ({"use.schema.id": 5}, "^use.schema.id is not supported: .* there are no ids"),
+        ({"use.schema.id": 5}, "^use.schema.id is not supported: .* there are no global schema ids"),
         ({"use.latest.with.metadata": {"a": "b"}}, "^use.latest.with.metadata is not supported"),
-        ({"subject.name.strategy": lambda ctx, name: name}, "^subject.name.strategy '<lambda>' is not supported"),
-        ({"subject.name.strategy.type": Strategy.RECORD}, "^subject.name.strategy.type 'RECORD' is not supported"),
-        ({"schema.id.serializer": len}, "^schema.id.serializer 'len' is not supported"),
-        ({"validation.rules.execution": "BEFORE_DOMAIN_RULES"}, "^validation.rules.execution .* keeps no rules"),
-        ({"normalize.schemas": "maybe"}, "normalize.schemas 'maybe' is not supported: it takes true or false"),
+        ({"subject.name.strategy": lambda ctx, name: name}, "^subject.name.strategy='<lambda>' is not supported"),
+        ({"subject.name.strategy.type": Strategy.RECORD}, "^subject.name.strategy.type='RECORD' is not supported"),
+        ({"schema.id.serializer": len}, "^schema.id.serializer='len' is not supported"),
+        ({"validation.rules.execution": "BEFORE_DOMAIN_RULES"}, "^validation.rules.execution=.* stores no rules"),
+        ({"normalize.schemas": "maybe"}, "normalize.schemas='maybe' is not supported: expected true or false"),
     ],
 )
 def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words: str) -> None:
@@ -157,7 +157,7 @@ def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words:
 
 def test_rules_are_refused() -> None:
     client = SchemaRegistryClient({"url": "http://p:8080"})
-    with pytest.raises(ConfigError, match=r"^rule_conf is not supported: Pulsar's registry keeps no rules"):
+    with pytest.raises(ConfigError, match=r"^rule_conf is not supported: Pulsar's registry stores no rules"):
         AvroSerializer(client, USER, rule_conf={"secret.access.key": "x"})
     with pytest.raises(ConfigError, match=r"^rule_registry is not supported"):
         AvroDeserializer(client, rule_registry=object())
@@ -200,10 +200,12 @@ def test_swapped_arguments_are_told_their_order(client: Any, registry: LocalRegi
         make: Any = face
         kind = "an Async" if own is asynchronous else "a "
         with pytest.raises(
-            ConfigError, match=f"expected {kind}SchemaRegistryClient, got builtins.str .*the client goes"
+            ConfigError, match=f"expected {kind}SchemaRegistryClient, got builtins.str .*pass the client first"
         ):
             make(USER, own)
-        with pytest.raises(ConfigError, match=f"expected {kind}SchemaRegistryClient, got .*.Schema .*the client goes"):
+        with pytest.raises(
+            ConfigError, match=f"expected {kind}SchemaRegistryClient, got .*.Schema .*pass the client first"
+        ):
             make(Schema(USER), own)
         with pytest.raises(
             ConfigError, match=r"expected a function .*, got dict \(hint: options are the argument conf\)"
@@ -222,16 +224,16 @@ def test_asyncio_and_blocking_are_told_apart(client: Any, registry: LocalRegistr
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("json_schema", "is for Avro alone, for now: see streamnative_serdes.compat.avro"),
-        ("protobuf", "is for Avro alone, for now: see streamnative_serdes.compat.avro"),
+        ("json_schema", "supports only Avro for now: see streamnative_serdes.compat.avro"),
+        ("protobuf", "supports only Avro for now: see streamnative_serdes.compat.avro"),
         ("record_subject_name_strategy", "a schema belongs to its topic"),
         ("topic_record_subject_name_strategy", "a schema belongs to its topic"),
         ("header_schema_id_serializer", "the version before the datum"),
-        ("RuleSet", "keeps no rules"),
+        ("RuleSet", "stores no rules"),
     ],
 )
 def test_confluents_names_that_are_not_there_say_why(name: str, words: str) -> None:
-    expected = rf"^streamnative_serdes\.compat\.{name} is not there: .*{words}"
+    expected = rf"^streamnative_serdes\.compat\.{name} is not supported: .*{words}"
     with pytest.raises(ImportError, match=expected):
         exec(f"from streamnative_serdes.compat import {name}")
     with pytest.raises(ImportError, match=expected):
@@ -245,7 +247,7 @@ def test_confluents_modules_that_are_not_there_say_why_however_they_are_imported
         "from streamnative_serdes.compat.{} import JSONSerializer",
     ):
         for _ in range(2):
-            with pytest.raises(ImportError, match=rf"^streamnative_serdes\.compat\.{name} is not there: "):
+            with pytest.raises(ImportError, match=rf"^streamnative_serdes\.compat\.{name} is not supported: "):
                 exec(statement.format(name))
 
 

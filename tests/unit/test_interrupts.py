@@ -117,7 +117,7 @@ def test_a_token_is_had_elsewhere_after_each_interrupt_of_its_renewal(state: str
     for _ in each_interrupt(ask):
         failing = False
         assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text.startswith("token")
-        clock.now += 200  # what is held has run out
+        clock.now += 200  # what is held has expired
         assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text == f"token {next(numbers) - 1}"
         prepare()
 

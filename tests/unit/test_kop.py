@@ -100,18 +100,18 @@ def test_a_token_that_does_not_tell_its_end_is_asked_for_after_minutes(token: st
 def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     token = jwt(sub="me", exp=time.time() - 1)
     callback = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]
-    with pytest.raises(AuthenticationError, match="the token for Kafka has run out"):
+    with pytest.raises(AuthenticationError, match="the token for Kafka has expired"):
         callback("")
-    assert "no token for Kafka: the token for Kafka has run out" in caplog.text
+    assert "cannot get a token for Kafka: the token for Kafka has expired" in caplog.text
     assert token not in caplog.text
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "KoP takes tokens, and the options ask for none .hint: give bearer.auth.token"),
-        ({"basic.auth.user.info": "me:password"}, "KoP takes tokens"),
-        ({"bearer.auth.token": "a b"}, "bearer.auth.token is no token"),
+        ({}, "KoP requires a token, and the options contain none .hint: set bearer.auth.token"),
+        ({"basic.auth.user.info": "me:password"}, "KoP requires a token"),
+        ({"bearer.auth.token": "a b"}, "bearer.auth.token is not a token"),
         ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "two ways to sign in"),
         (
             {"basic.auth.user.info": "t2/default:token:a"},
