@@ -1,4 +1,4 @@
-"""Apache Spark: the SerDes inside PySpark executors."""
+"""Apache Spark integration: Avro columns, sinks and sources that run the SerDes inside PySpark executors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # When it is asked for: spark.java is of use without PySpark, and to import PySpark takes a second.
+    # Imported on first use: spark.java works without PySpark, and importing PySpark takes a second.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

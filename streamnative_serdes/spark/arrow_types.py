@@ -1,6 +1,6 @@
-"""Spark's types as Arrow's: what Spark hands to Python, known before any row comes.
+"""Spark types to Arrow types: the Arrow type in which Spark passes a column to Python, known before the job runs.
 
-PySpark's own ``to_arrow_type`` takes other arguments in each release, and is not public.
+PySpark's own ``to_arrow_type`` is not public, and its arguments change between releases.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _ARROW: Final[Mapping[type[T.DataType], pa.DataType]] = {
     T.StringType: pa.string(),
     T.BinaryType: pa.binary(),
     T.DateType: pa.date32(),
-    T.TimestampType: pa.timestamp("us", "UTC"),  # of whichever zone
+    T.TimestampType: pa.timestamp("us", "UTC"),  # in any session time zone
     T.TimestampNTZType: pa.timestamp("us"),
     **({T.TimeType: pa.time64("ns")} if HAS_TIME else {}),
 }
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """What Spark hands to Python for a column of this type.
+    """The Arrow type in which Spark passes a column of this type to Python.
 
     Raises:
-        LookupError: of this type it hands nothing, or nothing that Avro has a type for.
+        LookupError: Spark cannot pass this type to Python, or Avro has no type for it.
     """
     match kind:
         case T.ArrayType():

@@ -1,4 +1,4 @@
-"""DataFrames of messages to DataFrames of columns and back: by Arrow's batches, without Python objects."""
+"""decode_df and encode_df: convert between a column of Avro messages and typed columns, in Arrow batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .names import name_of, names_of, pick, quoted, refuse_doubles, refuse_inter
 from .options import FAILFAST, ReadOptions
 from .pythons import warn_of_workers
 
-# What of a message a dead letter keeps, where the DataFrame has it: the columns of Spark's Kafka source.
+# The columns of Spark's Kafka source that a dead letter keeps, if the DataFrame has them.
 _DEAD_LETTER: Final = T.StructType(
     [
         T.StructField("error", T.StringType()),
@@ -46,7 +46,7 @@ _AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
     "partition": (T.IntegralType,),
     "offset": (T.IntegralType,),
 }
-_PLACE: Final = ("partition", "offset")  # names a message in its topic
+_POSITION: Final = ("partition", "offset")  # identify a message within its topic
 
 
 def decode_df(
@@ -59,34 +59,35 @@ def decode_df(
     keep: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """The messages in a binary column as columns, one for each field of the record; of streams, too.
+    """Decode a binary column of messages to one column per field of the record; works on streams too.
 
-    Each message is read by the schema version that it names, as one reader's schema, fixed now: the driver asks the
-    registry for all versions that the topic has, and workers ask for those that come later, once each.
+    Each message is decoded with the schema version in its header, and resolved to one reader's schema, which is fixed
+    now. The driver fetches all current versions of the topic; workers fetch later versions, once each.
 
     Args:
-        df: with the messages, as Spark's Kafka source or :meth:`KafkaAvroSource.load` has them.
+        df: a DataFrame of messages, such as from Spark's Kafka source or :meth:`KafkaAvroSource.load`.
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
         topic: the Kafka topic that all messages come from.
-        schema: the reader's schema; without one, the topic's latest now.
-        value: the column of messages. Null is a tombstone, and gives null in all fields.
-        keep: the names of columns that stay, before the new ones.
-        options: ``mode``: ``FAILFAST`` (the default) fails the job for a message that cannot be read, ``PERMISSIVE``
-            gives nulls, ``DROPMALFORMED`` leaves it out. ``errorColumn``, which makes the mode ``PERMISSIVE``: a name;
-            that column is null for what could be read, else a struct of ``error`` and the message as it came, for
-            :func:`split_errors`. ``schemaEvolution``: ``none`` (the default) reads newer versions as the reader's
-            schema, ``restart`` fails the job for one with SchemaEvolvedError, so that it is planned anew.
+        schema: the reader's schema; by default, the topic's latest schema at this moment.
+        value: the name of the column of messages. A null is a tombstone, and becomes null in all fields.
+        keep: names of columns to keep, in front of the new ones.
+        options: ``mode``: for a message that cannot be decoded, ``FAILFAST`` (the default) fails the job,
+            ``PERMISSIVE`` returns nulls, and ``DROPMALFORMED`` drops the row. ``errorColumn``: the name of a column for
+            errors; it implies ``PERMISSIVE``. The column is null for decoded messages, else a struct of ``error`` and
+            the original message, for :func:`split_errors`. ``schemaEvolution``: ``none`` (the default) resolves newer
+            versions to the reader's schema, ``restart`` fails the job with SchemaEvolvedError, so that it can restart
+            with the new schema.
 
     Returns:
-        a DataFrame of ``keep``, the record's fields (a column "value" where the schema is no record), and the
-        ``errorColumn``. All new columns are nullable, and of the types of :func:`to_spark_type`, with TIME if the
+        a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record), and the
+        ``errorColumn``. All new columns are nullable and have the types of :func:`to_spark_type`, with TIME if the
         session has ``spark.sql.timeType.enabled``.
 
     Raises:
-        ConfigError: a bad option, a Column where a name is expected, a column that is not there, one name for two, or
-            no column at all.
+        ConfigError: an invalid option, a Column instead of a name, a missing column, a duplicate name, or no columns
+            at all.
         SchemaError: Spark has no type for the schema.
-        SchemaRegistryError: the registry refuses to answer, or the topic has no schema and none is given.
+        SchemaRegistryError: the registry refuses or cannot be reached, or ``schema`` is None and the topic has none.
     """
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
@@ -107,7 +108,9 @@ def decode_df(
         columns.append(T.StructField(chosen.error_column, _DEAD_LETTER))
     if not columns:
         raise ConfigError(
-            "the schema has no fields, so no column would be left", topic=topic, hint="keep one, or name an errorColumn"
+            "the schema has no fields, so the result would have no columns",
+            topic=topic,
+            hint="keep a column, or set errorColumn",
         )
     refuse_doubles(df, [column.name for column in columns])
     return pick(df, needed).mapInArrow(task, T.StructType(columns))
@@ -122,23 +125,23 @@ def encode_df(
     value: str = "value",
     keep: Sequence[str] = (),
 ) -> DataFrame:
-    """The rows as messages in a binary column; of streams, too.
+    """Encode the rows to messages in a binary column; works on streams too.
 
-    Each field of the schema is written from the column of its name. ``keep`` may hold what makes the message's key.
+    Each field of the schema is written from the column with its name. Use ``keep`` for the columns of the message key.
 
     Args:
-        df: with a column for each field, but for those that have a default. Other columns are left out if all fields
-            have a column; otherwise the option ``unmatched.columns`` decides. So are fields of structs.
+        df: a DataFrame with a column for each field without a default. Additional columns are ignored if every field
+            has a column; otherwise the option ``unmatched.columns`` decides. The same applies to fields of structs.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         topic: the Kafka topic that the messages are for.
-        schema: of the messages, registered on the topic now; ``to_avro_schema(df.schema)`` makes one. Without one, the
-            topic's latest now.
-        value: the name of the column of messages.
-        keep: the names of columns that stay, before it.
+        schema: the messages' schema, which is registered in the topic now; ``to_avro_schema(df.schema)`` derives one.
+            By default, the topic's latest schema at this moment.
+        value: the name of the new column of messages.
+        keep: names of columns to keep, in front of it.
 
     Raises:
-        ConfigError: a bad option, a field without a column or with one in other letters, columns and fields that do
-            not match, one name for two, or a column of intervals.
+        ConfigError: an invalid option, a field without a column or whose column differs in case, columns that do not
+            match the fields, a duplicate name, or a column of intervals.
         EncodeError: a column type does not match its field, or the fields of a struct do not match.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
@@ -158,27 +161,27 @@ def encode_df(
 
 
 def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame]:
-    """What ``decode_df`` could read, and the dead letters.
+    """Split the result of ``decode_df`` into decoded rows and dead letters.
 
-    Both are computed from ``df``, each when it is used: persist it where decoding twice is not wanted.
+    Both are computed lazily from ``df``: persist it to avoid decoding twice.
 
     Args:
         df: from ``decode_df(..., options={"errorColumn": error_column})``.
-        error_column: its name.
+        error_column: the name of the error column.
 
     Returns:
-        the rows that could be read, without ``error_column``; and ``error``, ``key``, ``value``, ``topic``,
-        ``partition`` and ``offset`` of the messages that could not.
+        the decoded rows, without ``error_column``; and ``error``, ``key``, ``value``, ``topic``, ``partition`` and
+        ``offset`` of the messages that could not be decoded.
 
     Raises:
-        ConfigError: ``df`` has no such column.
+        ConfigError: ``df`` does not have this error column.
     """
     error_column = name_of("error_column", error_column)
     found = {field.name: field.dataType for field in df.schema.fields}.get(error_column)
     if not isinstance(found, T.StructType) or found.names != _DEAD_LETTER.names:
         raise ConfigError(
-            f"{error_column!r:.80} is no column of decode_df's errors",
-            hint='decode_df(..., options={"errorColumn": ...}) makes it',
+            f"expected {error_column!r:.80} to be an error column of decode_df",
+            hint='create it with decode_df(..., options={"errorColumn": ...})',
         )
     errors = df[quoted(error_column)]
     dead = [errors[name].alias(name) for name in _DEAD_LETTER.names]
@@ -187,11 +190,11 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
 
 @dataclass(frozen=True, slots=True)
 class _Decode:
-    """The task of :func:`decode_df`. Columns go by number: :func:`pick` has them in order."""
+    """The task of :func:`decode_df`. Columns are addressed by index, in the order of :func:`pick`."""
 
     decoder: Decoder
     value: int
-    around: Mapping[str, int]  # by what they are of a dead letter
+    around: Mapping[str, int]  # field of a dead letter -> index of its column
     keep: tuple[int, ...]
     with_errors: bool
 
@@ -212,7 +215,7 @@ class _Decode:
                 found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
                 data = batch.column(self.value)[error.row].as_py()
                 error.raw = RawMessage(data, self.decoder.topic, found.get("partition"), found.get("offset"))
-                error.hint = error.hint or "an errorColumn keeps messages that cannot be read"
+                error.hint = error.hint or "set errorColumn to keep messages that cannot be decoded"
             raise
 
     def _dead_letters(self, batch: pa.RecordBatch, decoded: Decoded) -> pa.Array:
@@ -222,8 +225,8 @@ class _Decode:
         well = good(decoded.errors)
         found = {name: batch.column(number) for name, number in self.around.items()}
         found.setdefault("topic", pa.array([self.decoder.topic] * batch.num_rows))
-        # Nothing but what is dead goes back to Spark: nulls take no room. By numbers, since if_else of pyarrow 20 makes
-        # an invalid array of a part of binaries.
+        # Nulls for decoded messages, so that only dead letters are copied back to Spark. By take(), since if_else of
+        # pyarrow 20 returns an invalid array for a slice of binaries.
         dead = pc.if_else(well, None, pa.array(range(batch.num_rows)))
         raw = {name: array.take(dead).cast(_ARROW[name]) for name, array in found.items()}
         raw["error"] = decoded.errors
@@ -250,28 +253,31 @@ class _Encode:
 
 
 def _numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
-    """Spark takes columns by their place."""
+    """A batch with numbers for names: Spark matches the columns by position."""
     return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
 
 
 def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
-    """The columns that tell which messages cannot be read, by what they are of a dead letter."""
+    """The columns that identify an undecodable message: field of a dead letter -> column."""
     kinds = {field.name: field.dataType for field in df.schema.fields if field.name in _AROUND}
-    if value != "key":  # else the value is not what is read, and kept as it is
+    if value != "key":  # when decoding the key, the column "value" is kept unchanged
         kinds.pop("value", None)
     others = [name for name, kind in kinds.items() if not isinstance(kind, _AROUND[name])]
     if options.error_column is not None:
         if others:
             raise ConfigError(
-                f"expected {others[0]} to be that of a message, got {kinds[others[0]].simpleString()}",
-                hint="errorColumn keeps a message's key, topic, partition and offset; rename columns of other things",
+                f"expected column {others[0]} to have the type that a Kafka message's {others[0]} has, "
+                f"got {kinds[others[0]].simpleString()}",
+                hint="errorColumn stores a message's key, topic, partition and offset; rename unrelated columns",
             )
         return {name: name for name in kinds} | ({} if value == "key" else {"value": value})
-    return {name: name for name in _PLACE if name in kinds and name not in others} if options.mode == FAILFAST else {}
+    if options.mode != FAILFAST:
+        return {}
+    return {name: name for name in _POSITION if name in kinds and name not in others}
 
 
 def _new_columns(reader: TopicReader) -> list[T.StructField]:
-    """Each may be null: a tombstone has none of them."""
+    """The columns of the decoded fields; all are nullable, since a tombstone has no fields."""
     kind = reader.spark_type()
     if not reader.reads_records():
         return [T.StructField("value", kind)]
@@ -282,4 +288,4 @@ def _new_columns(reader: TopicReader) -> list[T.StructField]:
 def _require_bytes(df: DataFrame, name: str) -> None:
     kind = require(df, name).dataType
     if kind != T.BinaryType():
-        raise ConfigError(f"expected {name} to be a column of messages, BINARY, got {kind.simpleString()}")
+        raise ConfigError(f"column {name}: expected messages of type BINARY, got {kind.simpleString()}")

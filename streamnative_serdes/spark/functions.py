@@ -1,7 +1,7 @@
-"""Functions of columns, as Spark's own from_avro and to_avro, with the schemas of Pulsar's registry.
+"""from_avro and to_avro: column functions like Spark's own, with schemas from Pulsar's registry.
 
-From PySpark 4.1 on they run on Arrow's batches, before row by row. ``decode_df`` and ``encode_df`` are faster: what
-comes back from a function is one struct, which Spark takes apart.
+With PySpark 4.1 and later they work on Arrow batches, with earlier releases row by row. ``decode_df`` and ``encode_df``
+are faster: a function returns a struct, which Spark has to unpack.
 """
 
 from __future__ import annotations
@@ -35,24 +35,27 @@ def from_avro(
     schema: object = None,
     options: Mapping[str, Any] | None = None,
 ) -> Column:
-    """What the messages in a binary column hold: a struct, null for null.
+    """Decode a binary column of messages to a struct; null stays null.
 
     Args:
         col: the column of messages, or its name.
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
         topic: the Kafka topic that all messages come from.
-        schema: the reader's schema; without one, the topic's latest now.
-        options: as of :func:`decode_df`, but a function cannot leave rows out: no ``DROPMALFORMED``. ``errorColumn``
-            names one more field of the struct, with the error's text.
+        schema: the reader's schema; by default, the topic's latest schema at this moment.
+        options: as for :func:`decode_df`, except ``DROPMALFORMED``: a function cannot drop rows. ``errorColumn``
+            names an additional field of the struct, for the error's text.
 
     Raises:
-        ConfigError: a bad option, or ``errorColumn`` with a schema that is no record.
+        ConfigError: an invalid option, or ``errorColumn`` with a schema that is not a record.
         SchemaError: Spark has no type for the schema.
-        SchemaRegistryError: the registry refuses to answer, or the topic has no schema and none is given.
+        SchemaRegistryError: the registry refuses or cannot be reached, or ``schema`` is None and the topic has none.
     """
     chosen = ReadOptions.parse(options)
     if chosen.mode == DROPMALFORMED:
-        raise ConfigError("from_avro cannot leave rows out", hint="use decode_df, or PERMISSIVE and a filter")
+        raise ConfigError(
+            "from_avro does not support mode DROPMALFORMED: a column function cannot drop rows",
+            hint="use decode_df, or PERMISSIVE and a filter",
+        )
     session = SparkSession.active()
     warn_of_workers(session)
     decoder, reader = Decoder.plan(session, topic, conf, schema, chosen)
@@ -61,19 +64,23 @@ def from_avro(
         kind = _with_error(kind, chosen.error_column)
         names = tuple(kind.names)
     elif chosen.error_column is not None:
-        raise ConfigError("errorColumn is for records", hint="without it, what cannot be read is null")
+        raise ConfigError(
+            "errorColumn requires a record schema",
+            hint="leave it out: messages that cannot be decoded become null",
+        )
     task = _FromAvro(decoder, names, chosen.error_column is not None)
     return _function("from_avro", task, task.one, kind)(col)
 
 
 def to_avro(col: Column | str, conf: Mapping[str, Any], *, topic: str, schema: object = None) -> Column:
-    """Messages of what a column holds, null for null.
+    """Encode a column to messages; null stays null.
 
     Args:
-        col: the column, or its name; ``F.struct("*")`` makes one of all columns.
+        col: the column, or its name; ``F.struct("*")`` combines all columns.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
         topic: the Kafka topic that the messages are for.
-        schema: of the messages, registered on the topic now; without one, the topic's latest now.
+        schema: the messages' schema, which is registered in the topic now; by default, the topic's latest schema at
+            this moment.
 
     Raises:
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
@@ -88,7 +95,7 @@ class _FromAvro:
     """The task of :func:`from_avro`."""
 
     decoder: Decoder
-    names: tuple[str, ...] | None  # of the struct's fields; None: it is no record
+    names: tuple[str, ...] | None  # of the struct's fields; None if the schema is not a record
     with_errors: bool
 
     def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -106,7 +113,7 @@ class _FromAvro:
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=missing)
 
     def one(self, message: Any) -> Any:
-        """For one message alone."""
+        """Decode a single message."""
         (array,) = self(iter([pa.array([message], pa.binary())]))
         return array.to_pylist(maps_as_pydicts="lossy")[0]
 
@@ -123,14 +130,17 @@ class _ToAvro:
                 yield messages
 
     def one(self, row: Any) -> bytes | None:
-        """For one row alone."""
+        """Encode a single row."""
         return self.encoder.writer.get().write_one(row)
 
 
 def _with_error(kind: T.StructType, name: str | None) -> T.StructType:
-    """With a field for the error, which leaves all others null. Spark wants the types to be exactly what comes."""
+    """The struct plus a field for the error; all fields are nullable, as Spark requires the exact type returned."""
     if name is not None and name.lower() in [each.lower() for each in kind.names]:
-        raise ConfigError(f"the record has a field {name!r:.80} already", hint="give errorColumn another name")
+        raise ConfigError(
+            f"errorColumn {name!r:.80} is also the name of a field of the record",
+            hint="choose another name for errorColumn",
+        )
     fields = [T.StructField(each.name, each.dataType) for each in kind.fields]
     return T.StructType(fields if name is None else [*fields, T.StructField(name, T.StringType())])
 
@@ -141,12 +151,12 @@ def _function(
     one: Callable[[Any], Any],
     kind: T.DataType,
 ) -> Callable[..., Column]:
-    """A function of a column, called ``name`` in plans and in the columns that it makes.
+    """A column function that plans and result columns show as ``name``.
 
-    It counts as nondeterministic, or Spark would run it again for each filter on what it gives.
+    It is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
     """
 
-    def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # what Spark asks for is told by the annotations
+    def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # Spark derives the kind of UDF from the annotations
         return batches(given)
 
     def row(given: Any) -> Any:

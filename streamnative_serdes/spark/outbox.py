@@ -1,4 +1,4 @@
-"""A Kafka producer inside a task: it waits while its queue is full, and what it sent counts once it is delivered."""
+"""Outbox: a Kafka producer inside a Spark task, which blocks while its queue is full and waits for all deliveries."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
-ANY_PARTITION: Final = -1  # librdkafka's partitioner chooses, by the key if there is one
-_LOOK_EVERY: Final = 1_000  # messages between two looks at what became of those before
-_QUEUE_SECONDS: Final = 0.1  # of waiting for room in the queue at a time
-_DELIVERY_MS: Final = 300_000  # librdkafka's own default of message.timeout.ms
+ANY_PARTITION: Final = -1  # librdkafka's partitioner decides, by the key if there is one
+_LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
+_QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
+_DELIVERY_MS: Final = 300_000  # librdkafka's default of message.timeout.ms
 _DELIVERY_KEYS: Final = ("message.timeout.ms", "delivery.timeout.ms")
 
 _FOREVER: Final = 1e6  # seconds
 
 _DEFAULTS: Final[Mapping[str, Any]] = {
-    "linger.ms": 50,  # larger requests; a task waits for its deliveries only once
-    "enable.idempotence": True,  # a retry inside the client does not become a second message
+    "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
+    "enable.idempotence": True,  # a retry inside the client does not create a duplicate
 }
 _ALWAYS: Final[Mapping[str, Any]] = {"delivery.report.only.error": True}
-# Option -> why it cannot be had.
+# Option -> why it is not supported.
 _REFUSED: Final[Mapping[str, str]] = {
-    "on_delivery": "tasks look at deliveries themselves",
-    "dr_cb": "tasks look at deliveries themselves",
-    "transactional.id": "a task that fails is run again, so delivery is at least once; dedup_headers tells copies",
+    "on_delivery": "the sink's tasks handle delivery reports themselves",
+    "dr_cb": "the sink's tasks handle delivery reports themselves",
+    "transactional.id": "Spark retries failed tasks, so delivery is at least once; dedup_headers identifies duplicates",
 }
 
 
 def refuse_options(kafka: Mapping[str, Any], topic: str) -> None:
-    """Raises: ConfigError: an option of the producer cannot be had."""
+    """Raises ConfigError if the producer's configuration has an option that a sink does not support."""
     require_options(kafka, topic)
     for name in kafka.keys() & _REFUSED.keys():
-        raise ConfigError(f"a sink has no {name}: {_REFUSED[name]}", topic=topic)
+        raise ConfigError(f"{name} is not supported in a sink: {_REFUSED[name]}", topic=topic)
     for name in ("acks", "request.required.acks"):
         if str(kafka.get(name)) == "0":
-            raise ConfigError(f"a sink has no {name}=0: nobody would know what is delivered", topic=topic)
+            raise ConfigError(f"{name}=0 is not supported in a sink: lost messages would go unnoticed", topic=topic)
 
 
 class DeliveryError(SerdesError):
-    """Messages of a task were not delivered. Spark runs the task again, as often as ``spark.task.maxFailures`` says.
+    """Messages of a task were not delivered. Spark retries the task, up to ``spark.task.maxFailures`` times.
 
     Attributes:
-        failed: how many the broker refused or the client gave up on.
-        left: how many were still under way when time was up.
-        reasons: of the first that failed, in the broker's or the client's words.
+        failed: how many messages the broker refused or the client gave up on.
+        left: how many messages were still in flight at the timeout.
+        reasons: the broker's or client's errors for the first failed messages.
     """
 
     failed: int = 0
@@ -62,7 +62,7 @@ class DeliveryError(SerdesError):
 
     @classmethod
     def of(cls, topic: str, failed: int, left: int, reasons: Sequence[str], hint: str | None = None) -> DeliveryError:
-        parts = [f"{failed} messages not delivered" if failed else "", f"{left} still under way" if left else ""]
+        parts = [f"{failed} messages not delivered" if failed else "", f"{left} still in flight" if left else ""]
         text = ", ".join(part for part in parts if part)
         error = cls("; ".join([text, *reasons]), topic=topic, hint=hint)
         error.failed, error.left, error.reasons = failed, left, tuple(reasons)
@@ -70,11 +70,11 @@ class DeliveryError(SerdesError):
 
 
 class Outbox:
-    """One producer, for one task at a time; :func:`outbox` gives it.
+    """One producer, used by one task at a time; :func:`outbox` provides it.
 
     Args:
         kafka: the client's configuration.
-        topic: where it is sent to at first.
+        topic: the first task's topic, for errors.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
@@ -83,7 +83,7 @@ class Outbox:
         conf = {**_DEFAULTS, **kafka, **_ALWAYS}
         self._faults = Faults(kafka, topic)
         self._failed: list[KafkaError] = []
-        failed = self._failed  # the callback must not hold this object, which holds the producer
+        failed = self._failed  # not self: the callback would form a reference cycle with the producer
         told = {**conf, "on_delivery": lambda error, _: failed.append(error)}
         self._producer = client(Producer, told, topic, self._faults)
         self._patience = _delivery_seconds(conf) + 5.0
@@ -93,7 +93,7 @@ class Outbox:
         self._until_look = _LOOK_EVERY
 
     def begin(self, topic: str, most_reasons: int) -> None:
-        """A task begins."""
+        """Prepare for a new task."""
         self._topic, self._most_reasons = topic, most_reasons
         self._faults.topic = topic
         self._faults.clear()
@@ -105,10 +105,10 @@ class Outbox:
         headers: Headers | None = None,
         partition: int = ANY_PARTITION,
     ) -> None:
-        """Hand a message to the client; waits while its queue is full.
+        """Hand a message to the client; blocks while its queue is full.
 
         Raises:
-            DeliveryError: this one, or one before, cannot be delivered.
+            DeliveryError: this message, or an earlier one, cannot be delivered.
         """
         while True:
             try:
@@ -118,7 +118,7 @@ class Outbox:
                     self._producer.produce(self._topic, value, key, partition, headers=headers)  # type: ignore[arg-type]
                 break
             except BufferError:
-                # Ends at the latest when the client gives up on what is in its queue.
+                # The loop ends at the latest when the client gives up on the messages in its queue.
                 self._producer.poll(_QUEUE_SECONDS)
                 self._raise_failed()
             except self._refused as error:
@@ -129,32 +129,32 @@ class Outbox:
             self._look()
 
     def send_all(self, messages: Iterable[tuple[bytes | None, str | bytes | None]]) -> None:
-        """Send values and their keys, as :meth:`send` does one, in little more time than the client itself takes.
+        """Send pairs of value and key like :meth:`send`, with little overhead over the client itself.
 
         Raises:
-            DeliveryError: one of them, or one before, cannot be delivered.
+            DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
         produce, topic, refused = self._producer.produce, self._topic, (BufferError, self._refused)
         for number, (value, key) in enumerate(messages, 1):
             try:
                 produce(topic, value, key)
             except refused:
-                self.send(value, key)  # which waits, or tells why not
+                self.send(value, key)  # waits for space in the queue, or raises the error
             if not number % _LOOK_EVERY:
                 self._look()
         self._look()
 
     def flush(self) -> None:
-        """Wait until all is delivered.
+        """Wait until all messages are delivered.
 
         Raises:
-            DeliveryError: some is not, or not in time.
+            DeliveryError: a message was not delivered in time.
         """
-        left = self._producer.flush(self._patience)  # by then the client itself has given up on each message
+        left = self._producer.flush(self._patience)  # longer than the client's own timeout for each message
         self._raise_failed(left)
 
     def discard(self) -> None:
-        """Give up on what is under way, so that closing does not wait for it."""
+        """Drop all messages in flight, so that closing does not wait for them."""
         self._producer.purge()
         self._producer.poll(0)
 
@@ -171,14 +171,14 @@ class Outbox:
         met = str(self._faults)
         if not met and not left:
             return None
-        return f"the brokers are {self._faults.addresses}" + (f", and the client met {met}" if met else "")
+        return f"the brokers are {self._faults.addresses}" + (f"; the client reported {met}" if met else "")
 
 
 def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
-    """On the driver, and once: have a broker answer. Tasks would wait for it for minutes.
+    """Check once, on the driver, that a broker answers: tasks would wait for minutes.
 
     Raises:
-        BrokerUnavailableError: none answers.
+        BrokerUnavailableError: no broker answers.
         ConfigError: the client refuses its configuration.
     """
     from confluent_kafka import Producer
@@ -191,13 +191,13 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
 
 @contextmanager
 def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5) -> Iterator[Outbox]:
-    """The producer of this process for this configuration. Leaving the block waits until all is delivered.
+    """This process's producer for this configuration. Leaving the block waits until all messages are delivered.
 
-    A producer of a task that failed is not used again.
+    The producer of a failed task is not reused.
 
     Raises:
         ConfigError: the client refuses its configuration.
-        DeliveryError: something is not delivered; it has ``most_reasons`` reasons at most.
+        DeliveryError: a message was not delivered; it has at most ``most_reasons`` reasons.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka)), list)
     box = idle.pop() if idle else Outbox(kafka, topic)

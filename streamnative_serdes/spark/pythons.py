@@ -1,7 +1,7 @@
-"""The Python that Spark's workers run, which may be another one than the driver's, and lack this package.
+"""Worker Python check: warns if Spark's workers run a Python that lacks this package or its dependencies.
 
-Spark takes ``PYSPARK_PYTHON``, or else the first ``python3`` on PATH: not that of a virtual environment whose Python
-was called by its path. Its error is a ModuleNotFoundError inside of hundreds of lines.
+Spark uses ``PYSPARK_PYTHON``, or else the first ``python3`` on PATH, even if the driver runs the Python of a virtual
+environment. The error is then a ModuleNotFoundError somewhere in hundreds of lines.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _MISSING: Final = re.compile(rf"No module named '({'|'.join(_NEEDED)})\b")
 
 
 def warn_of_workers(session: SparkSession) -> None:
-    """Say in the log what the workers' Python lacks, where that is known: tasks run on this machine, by another Python.
+    """Log which packages the workers' Python lacks, if tasks run on this machine with another Python than the driver.
 
-    Frames are computed later, by whoever asks for them, so their errors are out of reach.
+    DataFrames are evaluated later, outside of our calls, so we cannot add a hint to their errors.
     """
     try:
         context = session.sparkContext
@@ -48,7 +48,7 @@ def warn_of_workers(session: SparkSession) -> None:
 
 @cache
 def _warn(python: str, paths: str) -> None:
-    """Once for each Python."""
+    """Log the warning once per Python."""
     look = [python, "-c", _LOOK, *_NEEDED]
     try:
         found = subprocess.run(
@@ -60,20 +60,20 @@ def _warn(python: str, paths: str) -> None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return  # it runs no Python, which Spark says itself
+        return  # it is not a working Python: Spark reports that itself
     if missing := found.stdout.split():
-        _log.warning("Spark's workers run %s, which lacks %s: %s", python, ", ".join(missing), _remedy())
+        _log.warning("Spark's workers run %s, which lacks %s; %s", python, ", ".join(missing), _remedy())
 
 
 def _paths(context: SparkContext) -> str:
-    """As Spark puts them together, but for its own."""
+    """The workers' PYTHONPATH as Spark composes it, without Spark's own paths."""
     given = (context.environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))
     return os.pathsep.join(path for path in given if path)
 
 
 @contextmanager
 def worker_hints() -> Iterator[None]:
-    """Adds to the error of a job inside the block, if a worker lacks what it needs, what to do about it."""
+    """Add a hint to the error of a job inside the block if a worker lacks a required package."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -85,6 +85,6 @@ def worker_hints() -> Iterator[None]:
 
 def _remedy() -> str:
     return (
-        f"before the session starts, set PYSPARK_PYTHON to one that has it, as {sys.executable} on this machine, or "
+        f"before the session starts, set PYSPARK_PYTHON to a Python that has it, such as {sys.executable}, or "
         "install the package with its extra [spark] there"
     )

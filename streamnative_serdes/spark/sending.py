@@ -1,4 +1,4 @@
-"""What a sink's tasks do: the rows of one partition become messages, row by row or in Arrow's batches, and are sent."""
+"""Sink tasks: serialize the rows of one partition, row by row or in Arrow batches, and send them to Kafka."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from .workers import Carried
 from .writes import ROW_HEADER, Write
 
 Getter: TypeAlias = Callable[[Any], Any]
-_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # a value and its key
+_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
 KEY_HINT: Final = "cast the column to string"
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """Where messages go to, and what they have in common.
+    """The destination of messages, and their common headers.
 
     Args:
         topic: the Kafka topic.
         kafka: the producer's configuration.
-        write: which write this is, where headers are to tell.
-        most_reasons: of messages that could not be delivered, how many are named in the error.
+        write: identifies this write in the headers; None for no headers.
+        most_reasons: how many undelivered messages the error explains at most.
     """
 
     topic: str
-    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
+    kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
     write: Write | None
     most_reasons: int
 
     def outbox(self) -> AbstractContextManager[Outbox]:
-        """The producer of this process, for one task."""
+        """This process's producer, for one task."""
         return outbox(self.kafka, self.topic, self.most_reasons)
 
     def send(self, out: Outbox, messages: Iterable[_Message], sent: int = 0) -> None:
-        """Send messages of a task that has ``sent`` so many before."""
+        """Send messages of a task that has sent ``sent`` messages before."""
         if self.write is None:
             out.send_all(messages)
             return
@@ -59,13 +59,13 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class RowTask:
-    """What goes to the workers where rows come as Python objects.
+    """The task for rows as Python objects, which is pickled for the workers.
 
     Args:
-        to: where messages go to.
-        serializer: what makes them.
-        key: the column, or the function of the row, that gives the key; None for no keys.
-        value: likewise the value; None for the whole row.
+        to: the destination.
+        serializer: serializes the values.
+        key: the column or function of the row for the key; None for no keys.
+        value: the column or function of the row for the value; None for the whole row.
     """
 
     to: Sending
@@ -90,22 +90,22 @@ class RowTask:
         key_of, value_of = _getter(self.key), _getter(self.value)
         number = -1
         try:
-            for number, row in enumerate(rows):  # noqa: B007 - an error has it
+            for number, row in enumerate(rows):  # noqa: B007 - used in the except clause
                 value = serialize(topic, row if value_of is None else value_of(row))
                 yield value, None if key_of is None else _as_key(key_of(row))
         except EncodeError as error:
-            _place(error, number)
+            _add_position(error, number)
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class BatchTask:
-    """What goes to the workers where rows come as columns: a task for mapInArrow, which gives nothing back.
+    """The task for rows as Arrow columns: a function for mapInArrow that returns no rows.
 
     Args:
-        to: where messages go to.
-        encoder: what makes them.
-        fields: the first columns, which are the values' fields; None: there is one, of the values themselves.
+        to: the destination.
+        encoder: encodes the values.
+        fields: names of the first columns, which are the values' fields; None if the first column is the value itself.
         keyed: whether one more column has the keys.
     """
 
@@ -123,13 +123,13 @@ class BatchTask:
         """
         sent = 0
         with ExitStack() as stack:
-            out: Outbox | None = None  # a task without rows needs none
+            out: Outbox | None = None  # a task without rows needs no producer
             for batch in batches:
                 if batch.num_rows:
                     out = out or stack.enter_context(self.to.outbox())
                     self._send(batch, out, sent)
                     sent += batch.num_rows
-                del batch  # before the next one comes
+                del batch  # free it before the next one is read
         return iter(())
 
     def _send(self, batch: pa.RecordBatch, out: Outbox, sent: int) -> None:
@@ -140,8 +140,8 @@ class BatchTask:
                 sent += len(messages)
         except EncodeError as error:
             if error.row is not None:
-                _place(error, sent + error.row)
-                error.row = None  # of a part of a batch of Spark's
+                _add_position(error, sent + error.row)
+                error.row = None  # it counts within a part of a Spark batch, which means nothing to the user
             raise
 
     def _write(self, batch: pa.RecordBatch) -> pa.Array:
@@ -152,34 +152,34 @@ class BatchTask:
 
 
 def pieces(array: pa.Array) -> Iterable[bytes | None]:
-    """The bytes of an array of binaries or of text, or of nulls alone: many times as fast as ``to_pylist``."""
-    if pa.types.is_null(array.type) or not len(array):  # of which Arrow need not make offsets
+    """The values of a binary, string or null array as bytes: many times faster than ``to_pylist``."""
+    if pa.types.is_null(array.type) or not len(array):  # such arrays may have no offsets
         return repeat(None, len(array))
     large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     _, offsets, data = array.buffers()
     first, last = array.offset, array.offset + len(array)
-    places = memoryview(offsets).cast("q" if large else "i")[first : last + 1].tolist()
-    begin = places[0]
-    text = data.slice(begin, places[-1] - begin).to_pybytes() if data is not None else b""
-    found = [text[start - begin : end - begin] for start, end in pairwise(places)]
+    bounds = memoryview(offsets).cast("q" if large else "i")[first : last + 1].tolist()
+    begin = bounds[0]
+    text = data.slice(begin, bounds[-1] - begin).to_pybytes() if data is not None else b""
+    found = [text[start - begin : end - begin] for start, end in pairwise(bounds)]
     if not array.null_count:
         return found
     return [each if there else None for each, there in zip(found, array.is_valid().to_pylist(), strict=True)]
 
 
-def _place(error: EncodeError, number: int) -> None:
-    """Have the error tell where its row is."""
+def _add_position(error: EncodeError, number: int) -> None:
+    """Add the row's number and partition to the error's message."""
     task = TaskContext.get()
     error.message += f" (row {number} of partition {task.partitionId() if task else 0})"
 
 
 def _getter(part: str | Getter | None) -> Getter | None:
-    """What gets ``part`` of rows; None for all of it."""
+    """A function that gets ``part`` of a row; None for the whole row."""
     return _Column(part) if isinstance(part, str) else part
 
 
 class _Column:
-    """Gets a column of rows. Row itself looks a name up each time, from the first on; most have the same names."""
+    """Gets a column of a Row. It caches the column's index, which Row would search for each time."""
 
     def __init__(self, name: str) -> None:
         self._name, self._index = name, 0
@@ -190,20 +190,20 @@ class _Column:
             return row[self._name]
         names = _names(row)
         if names is not self._names:
-            self._names, self._index = names, self._place(names)
+            self._names, self._index = names, self._index_in(names)
         return row[self._index]
 
-    def _place(self, names: Sequence[str]) -> int:
+    def _index_in(self, names: Sequence[str]) -> int:
         try:
             return names.index(self._name)
         except ValueError:
             raise ConfigError(
-                f"there is no column {self._name!r}", hint=f"the columns are {', '.join(names)}"[:500]
+                f"the row has no column {self._name!r}", hint=f"its columns are {', '.join(names)}"[:500]
             ) from None
 
 
 def _names(row: Row) -> Sequence[str]:
-    """The columns of a row, of which one that was made without names has none."""
+    """The column names of a row; empty if it was created without names."""
     return getattr(row, "__fields__", ())
 
 
@@ -212,4 +212,4 @@ def _as_key(key: Any) -> str | bytes | None:
         return key
     if isinstance(key, bytearray):
         return bytes(key)
-    raise EncodeError(f"expected a key of text or bytes, got {type(key).__name__}", hint=KEY_HINT)
+    raise EncodeError(f"expected a key of type str or bytes, got {type(key).__name__}", hint=KEY_HINT)

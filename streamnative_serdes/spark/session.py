@@ -1,4 +1,4 @@
-"""A local Spark session that starts from Python alone: the right Java, the right Python, and no chatter."""
+"""Local Spark session: finds Java, runs the workers with the driver's Python, and keeps Spark's log quiet."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .java import java_home
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
-# The gateway's own level becomes the root's, with a line that says so unless they are equal already.
-# A failed task reaches the caller as an exception with the same text: its echo in the log is off.
+# The gateway sets the root level to its own, and logs that unless they are equal already.
+# A failed task raises an exception with the same text in the caller, so its log messages are off.
 _LOGGING: Final = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -44,26 +44,26 @@ logger.context.level = off
 
 
 class SparkError(RuntimeError):
-    """Spark, or a task of it, failed; the text is the reason alone, the cause holds all that Spark says."""
+    """Spark or one of its tasks failed; the message is only the reason, the cause has Spark's full report."""
 
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """Turns the errors that Spark raises inside the block into SparkError."""
+    """Convert the errors that Spark raises inside the block to SparkError."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        # After a Ctrl-C the connection to Java is gone, which PySpark's own cleaning up then trips over.
+        # After a Ctrl-C the connection to Java is closed, so PySpark's own cleanup fails.
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         raise SparkError(reason(str(error))) from error
 
 
 def reason(report: str) -> str:
-    """The reason inside Spark's report of hundreds of lines.
+    """Extract the reason from Spark's report of hundreds of lines.
 
-    From a Python worker: the exception as Python prints it after its last traceback. From the JVM: the messages of
-    the exception and its causes, without their stacks.
+    For a Python worker: the exception as printed after the last traceback. For the JVM: the messages of the exception
+    and its causes, without stack traces.
     """
     if _TRACEBACK in report:
         lines = report.rpartition(_TRACEBACK)[2].partition("\n\tat ")[0].splitlines()
@@ -78,11 +78,11 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
 
     Args:
         app_name: the name that Spark shows.
-        cores: how many cores it uses; ``*`` for all.
+        cores: number of cores to use; ``*`` for all.
 
     Raises:
-        ConfigError: there is no Java to run it on.
-        SparkError: it does not start.
+        ConfigError: no suitable Java was found.
+        SparkError: Spark does not start.
     """
     environment = {"JAVA_HOME": str(java_home()), **_worker_environment()}
     with tempfile.TemporaryDirectory(prefix="spark-") as folder, _environment(environment), _quiet_interrupt():
@@ -98,9 +98,9 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
 
 
 def _worker_environment() -> dict[str, str]:
-    """Makes the workers import what this process does: the same Python, and the same copy of this package."""
-    # Spark's default is the first python3 on PATH. And Python would look into the current folder first of all, where
-    # a checkout may stand while an installed wheel is meant.
+    """Environment that makes the workers use the same Python and the same copy of this package as this process."""
+    # Spark's default is the first python3 on PATH. And Python would search the current folder first, which may be a
+    # checkout while this process uses an installed wheel.
     environment = {"PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
     home = str(Path(__file__).resolve().parents[2])
     if home not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
@@ -114,7 +114,7 @@ def _options(folder: Path) -> dict[str, str]:
     log4j.write_text(_LOGGING)
     return {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        # A machine whose own name does not resolve can run it too.
+        # Works also on a machine whose host name does not resolve.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder),
@@ -127,13 +127,13 @@ def _options(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _own_interrupt() -> Iterator[None]:
-    """Keeps Python's way of Ctrl-C.
+    """Keep Python's own handler of Ctrl-C.
 
-    PySpark's handler calls into Java from whatever the main thread is doing. Where that is another call into Java,
-    as it mostly is, the two collide in pages of errors. Stopping the session cancels its jobs all the same.
+    PySpark's handler calls into Java in the middle of whatever the main thread does. If that is another call into Java,
+    as it usually is, the two collide with pages of errors. Stopping the session cancels its jobs anyway.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread has handlers
+        yield  # only the main thread can set signal handlers
         return
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -148,8 +148,8 @@ def _unless_interrupted(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _quiet_interrupt() -> Iterator[None]:
-    """Keeps Py4J from printing the stack of a Ctrl-C, which goes on its way as KeyboardInterrupt."""
-    root = logging.getLogger()  # Py4J reports it there
+    """Keep Py4J from logging the traceback of a Ctrl-C, which is raised as KeyboardInterrupt anyway."""
+    root = logging.getLogger()  # where Py4J logs it
     root.addFilter(_unless_interrupted)
     try:
         yield

@@ -1,8 +1,8 @@
-"""KafkaAvroSink: the rows of a DataFrame, or of each batch of a stream, to a Kafka topic as Avro of its schema.
+"""KafkaAvroSink: writes a DataFrame, or each batch of a stream, to a Kafka topic as Avro.
 
-Delivery is **at least once**. A task ends when all its messages are delivered; one that fails, even after that, is run
-again by Spark and sends its rows again, and so does a stream that restarts from its checkpoint. Headers tell such
-copies: see ``dedup_headers``.
+Delivery is **at least once**. A task succeeds when all its messages are delivered. If it fails, even after that, Spark
+retries it and its rows are sent again; the same happens when a stream restarts from its checkpoint. Headers can
+identify such duplicates: see ``dedup_headers``.
 """
 
 from __future__ import annotations
@@ -22,51 +22,52 @@ from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder, TopicWriter
-from .names import by_place, place, quoted, refuse_intervals, require
+from .names import by_index, column_index, quoted, refuse_intervals, require
 from .outbox import refuse_options, require_broker
 from .pythons import warn_of_workers, worker_hints
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
 from .writes import Write
 
-Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column, an expression, a function
+Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column's name, an expression, a function
 
 _KEYS: Final = (T.StringType, T.BinaryType, T.CharType, T.VarcharType, T.NullType)
-_FUNCTION_HINT: Final = "use write or foreach_batch, where Spark computes it, or give a function of the row"
+_FUNCTION_HINT: Final = "use write or foreach_batch, where Spark can compute it, or pass a function of the row"
 
 
 class KafkaAvroSink:
-    """Writes rows to a topic. It is made on the driver, asks the registry there, and takes the answer to the workers.
+    """Writes rows to a topic. Create it on the driver: it queries the registry there and ships the result to workers.
 
     Args:
         topic: the Kafka topic.
         kafka: the producer's configuration, with ``bootstrap.servers``. Idempotence is on unless set otherwise;
             transactions and delivery callbacks are refused.
         conf: options of :class:`KafkaAvroSerializer`, with ``schema.registry.url``.
-        schema: of the values, registered on the topic; ``to_avro_schema(df.schema)`` makes one of a DataFrame. Without
-            one, each write is by the topic's latest as it begins.
-        key: what becomes the message's key: the name of a column of strings or binaries (dots are part of it), a Column
-            to compute one, or a function of the row that gives text, bytes or None. Without one, messages have no key.
-        value: likewise, what the value is made of; its null is a tombstone. Without one it is the whole row.
-            Columns that the schema does not have are left out if all fields have one; otherwise they are an error, for
-            one was renamed, perhaps: ``unmatched.columns=ignore`` in ``conf`` leaves them out. With ``validate.strict``
-            they are always an error. Both go for fields of structs as well.
-        to_dict: as of KafkaAvroSerializer. Like functions for ``key`` and ``value``, it takes rows, for which columns
-            become Python objects: several times as slow.
-        dedup_headers: give each message the headers ``spark.query.id``, ``spark.batch.id`` and ``spark.write.id`` (both
-            of streams alone; the latter numbers the writes to this topic in one batch), ``spark.partition.id`` and
-            ``spark.row``, its place in that partition. Messages that have all of them in common are copies, so long as
-            a batch that is run again writes in the same order, and a task the same rows in the same order; sort the
-            rows within partitions where a shuffle comes before.
-        most_reasons: of messages that could not be delivered, how many are named in the error.
+        schema: the values' schema, which is registered in the topic; ``to_avro_schema(df.schema)`` derives one. By
+            default, each write uses the topic's latest schema when the write starts.
+        key: the message's key: the name of a column of strings or binaries (dots are part of the name), a Column
+            expression, or a function of the row that returns str, bytes or None. By default, messages have no key.
+        value: the message's value: a column's name, a Column expression, or a function of the row; null becomes a
+            tombstone. By default, the value is the whole row. Columns without a field in the schema are ignored if all
+            fields have a column; otherwise they are an error, since one may have been renamed, unless ``conf`` has
+            ``unmatched.columns=ignore``. With ``validate.strict`` they are always an error. The same applies to fields
+            of structs.
+        to_dict: as for KafkaAvroSerializer. Like functions for ``key`` and ``value``, it needs rows as Python objects,
+            which is several times slower.
+        dedup_headers: add headers to each message: ``spark.query.id``; for streams, ``spark.batch.id`` and
+            ``spark.write.id``, the number of the write to this topic within the batch; ``spark.partition.id``; and
+            ``spark.row``, the row's number within the partition. Messages with equal headers are duplicates, provided
+            that a retried batch writes in the same order and a retried task has the same rows in the same order: after
+            a shuffle, sort the rows within partitions.
+        most_reasons: how many undelivered messages the error explains at most.
 
     Raises:
-        ConfigError: a bad option, or a short topic name and a Kafka user of another tenant than ``pulsar.tenant``.
-        SchemaError: no valid schema.
+        ConfigError: an invalid option, or a short topic name with a Kafka user whose tenant is not ``pulsar.tenant``.
+        SchemaError: the schema is not valid.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
 
-    _sent: RowTask | None = None  # all that there is of a sink in a worker
+    _sent: RowTask | None = None  # set in a worker, where only the task exists
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class KafkaAvroSink:
         _require_part("value", value)
         _refuse_mixed(key, value)
         refuse_options(kafka, topic)
-        if "/" not in topic:  # a full name is what it is, whoever signs in
+        if "/" not in topic:  # only a short name depends on the user's tenant
             refuse_other_tenant(kafka, conf)
         self._topic, self._kafka, self._most_reasons = topic, dict(kafka), most_reasons
         self._key, self._value, self._dedup = key, value, dedup_headers
@@ -98,11 +99,11 @@ class KafkaAvroSink:
     def foreach_partition(self, rows: Iterable[Any]) -> None:
         """Send the rows of one partition: ``df.foreachPartition(sink.foreach_partition)``.
 
-        Returns when all are delivered.
+        Returns when all messages are delivered.
 
         Raises:
             ConfigError: ``key`` or ``value`` is a Column.
-            EncodeError: a row does not fit the schema, or its columns do not match; it names the row and the field.
+            EncodeError: a row does not fit the schema, or its columns do not match; the error names row and field.
             DeliveryError: a message could not be delivered.
         """
         self._plain_task()(rows)
@@ -111,30 +112,30 @@ class KafkaAvroSink:
         """Send one batch of a stream: ``df.writeStream.foreachBatch(sink.foreach_batch)``.
 
         Raises:
-            ConfigError: there is no such column, two have one name, columns and fields do not match, or a key
-                cannot have the column's type.
+            ConfigError: a column is missing or ambiguous, columns and fields do not match, or the key's column has an
+                unsupported type.
             EncodeError: a column type does not match its field, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
-            BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
-            PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
+            BrokerUnavailableError: no Kafka broker answers the driver, which checks before the first write.
+            PySparkException: a task failed; its message contains the error of :meth:`foreach_partition`.
         """
         self._send(df, batch_id)
 
     def write(self, df: DataFrame) -> None:
-        """Send a DataFrame that is no stream.
+        """Send a batch (non-streaming) DataFrame.
 
         Raises:
-            ConfigError: there is no such column, two have one name, columns and fields do not match, or a key
-                cannot have the column's type.
+            ConfigError: a column is missing or ambiguous, columns and fields do not match, or the key's column has an
+                unsupported type.
             EncodeError: a column type does not match its field, or the fields of a struct do not match.
             SchemaRegistryError: the registry refuses the schema, or cannot be reached.
-            BrokerUnavailableError: no Kafka broker answers the driver, which asks before the first write.
-            PySparkException: a task failed; its text holds the error of :meth:`foreach_partition`.
+            BrokerUnavailableError: no Kafka broker answers the driver, which checks before the first write.
+            PySparkException: a task failed; its message contains the error of :meth:`foreach_partition`.
         """
         self._send(df, None)
 
     def close(self) -> None:
-        """Close idle connections of the driver to the registry."""
+        """Close the driver's idle connections to the registry."""
         self._serializer.close()
 
     def _send(self, df: DataFrame, batch: int | None) -> None:
@@ -152,10 +153,10 @@ class KafkaAvroSink:
         parts = [part for part in (self._value, self._key) if part is not None]
         computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
         given = df.select("*", *computed) if computed else df
-        beyond = count(len(df.columns))  # where Spark puts them
-        places = [place(df, name) for name in fields]
-        places += [place(df, part) if isinstance(part, str) else next(beyond) for part in parts]
-        columns = by_place(given, places)
+        appended = count(len(df.columns))  # indexes of the computed columns
+        indexes = [column_index(df, name) for name in fields]
+        indexes += [column_index(df, part) if isinstance(part, str) else next(appended) for part in parts]
+        columns = by_index(given, indexes)
         kinds = [field.dataType for field in columns.schema.fields]
         for name, kind in zip(fields or ["value"], kinds, strict=False):
             refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
@@ -171,12 +172,12 @@ class KafkaAvroSink:
 
     def _send_rows(self, df: DataFrame, batch: int | None) -> None:
         for name in df.columns if self._value is None else ():
-            kind = require(df, name).dataType  # once, so that none is taken for another
-            refuse_intervals(name, kind, T.YearMonthIntervalType)  # of the others, rows have timedeltas, for to_dict
+            kind = require(df, name).dataType  # names must be unique, since rows are accessed by name
+            refuse_intervals(name, kind, T.YearMonthIntervalType)  # day-time intervals are timedeltas, for to_dict
         for part in (self._key, self._value):
             if isinstance(part, str):
                 require(df, part)
-        self._serializer.warm_up(self._topic)  # it may have been made anew since
+        self._serializer.warm_up(self._topic)  # the topic may have been recreated meanwhile
         self._look_at_rows(df)
         key, value = self._key, self._value
         if isinstance(key, Column) or isinstance(value, Column):
@@ -188,7 +189,7 @@ class KafkaAvroSink:
         df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
 
     def _look_at_rows(self, df: DataFrame) -> None:
-        """What functions make of rows cannot be known; but rows, and structs in them, are written as they are."""
+        """Check the columns of rows that are serialized directly; the results of functions cannot be checked here."""
         if self._converts or _is_function(self._value):
             return
         writer = TopicWriter(self._topic, self._conf, self._schema, confirm=False)
@@ -208,7 +209,7 @@ class KafkaAvroSink:
         key, value = self._key, self._value
         if isinstance(key, Column) or isinstance(value, Column):
             name = "key" if isinstance(key, Column) else "value"
-            raise ConfigError(f"{name} is a Column, which rows cannot compute", hint=_FUNCTION_HINT)
+            raise ConfigError(f"{name} is a Column, which foreach_partition cannot compute", hint=_FUNCTION_HINT)
         return RowTask(self._sending(), Carried(self._serializer), key, value)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,7 +223,9 @@ def _column(part: Part) -> Column:
 
 def _require_key(kind: T.DataType, topic: str) -> None:
     if not isinstance(kind, _KEYS):
-        raise ConfigError(f"expected a key of text or bytes, got {kind.simpleString()}", topic=topic, hint=KEY_HINT)
+        raise ConfigError(
+            f"expected a key of type string or binary, got {kind.simpleString()}", topic=topic, hint=KEY_HINT
+        )
 
 
 def _is_function(part: Part) -> bool:
@@ -231,10 +234,10 @@ def _is_function(part: Part) -> bool:
 
 def _require_part(name: str, part: object) -> None:
     if not (part is None or isinstance(part, str | Column) or callable(part)):
-        raise ConfigError(f"{name} takes the name of a column, a Column or a function of the row, got {part!r:.80}")
+        raise ConfigError(f"{name}: expected a column name, a Column or a function of the row, got {part!r:.80}")
 
 
 def _refuse_mixed(key: Part, value: Part) -> None:
     computed = [isinstance(part, Column) for part in (key, value)]
     if any(computed) and (_is_function(key) or _is_function(value)):
-        raise ConfigError("key and value are a Column and a function", hint="give two of one kind")
+        raise ConfigError("key and value cannot be a Column and a function", hint="use Columns or functions for both")

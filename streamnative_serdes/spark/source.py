@@ -1,10 +1,10 @@
-"""KafkaAvroSource: ranges of offsets of a Kafka topic, consumed in Spark's tasks as objects or as a DataFrame of bytes.
+"""KafkaAvroSource: reads offset ranges of a Kafka topic in Spark tasks, as objects or as a DataFrame of messages.
 
-The ranges are chosen on the driver and are all that is read: a task that is run again reads the same messages, and
-whoever begins where the job before has ended reads each message once::
+The driver chooses the ranges, so a retried task reads the same messages. To read each message once, start each job at
+the end offsets of the job before::
 
     ranges = source.ranges(starts)
-    starts |= {each.partition: each.end for each in ranges}  # partitions without news have no range
+    starts |= {each.partition: each.end for each in ranges}  # partitions without new messages have no range
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SKIPPED: Final = object()
 
 
 class Received(NamedTuple):
-    """A message as read; ``timestamp`` counts milliseconds since 1970 UTC, or is None."""
+    """A decoded message; ``timestamp`` is in milliseconds since 1970 UTC, or None."""
 
     value: Any
     key: bytes | None
@@ -47,22 +47,22 @@ class Received(NamedTuple):
 
 
 class KafkaAvroSource:
-    """Reads ranges of a topic. It is made on the driver, asks the registry there, and takes the answer to the workers.
+    """Reads a topic. Create it on the driver: it queries the registry there and ships the result to the workers.
 
     Args:
         topic: the Kafka topic.
         kafka: the consumer's configuration, with ``bootstrap.servers``. Offsets are never committed.
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
-        schema: the reader's schema, as of KafkaAvroDeserializer.
-        from_dict: as of KafkaAvroDeserializer.
-        on_error: as of :meth:`KafkaAvroDeserializer.deserialize_many`.
+        schema: the reader's schema, as for KafkaAvroDeserializer.
+        from_dict: as for KafkaAvroDeserializer.
+        on_error: as for :meth:`KafkaAvroDeserializer.deserialize_many`.
 
     Raises:
-        ConfigError: a bad option, or a short topic name and a Kafka user of another tenant than ``pulsar.tenant``.
-        SchemaRegistryError: the registry cannot be reached, or refuses to answer.
+        ConfigError: an invalid option, or a short topic name with a Kafka user whose tenant is not ``pulsar.tenant``.
+        SchemaRegistryError: the registry refuses, or cannot be reached.
     """
 
-    _sent: SourceTask | None = None  # all that there is of a source in a worker
+    _sent: SourceTask | None = None  # set in a worker, where only the task exists
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class KafkaAvroSource:
         on_error: OnError = "raise",
     ) -> None:
         require_options(kafka, topic)
-        if "/" not in topic:  # a full name is what it is, whoever signs in
+        if "/" not in topic:  # only a short name depends on the user's tenant
             refuse_other_tenant(kafka, conf)
         self._topic, self._kafka, self._on_error = topic, dict(kafka), on_error
         self._deserializer = KafkaAvroDeserializer(conf, schema, from_dict)
@@ -84,19 +84,20 @@ class KafkaAvroSource:
     def ranges(
         self, starts: Offsets = "earliest", ends: Offsets = "latest", per_partition: int = 1
     ) -> list[OffsetRange]:
-        """The ranges between two places of the topic, as they are now; those that are empty are left out.
+        """The non-empty offset ranges between ``starts`` and ``ends``, as of now.
 
         Args:
-            starts: offsets by partition; partitions that are not named begin with what they still have.
-            ends: offsets by partition, not included; partitions that are not named end with what they have now.
-            per_partition: into how many ranges of about the same length each partition is cut.
+            starts: start offsets by partition; other partitions start at their earliest available offset.
+            ends: end offsets (exclusive) by partition; other partitions end at their current end offset.
+            per_partition: number of ranges, of about equal length, into which each partition is split.
 
         Raises:
-            ConfigError: the topic does not exist, or has no such partitions or ends; or a number is none.
-            OffsetOutOfRangeError: a start is not among the offsets that the partition has.
-            BrokerUnavailableError: no broker answers: after 5 s if none ever did, and the client says of each address
-                why not, else after 20 s.
-            KafkaException: a broker refuses.
+            ConfigError: the topic or a partition does not exist, an end is past the partition's end, or a number is
+                invalid.
+            OffsetOutOfRangeError: a start offset is not available in the partition.
+            BrokerUnavailableError: no broker answers: after 5 s if none has ever answered and the client reports an
+                error for each address, else after 20 s.
+            KafkaException: a broker refuses the request.
         """
         with closing(TopicAdmin(self._kafka, self._topic)) as admin:
             return cut(admin, self._topic, starts, ends, per_partition)
@@ -105,23 +106,20 @@ class KafkaAvroSource:
         """The messages of ``ranges``, deserialized: ``sc.parallelize(ranges, len(ranges)).mapPartitions(source.read)``.
 
         Raises:
-            SerdesError: a message cannot be read, and ``on_error`` says ``"raise"``.
-            OffsetOutOfRangeError: the broker no longer has a range's first offsets.
+            SerdesError: a message cannot be decoded, and ``on_error`` is ``"raise"``.
+            OffsetOutOfRangeError: the broker no longer has the first offsets of a range.
             BrokerUnavailableError: no broker answered for a minute.
             KafkaException: the broker reports an error.
-            TimeoutError: nothing came for a minute.
+            TimeoutError: no messages arrived for a minute.
         """
         return self._task().read(ranges)
 
     def load(self, spark: SparkSession, ranges: Iterable[OffsetRange]) -> DataFrame:
-        """The messages of ``ranges`` as they are, in the columns of Spark's own Kafka source.
-
-        ``decode_df`` makes columns of their values.
-        """
+        """The raw messages of ``ranges``, in the columns of Spark's own Kafka source; ``decode_df`` decodes them."""
         warn_of_workers(spark)
         chosen = list(ranges)
         rows = [(each.partition, each.start, each.end) for each in chosen]
-        # One task each, whatever the session thinks of so few rows.
+        # One task per range: by default, Spark would put so few rows into fewer tasks.
         slices = spark.sparkContext.parallelize(rows, max(len(rows), 1))
         cut = spark.createDataFrame(slices, "partition int, start bigint, end bigint")
         return cut.mapInArrow(self._task().load, KAFKA_COLUMNS)
@@ -129,26 +127,26 @@ class KafkaAvroSource:
     def stream(
         self, spark: SparkSession, starts: Offsets = "earliest", max_offsets_per_trigger: int | None = None
     ) -> DataFrame:
-        """The topic as a stream, in the same columns. Spark's checkpoint keeps how far it has been read.
+        """The topic as a stream, in the same columns as :meth:`load`. Spark's checkpoint stores the offsets.
 
-        Partitions that the topic gets later are read from what they have. A query fails with OffsetOutOfRangeError
-        where the checkpoint says more than the topic has, or the topic has dropped what is to be read: then data may be
-        lost. (A topic that was made anew and has grown beyond the checkpoint is like any other.)
+        Partitions added later are read from their earliest available offset. A query fails with OffsetOutOfRangeError
+        if the checkpoint is past the topic's end, or if the topic no longer has the next messages: data may have been
+        lost. (A topic that was recreated and has grown past the checkpoint cannot be detected.)
 
         Args:
             spark: the session.
-            starts: where a query without a checkpoint begins; see :meth:`ranges`.
-            max_offsets_per_trigger: how many offsets a batch takes at most, from each partition in proportion to what
-                it has left, but one at least; takes PySpark 4.2. Without it a batch takes all that there is.
+            starts: start offsets of a query without a checkpoint; see :meth:`ranges`.
+            max_offsets_per_trigger: maximum number of offsets per batch, shared among the partitions in proportion to
+                their backlog, at least one each; requires PySpark 4.2. By default, a batch takes the whole backlog.
 
         Raises:
-            ConfigError: a limit that is no number from 1 on, or PySpark is too old for one.
+            ConfigError: the limit is not an integer from 1 on, or PySpark does not support limits.
         """
         warn_of_workers(spark)
         return open_stream(spark, self._kafka, self._topic, starts, max_offsets_per_trigger)
 
     def close(self) -> None:
-        """Close idle connections of the driver to the registry."""
+        """Close the driver's idle connections to the registry."""
         self._deserializer.close()
 
     def _task(self) -> SourceTask:
@@ -160,33 +158,34 @@ class KafkaAvroSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceTask:
-    """What goes to the workers: consumes ranges there."""
+    """The task that consumes ranges, which is pickled for the workers."""
 
     topic: str
-    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
+    kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
     deserializer: Carried[KafkaAvroDeserializer]
     on_error: Carried[OnError]
 
     def read(self, ranges: Iterable[OffsetRange]) -> Iterator[Received]:
         """As :meth:`KafkaAvroSource.read`."""
         deserializer, on_error = self.deserializer.get(), self.on_error.get()
-        # One value for each message, so that each finds its own.
+        # A placeholder for skipped messages, so that values and messages stay aligned.
         instead: OnError = (lambda _: _SKIPPED) if on_error == "skip" else on_error
         for each in ranges:
             for messages in read_range(self.kafka, self.topic, each):
                 values = deserializer.deserialize_many(None, messages, instead)
                 for message, value in zip(messages, values, strict=True):
                     if value is not _SKIPPED:
-                        yield Received(value, *_place_and_headers(message))
+                        yield Received(value, *_metadata(message))
 
     def load(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """As :meth:`KafkaAvroSource.load`; gets the ranges as record batches."""
+        """As :meth:`KafkaAvroSource.load`; the ranges are rows of record batches."""
         for batch in batches:
             for row in batch.to_pylist():
                 yield from record_batches(self.kafka, self.topic, OffsetRange(**row))
 
 
-def _place_and_headers(message: Message) -> tuple[Any, ...]:
+def _metadata(message: Message) -> tuple[Any, ...]:
+    """Key, topic, partition, offset, timestamp and headers, in the order of :class:`Received`."""
     kind, timestamp = message.timestamp()
     return (
         message.key(),

@@ -1,6 +1,7 @@
-"""A Kafka topic as a stream of Spark, without a jar: Spark's checkpoint keeps the offsets, tasks consume the ranges.
+"""Streaming source: a Kafka topic as a Spark stream, without a jar.
 
-The messages come as they are; ``decode_df`` makes columns of them. Kafka's own offsets are neither read nor committed.
+Spark's checkpoint stores the offsets, and tasks consume offset ranges. Messages are raw; ``decode_df`` decodes them.
+Offsets are neither read from Kafka nor committed to it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ else:
 
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 
-# The columns of Spark's own Kafka source, with the headers that it has on request.
+# The columns of Spark's own Kafka source, including its optional headers.
 KAFKA_COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp_ltz, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
@@ -45,7 +46,7 @@ def open_stream(
     origin = Origin(dict(kafka), topic, starts, most)
 
     class Topic(DataSource):
-        """By value: options would show what signs in to Kafka in plans and logs."""
+        """The reader is captured in a closure: as options, the Kafka credentials would appear in plans and logs."""
 
         @classmethod
         def name(cls) -> str:
@@ -64,33 +65,33 @@ def open_stream(
 
 def _check_limit(most: Any, topic: str) -> None:
     if not HAS_LIMITS:
-        raise ConfigError("max_offsets_per_trigger takes PySpark 4.2", topic=topic)
+        raise ConfigError("max_offsets_per_trigger requires PySpark 4.2", topic=topic)
     check_count("max_offsets_per_trigger", most, topic)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is read, and where a query that has no checkpoint yet begins."""
+    """The topic to read, and where a query without a checkpoint starts."""
 
-    kafka: Mapping[str, Any] = field(repr=False)  # may sign in
+    kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
     topic: str
     starts: Offsets
-    most: int | None = None  # offsets in a batch
+    most: int | None = None  # offsets per batch
 
 
 class Range(InputPartition):
-    """One task's share of a batch."""
+    """The offset range of one task in a batch."""
 
     def __init__(self, range_: OffsetRange) -> None:
         self.value = range_
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are {partition: offset of the next message}, with text for keys as JSON has it."""
+    """Spark's stream reader. Offsets are {partition: offset of the next message}; keys are str because of JSON."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
-        self._last: dict[str, int] | None = None  # with Trigger.AvailableNow: where the query ends
+        self._last: dict[str, int] | None = None  # end offsets of the query with Trigger.AvailableNow
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 (Spark's name)
         return {str(each.partition): each.start for each in self._ranges()}
@@ -104,7 +105,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = self._ends()
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 (Spark's name)
-        # Both come from PySpark 4.2 on. The limit is none for a trigger that takes all at once.
+        # PySpark passes both from 4.2 on. The limit is None for a trigger that processes everything in one batch.
         ends = self._last or self._ends()
         if start is None:
             return ends
@@ -119,14 +120,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [Range(each) for each in ranges if each.start < each.end]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        if partition.value is not None:  # Spark calls for a batch of no partitions too
+        if partition.value is not None:  # Spark also calls this for a batch without partitions
             yield from record_batches(self._origin.kafka, self._origin.topic, partition.value)
 
     def _begins(self, start: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
-        """Partitions that the topic got since ``start`` are read from their beginning.
+        """Start offsets of a batch; partitions added after ``start`` are read from their beginning.
 
         Raises:
-            OffsetOutOfRangeError: ``start`` is not before ``ends``.
+            OffsetOutOfRangeError: a start offset is past the partition's end.
         """
         begins = dict(start)
         if not ends.keys() <= start.keys():
@@ -134,7 +135,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             begins |= {number: first.get(number, 0) for number in ends.keys() - start.keys()}
         for number, begin in begins.items():
             if begin > ends.get(number, -1):
-                found = f"it ends at {ends[number]}" if number in ends else "it is gone"
+                found = f"the partition ends at {ends[number]}" if number in ends else "the partition no longer exists"
                 raise OffsetOutOfRangeError.of(self._origin.topic, int(number), begin, found)
         return begins
 
@@ -147,10 +148,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _up_to(most: int, begins: Mapping[str, int], ends: Mapping[str, int]) -> dict[str, int]:
-    """Offsets ``most`` offsets behind ``begins``, from each partition in proportion to what it has left."""
+    """End offsets of a batch of about ``most`` messages after ``begins``, in proportion to each partition's backlog."""
     left = {number: end - begins[number] for number, end in ends.items()}
     total = sum(left.values())
     if total <= most:
         return dict(ends)
-    # One at least where there is any, or a small partition would wait for the large ones.
+    # At least one from each partition with a backlog: otherwise large partitions would starve small ones.
     return {number: begins[number] + min(max(most * rest // total, 1), rest) for number, rest in left.items()}

@@ -1,4 +1,4 @@
-"""One Kafka topic as Spark's jobs use it: created, its ends looked at, ranges of its partitions consumed."""
+"""Kafka topic access for Spark jobs: creates a topic, finds its offsets, and consumes offset ranges."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
 PATIENCE: Final = 60.0  # seconds without any progress before giving up
-_CHUNK: Final = 1_000  # messages taken from the client at once
+_CHUNK: Final = 1_000  # messages per call of the client's consume()
 
-# The client insists on a group; partitions are assigned and offsets never committed.
+# The client requires a group; partitions are assigned manually and offsets are never committed.
 _CONSUMER_DEFAULTS: Final[Mapping[str, Any]] = {"group.id": "streamnative-serdes"}
 _CONSUMER: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
-    # An offset that the broker has dropped already is an error, not a jump to what is left.
+    # An offset that the broker no longer has is an error; the consumer must not skip messages.
     "auto.offset.reset": "error",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets ``start`` to ``end``, the latter not included, of one partition.
+    """The offsets from ``start`` (inclusive) to ``end`` (exclusive) of one partition.
 
     Raises:
-        ConfigError: not whole numbers from 0 on, or it ends before it starts.
+        ConfigError: a number is not an integer from 0 on, or the range ends before it starts.
     """
 
     partition: int
@@ -43,31 +43,31 @@ class OffsetRange:
 
     def __post_init__(self) -> None:
         if not (_is_whole(self.partition, 0) and _is_whole(self.start, 0) and _is_whole(self.end, 0)):
-            raise ConfigError(f"expected a partition and offsets from 0 on, got {self!r:.200}")
+            raise ConfigError(f"expected integers from 0 on, got {self!r:.200}")
         if self.start > self.end:
-            raise ConfigError(f"expected offsets in their order, got {self!r:.200}")
+            raise ConfigError(f"expected start <= end, got {self!r:.200}")
 
 
 Offsets: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
 
 
 class OffsetOutOfRangeError(SerdesError):
-    """Offsets that are to be read are not those of the partition, so data may be lost: Spark's ``failOnDataLoss``.
+    """The partition does not have the requested offsets, so data may be lost (cf. Spark's ``failOnDataLoss``).
 
-    The topic was made anew, or has dropped its oldest messages, or a partition is gone.
+    The topic was recreated, has dropped its oldest messages, or no longer has the partition.
     """
 
     @classmethod
     def of(cls, topic: str, partition: int, offset: int, found: str) -> OffsetOutOfRangeError:
         return cls(
-            f"partition {partition} was to be read from offset {offset} on, but {found}: messages may be lost",
+            f"cannot read partition {partition} from offset {offset}: {found}; messages may be lost",
             topic=topic,
-            hint="begin anew: with other offsets, for a stream with a new checkpoint",
+            hint="restart with other offsets, or a stream with a new checkpoint",
         )
 
 
 class TopicAdmin:
-    """Creates one topic and knows where its partitions end; to be closed.
+    """Creates a topic and finds the offsets of its partitions; must be closed.
 
     Args:
         kafka: the client's configuration.
@@ -88,15 +88,15 @@ class TopicAdmin:
         self._consumer.close()
 
     def ensure(self, partitions: int) -> int:
-        """Create the topic with ``partitions`` if it is missing.
+        """Create the topic with ``partitions`` if it does not exist.
 
         Returns:
-            how many partitions it has.
+            its number of partitions.
 
         Raises:
             BrokerUnavailableError: no broker answers.
-            KafkaException: it refuses.
-            TimeoutError: it is created, but does not show up.
+            KafkaException: the broker refuses.
+            TimeoutError: the topic was created, but does not become visible.
         """
         found = self.partitions()
         if found:
@@ -108,23 +108,23 @@ class TopicAdmin:
             if found:
                 return found
             time.sleep(0.1)
-        raise TimeoutError(f"topic {self._topic} is created, but does not show up after {PATIENCE:.0f} s")
+        raise TimeoutError(f"topic {self._topic} was created, but is not visible after {PATIENCE:.0f} s")
 
     def ends(self, partitions: int) -> list[int]:
-        """The offset that the next message of each partition will get.
+        """The end offset of each partition, that is the offset of its next message.
 
         Raises:
             BrokerUnavailableError: no broker answers.
-            KafkaException: it refuses.
+            KafkaException: the broker refuses.
         """
         return [self.bounds(partition)[1] for partition in range(partitions)]
 
     def bounds(self, partition: int) -> tuple[int, int]:
-        """The first offset that the partition still has, and the one that its next message will get.
+        """The partition's earliest available offset and its end offset.
 
         Raises:
             BrokerUnavailableError: no broker answers.
-            KafkaException: it refuses.
+            KafkaException: the broker refuses.
         """
         return _bounds(self._consumer, self._faults, self._topic, partition)
 
@@ -135,12 +135,12 @@ class TopicAdmin:
         admin.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
 
     def partitions(self) -> int:
-        """How many partitions the topic has; 0 if there is no such topic.
+        """The topic's number of partitions; 0 if it does not exist.
 
         Raises:
             BrokerUnavailableError: no broker answers.
         """
-        # All topics: asking for one by name would make some brokers create it.
+        # List all topics: some brokers create a topic when its metadata is requested by name.
         listed = ask(self._consumer, self._faults, lambda seconds: self._consumer.list_topics(timeout=seconds))
         found = listed.topics.get(self._topic)
         return len(found.partitions) if found is not None and found.error is None else 0
@@ -149,32 +149,32 @@ class TopicAdmin:
 def _bounds(consumer: Consumer, faults: Faults, topic: str, partition: int) -> tuple[int, int]:
     from confluent_kafka import TopicPartition
 
-    place = TopicPartition(topic, partition)
-    low, high = ask(consumer, faults, lambda seconds: consumer.get_watermark_offsets(place, timeout=seconds))
+    asked = TopicPartition(topic, partition)
+    low, high = ask(consumer, faults, lambda seconds: consumer.get_watermark_offsets(asked, timeout=seconds))
     return int(low), int(high)
 
 
 def cut(
     admin: TopicAdmin, topic: str, starts: Offsets, ends: Offsets, per_partition: int = 1, *, empty: bool = False
 ) -> list[OffsetRange]:
-    """As :meth:`KafkaAvroSource.ranges`; with ``empty``, ranges of nothing too."""
+    """As :meth:`KafkaAvroSource.ranges`; with ``empty``, includes empty ranges."""
     check_count("per_partition", per_partition, topic)
     partitions = admin.partitions()
     if not partitions:
-        raise ConfigError("there is no such topic", topic=topic)
+        raise ConfigError("the topic does not exist", topic=topic)
     for which in (starts, ends):
         _check_ends(which, partitions, topic)
     found: list[OffsetRange] = []
     for partition in range(partitions):
         low, high = admin.bounds(partition)
-        start, end = _place(starts, partition, low, high, low), _place(ends, partition, low, high, high)
+        start, end = _offset_of(starts, partition, low, high, low), _offset_of(ends, partition, low, high, high)
         if isinstance(starts, Mapping) and not low <= start <= high:
-            raise OffsetOutOfRangeError.of(topic, partition, start, f"it has offsets from {low} to {high}")
+            raise OffsetOutOfRangeError.of(topic, partition, start, f"it has offsets {low} to {high}")
         if not start <= end <= high:
             raise ConfigError(
-                f"partition {partition} cannot be read from offset {start} to {end}",
+                f"cannot read partition {partition} from offset {start} to {end}",
                 topic=topic,
-                hint=f"the offset of its next message is {high}",
+                hint=f"the partition ends at offset {high}",
             )
         steps = [start + (end - start) * step // per_partition for step in range(per_partition + 1)]
         found += [OffsetRange(partition, *step) for step in pairwise(steps) if empty or step[0] < step[1]]
@@ -182,9 +182,9 @@ def cut(
 
 
 def check_count(name: str, given: Any, topic: str) -> None:
-    """Raises: ConfigError: it is no whole number from 1 on."""
+    """Raises ConfigError if ``given`` is not an integer from 1 on."""
     if not _is_whole(given, 1):
-        raise ConfigError(f"{name} takes a number from 1 on, got {given!r:.40}", topic=topic)
+        raise ConfigError(f"{name}: expected an integer from 1 on, got {given!r:.40}", topic=topic)
 
 
 def _is_whole(given: Any, least: int) -> bool:
@@ -195,29 +195,36 @@ def _check_ends(which: Offsets, partitions: int, topic: str) -> None:
     if isinstance(which, Mapping):
         for partition, offset in which.items():
             if not (_is_whole(partition, 0) and _is_whole(offset, 0)):
-                raise ConfigError(f"expected offsets by partition, got {partition!r:.40}: {offset!r:.40}", topic=topic)
+                raise ConfigError(
+                    f"expected integers from 0 on as partition and offset, got {partition!r:.40}: {offset!r:.40}",
+                    topic=topic,
+                )
             if partition >= partitions:
-                raise ConfigError(f"there is no partition {partition}, but {partitions}", topic=topic)
+                raise ConfigError(
+                    f"partition {partition} does not exist: the topic has {partitions} partitions", topic=topic
+                )
     elif which not in ("earliest", "latest"):
-        raise ConfigError(f"expected 'earliest', 'latest' or offsets by partition, got {which!r:.40}", topic=topic)
+        raise ConfigError(
+            f"expected 'earliest', 'latest' or a dict of offsets by partition, got {which!r:.40}", topic=topic
+        )
 
 
-def _place(which: Offsets, partition: int, low: int, high: int, rest: int) -> int:
+def _offset_of(which: Offsets, partition: int, low: int, high: int, rest: int) -> int:
     if isinstance(which, Mapping):
         return which.get(partition, rest)
     return low if which == "earliest" else high
 
 
 def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Iterator[list[Message]]:
-    """The messages of ``span`` in chunks.
+    """Yield the messages of ``span`` in chunks.
 
-    The position decides when it ends, not the count: transaction markers take offsets, too.
+    It ends by offset, not by the number of messages: transaction markers occupy offsets too.
 
     Raises:
-        OffsetOutOfRangeError: the broker no longer has the range's first offsets, or not all of it.
+        OffsetOutOfRangeError: the broker does not have all of the range.
         BrokerUnavailableError: no broker answered for a minute.
         KafkaException: the broker reports an error.
-        TimeoutError: nothing came for a minute.
+        TimeoutError: no messages arrived for a minute.
     """
     from confluent_kafka import Consumer, TopicPartition
 
@@ -231,7 +238,7 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
         while position < span.end:
             messages = _consume(consumer, faults, min(_CHUNK, span.end - position), topic, span.partition)
             position = _position(messages, topic, position)
-            if position < span.end and messages[-1].error() is not None:  # the partition ends here
+            if position < span.end and messages[-1].error() is not None:  # end of partition before end of range
                 _require_rest(consumer, faults, topic, span)
             yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
@@ -239,28 +246,37 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
 
 def _require_rest(consumer: Consumer, faults: Faults, topic: str, span: OffsetRange) -> None:
-    """Raises: OffsetOutOfRangeError: the partition has not grown since, so it was made anew."""
+    """Raises OffsetOutOfRangeError if the partition still ends before ``span`` does, so the topic was recreated."""
     _, high = _bounds(consumer, faults, topic, span.partition)
     if high < span.end:
-        raise OffsetOutOfRangeError.of(topic, span.partition, span.start, f"it ends at {high}, not at {span.end}")
+        raise OffsetOutOfRangeError.of(
+            topic, span.partition, span.start, f"expected messages up to offset {span.end}, but it ends at {high}"
+        )
 
 
 def _consume(consumer: Consumer, faults: Faults, most: int, topic: str, partition: int) -> list[Message]:
     faults.clear()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        # The client waits until it has all of `most`, so the wait is short: less may be left than asked for.
+        # The client waits until it has `most` messages or the timeout ends, so the timeout is short: fewer may be left.
         messages = consumer.consume(most, timeout=0.5)
         if messages:
             faults.answer()
             return messages
     if str(faults):
         raise faults.error(PATIENCE)
-    raise TimeoutError(f"topic {topic}, partition {partition}: nothing came for {PATIENCE:.0f} s; does it still exist?")
+    raise TimeoutError(
+        f"topic {topic}, partition {partition}: no messages for {PATIENCE:.0f} s; does the topic still exist?"
+    )
 
 
 def _position(messages: Sequence[Message], topic: str, position: int) -> int:
-    """The offset after ``messages``, from ``position`` on; at the partition's end, after what is no message, too."""
+    """The offset after ``messages``; at the partition's end, it includes transaction markers.
+
+    Raises:
+        OffsetOutOfRangeError: the broker does not have the offset ``position``.
+        KafkaException: the broker reports another error.
+    """
     from confluent_kafka import KafkaError, KafkaException
 
     for message in messages:
@@ -269,7 +285,7 @@ def _position(messages: Sequence[Message], topic: str, position: int) -> int:
             position = _offset(message) + 1
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
             position = _offset(message)
-        elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (likewise)
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (no public name either)
             partition = message.partition()
             assert partition is not None
             raise OffsetOutOfRangeError.of(topic, partition, position, error.str()) from KafkaException(error)
@@ -280,7 +296,7 @@ def _position(messages: Sequence[Message], topic: str, position: int) -> int:
 
 def _offset(message: Message) -> int:
     offset = message.offset()
-    assert offset is not None  # what a broker sent has one, the end of a partition too
+    assert offset is not None  # everything that a broker sends has one, even the end of a partition
     return offset
 
 
@@ -294,7 +310,7 @@ def _as_batch(messages: list[Message]) -> pa.RecordBatch:
     import pyarrow as pa
 
     headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-    stamps = [message.timestamp() for message in messages]  # (kind, milliseconds); kind 0: there is none
+    stamps = [message.timestamp() for message in messages]  # (kind, milliseconds); kind 0: no timestamp
     columns = {
         "key": pa.array([message.key() for message in messages], pa.binary()),
         "value": pa.array([message.value() for message in messages], pa.binary()),
@@ -302,7 +318,7 @@ def _as_batch(messages: list[Message]) -> pa.RecordBatch:
         "partition": pa.array([message.partition() for message in messages], pa.int32()),
         "offset": pa.array([message.offset() for message in messages], pa.int64()),
         "timestamp": pa.array([at * 1000 if kind else None for kind, at in stamps], pa.timestamp("us", "UTC")),
-        # Kafka's own numbers: 0 says when it was made, 1 when it was appended; the client's are one more.
+        # Kafka's numbers: 0 for CreateTime, 1 for LogAppendTime; the client's are higher by one.
         "timestampType": pa.array([kind - 1 for kind, _ in stamps], pa.int32()),
         "headers": pa.array([[{"key": k, "value": v} for k, v in headers_of(m)] for m in messages], headers),
     }

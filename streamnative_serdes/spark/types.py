@@ -1,9 +1,9 @@
-"""Avro's types as Spark's and back, as Spark's own Avro reader and writer pair them (``SchemaConverters``).
+"""Type mapping between Avro and Spark, like that of Spark's own Avro reader and writer (``SchemaConverters``).
 
-Three things are other than there. ``timestamp-nanos`` and ``local-timestamp-nanos`` are BIGINT: PySpark has no type for
-them, and nothing is cut off. A nullable column becomes ``["null", X]`` with default null, which a reader of the schema
-before can do without; Spark's ``[X, "null"]`` without a default cannot be added to a topic later. And recursive schemas
-are refused, for a DataFrame has no depth that is not known.
+There are three differences. ``timestamp-nanos`` and ``local-timestamp-nanos`` are BIGINT: PySpark has no type for them,
+and no precision is lost. A nullable column becomes ``["null", X]`` with default null, so that it can be added to a
+topic later; Spark's ``[X, "null"]`` without a default cannot. Recursive schemas are refused: the depth of a DataFrame's
+schema must be known.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pyspark.sql import types as T
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 from streamnative_serdes.schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
 
-# As many as Arrow's columns: a record that is used twice has its columns twice, so nesting may double them.
+# The same limit as for Arrow: a record that is used twice has its columns twice, so nesting multiplies them.
 _MOST_COLUMNS: Final = 20_000
 _MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # how Spark notes a type that Avro lacks
-# Since then Spark's own Avro reader gives TIME, to sessions that have it.
+_CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # the property in which Spark records a type that Avro lacks
+# Spark's own Avro reader supports TIME from 4.3 on, in sessions that enable it.
 HAS_TIME: Final = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
 
 _PLAIN: Final[Mapping[str, T.DataType]] = {
@@ -51,26 +51,26 @@ _LOGICAL: Final[Mapping[str, T.DataType]] = {
 
 
 def has_time(session: SparkSession) -> bool:
-    """Whether columns of TIME are of use there: without its option, they can be neither cached, grouped nor stored."""
+    """Whether the session supports TIME: unless it is enabled, such columns cannot be cached, grouped or stored."""
     return HAS_TIME and session.conf.get("spark.sql.timeType.enabled") == "true"
 
 
 def to_spark_type(schema: object, *, logical_types: bool = True, times: bool = HAS_TIME) -> T.DataType:
-    """The type of a column, or of a DataFrame, that holds data of ``schema``.
+    """The Spark type for data of ``schema``, for a column or a whole DataFrame.
 
     Args:
-        schema: as for :class:`KafkaAvroSerializer`. A record gives a StructType. A union of more than null and one
-            other gives a struct of ``member0``, ``member1``, ..., of which one is not null; int and long together give
-            BIGINT, float and double DOUBLE.
-        logical_types: as the option ``avro.logical.types``: without, a timestamp is BIGINT, a decimal BINARY.
-        times: ``time-micros`` is TIME, from PySpark 4.3 on, as for Spark's own reader; without, it is BIGINT, as
-            :func:`decode_df` gives it to sessions whose ``spark.sql.timeType.enabled`` is false.
+        schema: as for :class:`KafkaAvroSerializer`. A record becomes a StructType. A union of several types besides
+            null becomes a struct of ``member0``, ``member1``, ..., one of which is not null; but int and long together
+            become BIGINT, float and double DOUBLE.
+        logical_types: as the option ``avro.logical.types``: if false, a timestamp is BIGINT, a decimal BINARY.
+        times: if true, ``time-micros`` is TIME, as in Spark's own reader from 4.3 on; else it is BIGINT, as in
+            :func:`decode_df` for sessions whose ``spark.sql.timeType.enabled`` is false.
 
     Raises:
-        SchemaError: no schema; one that contains itself, or takes more than 20,000 columns; a decimal of more than 38
-            digits. The error names the field.
+        SchemaError: the schema is invalid or recursive, needs more than 20,000 columns, or has a decimal with more than
+            38 digits. The error has the field.
     """
-    # Lenient: what a registry holds may have a default that no one needs here.
+    # Not strict: a registered schema may have an invalid default, which does not matter here.
     root = parse(schema, strict=False).root
     try:
         return _Reader(logical_types, times).of(root)
@@ -79,7 +79,7 @@ def to_spark_type(schema: object, *, logical_types: bool = True, times: bool = H
 
 
 class _Reader:
-    """One walk over a schema; ``open`` are the records around the place where it is."""
+    """Converts a schema by a recursive walk; ``open`` are the records that enclose the current type."""
 
     def __init__(self, logical_types: bool, times: bool) -> None:
         self.logical_types, self.times = logical_types, times
@@ -94,7 +94,7 @@ class _Reader:
     def _count(self, more: int) -> None:
         self.columns += more
         if self.columns > _MOST_COLUMNS:
-            raise SchemaError(f"the schema takes more than {_MOST_COLUMNS} columns")
+            raise SchemaError(f"the schema needs more than {_MOST_COLUMNS} columns")
 
     def type(self, kind: AvroType, path: str) -> T.DataType:
         match kind:
@@ -125,9 +125,9 @@ class _Reader:
     def _record(self, record: Record, path: str) -> T.StructType:
         if record.name in self.open:
             raise SchemaError(
-                f"record {record.name} contains itself, which no column of Spark can",
+                f"record {record.name} is recursive, which Spark does not support",
                 path=path,
-                hint="read the topic by a reader's schema without that field",
+                hint="read the topic with a reader's schema without that field",
             )
         self._count(len(record.fields))
         self.open.append(record.name)
@@ -168,7 +168,7 @@ def nullable(kind: AvroType) -> bool:
 def _decimal(logical: Logical, path: str) -> T.DataType:
     if logical.precision > _MOST_DIGITS:
         raise SchemaError(
-            f"Spark's decimals have at most {_MOST_DIGITS} digits, this one has {logical.precision}", path=path
+            f"expected a decimal with at most {_MOST_DIGITS} digits, Spark's limit, got {logical.precision}", path=path
         )
     return T.DecimalType(logical.precision, logical.scale)
 
@@ -177,20 +177,20 @@ def _decimal(logical: Logical, path: str) -> T.DataType:
 
 
 def to_avro_schema(struct_type: T.StructType, name: str = "topLevelRecord", namespace: str = "") -> dict[str, Any]:
-    """The record schema that holds the rows of a DataFrame: ``to_avro_schema(df.schema)``.
+    """The Avro record schema for the rows of a DataFrame: ``to_avro_schema(df.schema)``.
 
     Args:
         struct_type: the DataFrame's schema. Nullable columns, items and values become ``["null", X]``.
-        name: of the record. Records inside it are named after their columns.
-        namespace: of the record.
+        name: name of the record. Nested records are named after their columns.
+        namespace: namespace of the record.
 
     Raises:
-        SchemaError: a type that Avro has none for (CHAR, VARCHAR, VARIANT, other collations than UTF8_BINARY, maps with
-            keys that are no strings), or a name that is none in Avro; the error names the column. Or more than 20,000
-            columns, those inside of others included.
+        SchemaError: Avro has no type for a column (CHAR, VARCHAR, VARIANT, collations other than UTF8_BINARY, maps with
+            keys that are not strings), or a name is not valid in Avro; the error has the column. Or there are more than
+            20,000 columns, nested ones included.
     """
     if not isinstance(struct_type, T.StructType):
-        raise SchemaError(f"expected a StructType, got {type(struct_type).__name__}", hint="df.schema is one")
+        raise SchemaError(f"expected a StructType, got {type(struct_type).__name__}", hint="pass df.schema")
     _require_bounded(struct_type)
     try:
         return _record(struct_type, name, namespace, "")
@@ -199,7 +199,7 @@ def to_avro_schema(struct_type: T.StructType, name: str = "topLevelRecord", name
 
 
 def _require_bounded(struct: T.StructType) -> None:
-    """Before any work: a type that is used twice is written out twice."""
+    """Check the size first: a type that is used twice is written out twice."""
     waiting: list[T.DataType] = [struct]
     count = 0
     while waiting:
@@ -207,12 +207,12 @@ def _require_bounded(struct: T.StructType) -> None:
         inner = parts_of(kind)
         count += len(inner)
         if count > _MOST_COLUMNS:
-            raise SchemaError(f"the schema would take more than {_MOST_COLUMNS} columns")
+            raise SchemaError(f"the schema would have more than {_MOST_COLUMNS} columns")
         waiting += inner
 
 
 def parts_of(kind: T.DataType) -> list[T.DataType]:
-    """The types that a column of this type holds."""
+    """The types nested directly in this one."""
     match kind:
         case T.StructType():
             return [field.dataType for field in kind.fields]
@@ -226,7 +226,7 @@ def parts_of(kind: T.DataType) -> list[T.DataType]:
 def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[str, Any]:
     if not _AVRO_NAME.fullmatch(name):
         raise SchemaError(
-            f"{name!r:.80} is no Avro name", path=path, hint="rename the column, or give the record a name"
+            f"{name!r:.80} is not a valid Avro name", path=path, hint="rename the column, or pass a name for the record"
         )
     tree: dict[str, Any] = {"type": "record", "name": name}
     if namespace:
@@ -240,10 +240,10 @@ def _fields(struct: T.StructType, namespace: str, path: str) -> Iterator[dict[st
     for field in struct.fields:
         here = f"{path}.{field.name}" if path else field.name
         if field.name in seen:
-            raise SchemaError("two columns have this name", path=here, hint="rename one of them")
+            raise SchemaError("two columns have the same name", path=here, hint="rename one of them")
         seen.add(field.name)
         if not _AVRO_NAME.fullmatch(field.name):
-            raise SchemaError(f"{field.name!r:.80} is no Avro name", path=here, hint="rename the column")
+            raise SchemaError(f"{field.name!r:.80} is not a valid Avro name", path=here, hint="rename the column")
         kind = _type(field.dataType, field.name, namespace, here)
         if not field.nullable or kind == "null":
             yield {"name": field.name, "type": kind}
@@ -266,7 +266,7 @@ def _type(spark: T.DataType, name: str, namespace: str, path: str) -> Any:
         case _:
             found = _LEAVES.get(type(spark))
     if found is None:
-        raise SchemaError(f"Avro has no type for {spark.simpleString()}", path=path, hint="cast the column before")
+        raise SchemaError(f"Avro has no type for {spark.simpleString()}", path=path, hint="cast the column")
     return found(spark)
 
 
@@ -276,7 +276,7 @@ def _item(spark: T.DataType, with_null: bool, name: str, namespace: str, path: s
 
 
 def _fixed(spark: T.DecimalType, namespace: str) -> dict[str, Any]:
-    """The smallest fixed that holds all decimals of this precision."""
+    """The smallest fixed type for all decimals of this precision."""
     size = (10**spark.precision - 1).bit_length() // 8 + 1
     logical = {"logicalType": "decimal", "precision": spark.precision, "scale": spark.scale}
     return {"type": "fixed", "name": "fixed", "namespace": namespace, "size": size, **logical}

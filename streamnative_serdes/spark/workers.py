@@ -1,8 +1,8 @@
-"""What a worker process keeps from one task to the next.
+"""Worker cache: objects that a worker process reuses from one task to the next.
 
-Spark unpickles what a job carries again for each task. So what takes time to make (a deserializer with its plans, a
-producer with its connections) is made once per process and found again by what it was made of. Nothing made before a
-fork is used after it: connections and threads do not go along.
+Spark unpickles a job's objects again for each task. So expensive objects (a deserializer with its compiled schemas, a
+producer with its connections) are created once per process and cached by their configuration. Objects from before a
+fork are not used after it, since connections and threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pyspark import TaskContext, cloudpickle
 
 from streamnative_serdes.watch import Watch
 
-_MOST: Final = 64  # things kept; beyond, the oldest go
+_MOST: Final = 64  # cached objects; the oldest are evicted
 _T = TypeVar("_T")
 
 
 class Carried(Generic[_T]):
-    """A value on its way to workers; each unpickles it once, with however many tasks it comes.
+    """A pickled value for workers; each worker process unpickles it only once, for all its tasks.
 
-    What a SerDes knows of its topics goes with it, so a worker need not ask the registry for that; and it does not
-    watch whether topics are made anew, which its driver does.
+    A SerDes takes its cached schemas along, so a worker need not fetch them. It does not watch for recreated topics:
+    the driver does that.
     """
 
     def __init__(self, value: _T) -> None:
@@ -34,7 +34,7 @@ class Carried(Generic[_T]):
         self._key = blake2b(self._packed).digest()
 
     def get(self) -> _T:
-        """The value, the same one each time in a process."""
+        """The value; the same object each time within a process."""
         if TaskContext.get() is not None:
             Watch.allowed = False
         value: _T = kept(self._key, lambda: pickle.loads(self._packed))  # noqa: S301 - the driver made it
@@ -42,7 +42,7 @@ class Carried(Generic[_T]):
 
 
 def key_of(*parts: object) -> bytes:
-    """A key for :func:`kept`, the same for equal configurations."""
+    """A key for :func:`kept`, equal for equal configurations."""
     return blake2b(_packed(parts)).digest()
 
 
@@ -52,7 +52,7 @@ def _packed(value: object) -> bytes:
 
 
 def kept(key: bytes, make: Callable[[], _T]) -> _T:
-    """What this process keeps under ``key``, made if there is nothing yet."""
+    """This process's object for ``key``, created on first use."""
     return _shelf_of_process().get(key, make)
 
 
@@ -75,7 +75,7 @@ class _Shelf:
 
 
 _shelf = _Shelf()
-# A client that was made before a fork cannot even be closed after it: its threads are not there to take part.
+# Keeps the parent's objects alive after a fork: closing a Kafka client would wait for threads that no longer exist.
 _inherited: Final[list[_Shelf]] = []
 
 

@@ -1,4 +1,4 @@
-"""Where the messages of a sink come from, as headers: what is sent again has the same ones."""
+"""Deduplication headers: identify the write, partition and row of a sink's message, equal for all its duplicates."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from uuid import UUID, uuid4
 
 from pyspark import SparkContext, TaskContext
 
-# Where one write ends and the next begins; a copy has all in common with the message that it copies.
+# A duplicate has the same values as the original message.
 QUERY_HEADER: Final = "spark.query.id"
 BATCH_HEADER: Final = "spark.batch.id"
 WRITE_HEADER: Final = "spark.write.id"
 PARTITION_HEADER: Final = "spark.partition.id"
 ROW_HEADER: Final = "spark.row"
 
-# Local properties of Spark, in the thread that runs a batch of a stream.
-_QUERY_ID: Final = "sql.streaming.queryId"  # a restart from the checkpoint has the same
+# Spark's local properties in the thread that runs a batch of a stream.
+_QUERY_ID: Final = "sql.streaming.queryId"  # stays the same after a restart from the checkpoint
 _BATCH_ID: Final = "streaming.sql.batchId"
-_JOB_GROUP: Final = "spark.jobGroup.id"  # of a stream: its run, of which a restart has another
+_JOB_GROUP: Final = "spark.jobGroup.id"  # the run of a stream: each restart has a new one
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What all messages of one write of a sink have in common.
+    """Identifies one write of a sink.
 
     Args:
-        query: the stream's id, or one of this write alone.
-        batch: of a stream.
-        number: of a stream: how many writes to the same topic this batch had before.
+        query: the stream's query id, or a unique id for a batch write.
+        batch: the stream's batch id, or None.
+        number: number of this write among those of the same batch to the same topic, from 0; None without a stream.
     """
 
     query: str
@@ -38,8 +38,8 @@ class Write:
 
     @classmethod
     def here(cls, topic: str, batch: int | None = None) -> Write:
-        """On the driver: of a write to ``topic`` that begins now, in this thread."""
-        context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no other way to ask for it
+        """On the driver: identify a write to ``topic`` that starts now in this thread."""
+        context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public accessor
         query = context and context.getLocalProperty(_QUERY_ID)
         current = context and context.getLocalProperty(_BATCH_ID)
         if not context or not query or not current:
@@ -48,7 +48,7 @@ class Write:
         return cls(query, batch, _writes.begin(query, topic, batch, _run(context.getLocalProperty(_JOB_GROUP))))
 
     def headers(self) -> list[tuple[str, bytes]]:
-        """Those that all messages of the task that runs here have in common."""
+        """The common headers of all messages of the current task."""
         task = TaskContext.get()
         found = {
             QUERY_HEADER: self.query,
@@ -60,7 +60,7 @@ class Write:
 
 
 def _run(group: str | None) -> str | None:
-    """The run of a stream; None if the user gave the jobs another group."""
+    """The run id of a stream; None if the user set another job group."""
     try:
         return str(UUID(group or ""))
     except ValueError:
@@ -68,7 +68,7 @@ def _run(group: str | None) -> str | None:
 
 
 class _Writes:
-    """Numbers the writes of each batch, from 0 again when a run of the stream does the batch again."""
+    """Numbers the writes of each batch; starts at 0 again when a restarted stream repeats the batch."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

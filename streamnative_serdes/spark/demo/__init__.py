@@ -1,1 +1,1 @@
-"""The main job: all flights of New York 2013 through serializer, topic and deserializer, and back."""
+"""Demo job: writes all flights of New York 2013 to a topic, reads them back, and compares."""

@@ -1,4 +1,4 @@
-"""The same round trip in columns: encode_df, decode_df and a topic, and no Python object for any flight between."""
+"""Columnar round trip: the demo job with encode_df and decode_df, which create no Python object per flight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tasks import Digest, Tally, task_number
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """A task that sends messages that are ready, partition after partition in turn."""
+    """A task that sends serialized messages to the partitions in turn."""
 
     kafka: Mapping[str, Any]
     topic: str
@@ -38,7 +38,7 @@ class Produce:
 
 
 class ColumnsRoundTrip(RoundTrip):
-    """As RoundTrip. What is read is looked at twice: as fast as it comes, for the rate, and row by row for the sum."""
+    """Like RoundTrip. Reads twice: once at full speed to measure the rate, once row by row for the checksum."""
 
     def write(self, starts: Sequence[int], rows: int) -> Step:
         target, total = self._target, self._accumulator()

