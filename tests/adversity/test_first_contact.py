@@ -48,7 +48,7 @@ def fails_after(clock: Clock, ask: Callable[[], object], seconds: float) -> Regi
     return caught.value
 
 
-def test_a_refused_first_contact_fails_within_five_seconds_and_says_what_was_tried(
+def test_first_contact_fails_within_five_seconds_if_the_connection_is_refused(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str
 ) -> None:
     error = fails_after(clock, lambda: connect(server, clock, schema_registry_url=gone).latest("t"), FIRST)
@@ -70,7 +70,7 @@ def test_a_host_that_does_not_resolve_fails_within_five_seconds(
 
 
 @pytest.mark.parametrize(("first", "total", "seconds"), [(9_000, 60_000, 9), (90_000, 30_000, 30), (5_000, 3_000, 3)])
-def test_the_time_of_a_first_contact_is_an_option_within_the_total_time(
+def test_first_contact_limit_is_configurable_up_to_the_total_time(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str, first: float, total: float, seconds: float
 ) -> None:
     asking = connect(server, clock, schema_registry_url=gone, retries_first_ms=first, retries_total_ms=total)
@@ -78,7 +78,7 @@ def test_the_time_of_a_first_contact_is_an_option_within_the_total_time(
     assert ("stopped after retries.first.ms" in (error.hint or "")) == (first < total)
 
 
-def test_a_registry_that_comes_within_that_time_is_met(connect: Connect, gone: str) -> None:
+def test_a_registry_that_starts_within_the_first_contact_limit_is_reached(connect: Connect, gone: str) -> None:
     started: list[ScriptedRegistry] = []
 
     class Starting(Clock):
@@ -123,7 +123,7 @@ def test_a_registry_that_has_answered_once_whatever_it_was_is_waited_for(
 
 
 @pytest.mark.parametrize("fault", [Answer(503), Answer(cut=-1), Answer(hold=True)])
-def test_only_nobody_at_all_counts_as_no_contact(
+def test_only_refused_connections_and_unknown_hosts_shorten_the_retries(
     connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
 ) -> None:
     """Somebody who says 503, hangs up or keeps silent is there."""
@@ -133,7 +133,7 @@ def test_only_nobody_at_all_counts_as_no_contact(
     fails_after(clock, lambda: asking.latest("t"), TOTAL)
 
 
-def test_a_redirect_to_nobody_is_a_failover_and_no_first_contact(
+def test_a_redirect_to_a_dead_broker_is_retried_as_a_failover(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str
 ) -> None:
     server.script(redirect(gone + PATH))
@@ -143,7 +143,7 @@ def test_a_redirect_to_nobody_is_a_failover_and_no_first_contact(
 # Several addresses
 
 
-def test_of_several_addresses_that_nobody_is_at_all_are_named(
+def test_the_error_names_all_unreachable_addresses(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unknown_hosts(monkeypatch, "pulsar.example")
@@ -193,7 +193,7 @@ def test_that_a_registry_has_answered_travels_in_a_pickle(clock: Clock) -> None:
     Binding.forget()
 
 
-def test_it_travels_with_a_client_of_compat_too(server: ScriptedRegistry) -> None:
+def test_a_pickled_compat_client_keeps_the_addresses_that_have_answered(server: ScriptedRegistry) -> None:
     Binding.forget()
     server.script(Answer(body={"getSchemaResponses": []}))
     registry = compat.SchemaRegistryClient({"url": server.url})
@@ -229,7 +229,7 @@ def made(url: str, options: dict[str, str], clock: Clock) -> SchemaRegistryClien
     return SchemaRegistryClient(conf, clock=clock, sleep=clock.sleep)
 
 
-def test_an_issuer_that_nobody_is_at_is_told_soon_though_the_registry_has_answered(
+def test_an_unreachable_issuer_fails_soon_even_if_the_registry_has_answered(
     server: ScriptedRegistry, clock: Clock
 ) -> None:
     with Issuer() as issuer:
@@ -256,7 +256,7 @@ def test_an_issuer_that_has_answered_is_waited_for_though_the_registry_never_has
     asking.close()
 
 
-def test_a_registry_that_nobody_is_at_is_told_soon_though_the_issuer_has_answered(clock: Clock, gone: str) -> None:
+def test_an_unreachable_registry_fails_soon_even_if_the_issuer_has_answered(clock: Clock, gone: str) -> None:
     with Issuer() as issuer:
         asking = made(gone, issuer.options(), clock)
         error = fails_after(clock, lambda: asking.latest("t"), FIRST)
@@ -265,7 +265,7 @@ def test_a_registry_that_nobody_is_at_is_told_soon_though_the_issuer_has_answere
     assert issuer.tokens
 
 
-def test_a_kafka_clients_callback_tells_soon_of_an_issuer_that_nobody_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oauth_cb_fails_soon_if_the_issuer_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     with Issuer() as issuer:
         pass
     conf = {"schema.registry.url": "http://p", **issuer.options(), "retries.first.ms": 100.0}

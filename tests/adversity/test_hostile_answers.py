@@ -105,7 +105,7 @@ def answering(answer: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_the_clients_methods_raise_errors_of_ours_alone(name: str) -> None:
+def test_client_methods_raise_only_our_errors(name: str) -> None:
     conf = {**CONF, **HASTE}
     calls: list[Callable[[SchemaRegistryClient], object]] = [
         lambda registry: registry.latest("t"),
@@ -146,7 +146,7 @@ def test_an_issuer_that_answers_so_is_an_error_of_ours(name: str, discovered: bo
     "members",
     ['"expires_in":' + LONG[:4300], '"expires_in":"' + LONG + '"', '"expires_in":1e999', '"expires_in":-1e999'],
 )
-def test_a_token_whose_end_is_no_time_is_a_token(members: str) -> None:
+def test_a_token_with_an_invalid_expiry_is_used(members: str) -> None:
     answer = http(('{"access_token":"a",' + members + "}").encode())
     with answering(answer) as url, ScriptedRegistry(Answer(body={"getSchemaResponses": []})) as registry:
         options = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
@@ -155,7 +155,7 @@ def test_a_token_whose_end_is_no_time_is_a_token(members: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, "1", "null"])
-def test_a_token_of_an_odd_type_is_none(kind: str) -> None:
+def test_a_token_type_other_than_bearer_is_refused(kind: str) -> None:
     answer = http(('{"access_token":"a","token_type":' + kind + "}").encode())
     with answering(answer) as url, ScriptedRegistry(FOUND) as registry:
         options = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
@@ -204,7 +204,7 @@ class _Unforeseen(Exception):
 
 
 @pytest.mark.parametrize("error", [_Unforeseen("by nobody"), RecursionError("deep"), MemoryError()])
-def test_what_the_libraries_raise_is_an_error_of_ours(
+def test_errors_of_libraries_become_our_errors(
     connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def send(*_: Any, **__: Any) -> None:
@@ -215,7 +215,7 @@ def test_what_the_libraries_raise_is_an_error_of_ours(
         connect(server, clock).latest("t")
 
 
-def test_the_watch_outlives_what_one_topic_meets_and_looks_at_the_others(
+def test_an_error_for_one_topic_does_not_stop_the_watch_of_others(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     Binding.forget()

@@ -220,7 +220,7 @@ def test_through_failures_of_the_network(world: World, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", ALL_SHAPES)
-def test_through_refusals_that_repeat_what_was_sent(world: World, shape: str) -> None:
+def test_no_secret_shows_in_refusals_that_echo_the_request(world: World, shape: str) -> None:
     options = {**PATIENCE, **ALL_SHAPES[shape](world)}
     tls = any(key.startswith("schema.registry.ssl") for key in options)
     for status in (200, 401, 409, 503):
@@ -238,7 +238,7 @@ NO_ANSWERS = {
 
 @pytest.mark.parametrize("shape", ["bearer.auth.token", "basic.auth.user.info", "an issued token"])
 @pytest.mark.parametrize("answer", NO_ANSWERS)
-def test_through_answers_that_are_none_and_repeat_what_was_sent(world: World, shape: str, answer: str) -> None:
+def test_no_secret_shows_in_invalid_responses_that_echo_the_request(world: World, shape: str, answer: str) -> None:
     with raw_echo(*NO_ANSWERS[answer]) as echo:
         world.use(**{"schema.registry.url": echo.url, **PATIENCE, **ALL_SHAPES[shape](world)})
 
@@ -415,7 +415,7 @@ def test_through_a_registry_that_repeats_it_wherever_it_can(world: World, shape:
 
 
 @pytest.mark.parametrize("where", ["words", "phrase"])
-def test_what_is_hidden_is_marked(world: World, where: str) -> None:
+def test_a_masked_secret_is_shown_as_hidden(world: World, where: str) -> None:
     with ScriptedRegistry(REPEATED[where]) as registry:
         world.use(**{"schema.registry.url": registry.url, "bearer.auth.token": CANARY})
     assert "cannot register a schema: [hidden] (HTTP 500)" in str(world.errors[0])

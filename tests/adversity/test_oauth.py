@@ -55,7 +55,7 @@ def test_a_token_endpoint_may_be_given_directly(issuer: Issuer) -> None:
     assert [asked.path for asked in issuer.asked] == ["/token"]
 
 
-def test_a_token_endpoint_is_asked_as_it_stands() -> None:
+def test_a_configured_token_endpoint_is_used_unchanged() -> None:
     with ScriptedRegistry(Answer(body={"access_token": "a"})) as endpoint, ScriptedRegistry(FOUND) as registry:
         options = {"bearer.auth.client.id": CLIENT, "bearer.auth.client.secret": SECRET}
         asking = client(registry.url, {**options, "bearer.auth.issuer.endpoint.url": f"{endpoint.url}/token/?p=1"})
@@ -184,7 +184,7 @@ def test_a_token_that_is_found_bad_is_replaced_once(issuer: Issuer) -> None:
     assert len(issuer.tokens) == before + 1
 
 
-def test_a_token_that_holds_is_used_while_the_issuer_is_down(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_valid_token_is_used_while_the_issuer_is_down(caplog: pytest.LogCaptureFixture) -> None:
     with Issuer(lifetime=3600) as issuer, Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
@@ -211,7 +211,7 @@ def test_serdes_pickle_and_ask_for_a_token_of_their_own(issuer: Issuer, registry
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_fork_goes_on_though_a_thread_of_its_parent_was_asking_for_a_token(issuer: Issuer) -> None:
+def test_a_forked_process_works_even_if_a_parents_thread_was_fetching_a_token(issuer: Issuer) -> None:
     with Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options(), **{"retries.total.ms": 1_000.0})
         issuer.faults = [Answer(hold=True)]

@@ -48,7 +48,7 @@ def test_a_client_that_the_issuer_does_not_know_is_an_error_that_hides_its_secre
         (Answer(403, b"<html>"), "refused: HTTP 403"),
     ],
 )
-def test_a_refusal_of_the_issuer_is_told_in_its_words(issuer: Issuer, answer: Answer, words: str) -> None:
+def test_an_error_quotes_the_issuers_refusal(issuer: Issuer, answer: Answer, words: str) -> None:
     issuer.faults = [Answer(body={"token_endpoint": f"{issuer.url}/token"}), answer]
     with pytest.raises(AuthenticationError, match=words):
         ask(issuer.options(), issuer)
@@ -96,7 +96,7 @@ def test_a_silent_issuer_is_left_after_the_read_timeout(issuer: Issuer) -> None:
         (Answer(302, headers={"Location": "http://login/"}), "redirects; secrets are not sent to another address"),
     ],
 )
-def test_what_is_no_issuer_is_an_error_at_once(issuer: Issuer, answer: Answer, words: str) -> None:
+def test_a_server_that_is_not_an_issuer_fails_without_retries(issuer: Issuer, answer: Answer, words: str) -> None:
     issuer.faults = [answer]
     with pytest.raises(SchemaRegistryError, match=words):
         ask(issuer.options(), issuer)
@@ -139,7 +139,7 @@ def test_a_lifetime_may_be_missing_or_odd(issuer: Issuer, seconds: object) -> No
 # The issuer over TLS
 
 
-def test_an_issuer_with_a_ca_of_its_own_needs_that_ca(tmp_path: Path) -> None:
+def test_an_issuer_with_a_private_ca_needs_that_ca(tmp_path: Path) -> None:
     certificates = Certificates(tmp_path)
     with Issuer(tls=certificates.server()) as issuer:
         ask(issuer.options(ssl_ca_location=str(certificates.ca)), issuer)
@@ -197,7 +197,7 @@ def test_a_bad_key_file_is_an_error_that_does_not_show_it(
         base64.b64encode(key_file().encode()).decode(),
     ],
 )
-def test_what_is_no_key_file_is_refused_when_configured(issuer: Issuer, option: str) -> None:
+def test_an_invalid_key_file_option_is_refused_when_configured(issuer: Issuer, option: str) -> None:
     with pytest.raises(ConfigError, match=r"bearer\.auth\.private\.key") as caught:
         ask({"bearer.auth.private.key": option, "bearer.auth.issuer.url": issuer.url}, issuer)
     assert option not in str(caught.value)
@@ -219,7 +219,7 @@ def test_a_kafka_clients_callback_gives_the_end_that_the_issuer_told(issuer: Iss
     assert pickle.loads(pickle.dumps(callback))("")[0] == issuer.tokens[1]
 
 
-def test_a_kafka_clients_callback_gives_an_end_even_where_the_issuer_tells_of_none(issuer: Issuer) -> None:
+def test_oauth_cb_returns_an_expiry_even_if_the_issuer_sends_none(issuer: Issuer) -> None:
     issuer.faults = [
         Answer(body={"token_endpoint": f"{issuer.url}/token"}),
         Answer(body={"access_token": "endless", "expires_in": math.inf}),
@@ -228,7 +228,7 @@ def test_a_kafka_clients_callback_gives_an_end_even_where_the_issuer_tells_of_no
     assert end == pytest.approx(time.time() + 365 * 86_400, abs=60)
 
 
-def test_without_authlib_it_is_said_what_to_install(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_authlib_the_error_says_what_to_install(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match="pip install authlib"):
         ask(issuer.options(), issuer)

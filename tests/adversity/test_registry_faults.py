@@ -156,7 +156,7 @@ def test_retry_after_is_obeyed(connect: Connect, server: ScriptedRegistry, clock
 
 
 @pytest.mark.parametrize("after", ["Wed, 21 Oct 2015 07:28:00 GMT", "-5", "soon", "", "0", "\xb2"])
-def test_a_retry_after_that_says_nothing_changes_nothing(
+def test_an_unusable_retry_after_is_ignored(
     connect: Connect, server: ScriptedRegistry, clock: Clock, after: str
 ) -> None:
     server.script(Answer(503, headers={"Retry-After": after}), FOUND)
@@ -181,7 +181,7 @@ def test_a_silent_registry_is_left_after_the_read_timeout(
     assert connect(server, clock, http_read_timeout_ms=100.0).latest("t") == INFO
 
 
-def test_no_attempt_waits_longer_than_what_is_left(
+def test_no_attempt_waits_past_the_deadline(
     connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timeouts: list[tuple[float, float]] = []
@@ -344,7 +344,7 @@ def test_a_forked_child_never_uses_its_parents_connection(
     assert parent == again != forked
 
 
-def test_a_connection_dropped_while_idle_is_no_error(connect: Connect, clock: Clock) -> None:
+def test_a_connection_closed_while_idle_is_reopened(connect: Connect, clock: Clock) -> None:
     with ScriptedRegistry(FOUND) as server, closing(connect(server, clock)) as client:
         server.script(Answer(200, FOUND.body, {"Connection": "close"}), FOUND)
         assert client.latest("t") == client.latest("t") == INFO

@@ -135,7 +135,7 @@ def test_a_redirect_never_leads_from_https_to_http() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
-def test_a_port_that_goes_without_saying_is_the_same_address(scheme: str, port: int) -> None:
+def test_a_redirect_to_the_default_port_has_the_same_origin(scheme: str, port: int) -> None:
     """Which may be asked with a different path: it has the credentials."""
     for one, other in ((f"{scheme}://p", f"{scheme}://p:{port}"), (f"{scheme}://p:{port}", f"{scheme}://p")):
         assert next_hop(f"{one}/x", f"{other}/login") == f"{other}/login"

@@ -58,7 +58,7 @@ def test_the_ca_that_is_named_is_taken(server: ScriptedRegistry, certificates: C
     assert server.asked[0].headers["Authorization"] == "Bearer t"
 
 
-def test_another_ca_is_not_and_the_error_says_what_to_do(server: ScriptedRegistry, tmp_path: Path) -> None:
+def test_a_certificate_of_an_unknown_ca_is_refused_with_a_hint(server: ScriptedRegistry, tmp_path: Path) -> None:
     for more in ({}, {CA: str(Certificates(tmp_path, "other").ca)}):
         with pytest.raises(SchemaRegistryError) as caught:
             ask(server, **more, **{"bearer.auth.token": "t"})
@@ -114,7 +114,7 @@ def test_certificate_and_key_may_be_in_one_file(
     ask(strict_server, **{CA: str(certificates.ca), CERTIFICATE: str(both)})
 
 
-def test_an_encrypted_key_needs_its_password_and_nobody_is_asked_for_it(
+def test_an_encrypted_key_needs_its_password_and_does_not_prompt_for_it(
     strict_server: ScriptedRegistry, certificates: Certificates
 ) -> None:
     options = {CA: str(certificates.ca), **certificates.client(password="opens the key")}
@@ -179,7 +179,7 @@ def test_a_certificate_that_is_replaced_is_taken_up_after_a_failure(
     client.close()
 
 
-def test_a_certificate_that_is_replaced_is_taken_up_through_a_proxy_too(
+def test_a_replaced_certificate_is_used_through_a_proxy_too(
     strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path
 ) -> None:
     options = Certificates(tmp_path, "other").client()

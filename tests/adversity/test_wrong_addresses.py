@@ -17,7 +17,7 @@ from streamnative_serdes.schema_registry.strangers import hint
 ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # of Jetty's port for TLS
 
 
-def test_a_port_of_kafka_or_pulsars_binary_one_is_told_by_its_silence(
+def test_a_port_that_closes_the_connection_gets_a_hint_about_kafka_and_pulsar_ports(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     """Both take "GET " for the length of a request, over a gigabyte, and hang up."""
@@ -29,7 +29,9 @@ def test_a_port_of_kafka_or_pulsars_binary_one_is_told_by_its_silence(
     assert "http://HOST:8080 or https://HOST:8443" in (caught.value.hint or "")
 
 
-def test_such_a_port_is_told_by_https_too(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_a_port_that_closes_an_https_connection_gets_the_same_hint(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
     import socketserver
     import threading
 
@@ -46,7 +48,7 @@ def test_such_a_port_is_told_by_https_too(connect: Connect, server: ScriptedRegi
         broker.shutdown()
 
 
-def test_http_spoken_to_an_https_port_is_an_error_at_once_that_says_so(
+def test_http_to_an_https_port_fails_without_retries_and_says_so(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     with RawServer(lambda *_: [ALERT]) as secure:
@@ -57,7 +59,7 @@ def test_http_spoken_to_an_https_port_is_an_error_at_once_that_says_so(
     assert str(caught.value).isprintable()
 
 
-def test_a_proxy_that_says_so_itself_gets_the_same_hint(
+def test_a_proxy_that_reports_http_on_an_https_port_gets_the_same_hint(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     page = b"<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>"
@@ -68,7 +70,7 @@ def test_a_proxy_that_says_so_itself_gets_the_same_hint(
         connect(server, clock).latest("t")
 
 
-def test_https_spoken_to_an_http_port_says_so(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_https_to_an_http_port_fails_and_says_so(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     url = server.url.replace("http:", "https:")
     with pytest.raises(
         SchemaRegistryError, match="the address is https, but the server does not speak TLS: SSLError"
@@ -89,7 +91,7 @@ def test_another_protocol_is_an_error_at_once(
 
 
 @pytest.mark.parametrize("line", [ALERT, b"SSH-2.0-OpenSSH_9.6\r\n"])
-def test_what_has_answered_before_is_asked_again(
+def test_an_address_that_has_answered_before_is_retried(
     connect: Connect, server: ScriptedRegistry, clock: Clock, line: bytes
 ) -> None:
     """A proxy may break for a moment; that the address is wrong is out of the question."""
@@ -115,7 +117,7 @@ APICURIO = Answer(404, {"message": "RESTEASY003210: Could not find resource", "e
 @pytest.mark.parametrize(
     "answer", [JETTY, APICURIO, Answer(405, b""), Answer(200, b"<html>"), Answer(200, b'{"a": 1}')]
 )
-def test_a_path_in_the_address_is_what_is_suspected(
+def test_a_hint_suspects_the_path_in_the_address(
     connect: Connect, server: ScriptedRegistry, clock: Clock, answer: Answer
 ) -> None:
     server.script(answer)
@@ -129,7 +131,7 @@ def test_a_path_in_the_address_is_what_is_suspected(
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/v2", "/admin/v2/schemas"])
-def test_a_path_that_begins_like_our_own_is_suspected_too(
+def test_a_hint_suspects_a_path_that_begins_like_the_api(
     connect: Connect, server: ScriptedRegistry, clock: Clock, path: str
 ) -> None:
     """As Pulsar's documents write its REST API."""
@@ -138,7 +140,7 @@ def test_a_path_that_begins_like_our_own_is_suspected_too(
         connect(server, clock, schema_registry_url=server.url + path).register("t", '"int"')
 
 
-def test_a_path_that_is_called_like_the_host_leaves_the_host_in_the_hint() -> None:
+def test_a_hint_keeps_the_host_if_the_path_has_the_same_name() -> None:
     call = Call("GET", ("http://pulsar:8080/pulsar/admin/v2/schemas/public/default/t/schema",), "read", "", "t")
     assert "use http://pulsar:8080 unless a proxy" in (hint(call, Reply(404, "", {}, b"", call.url)) or "")
 
@@ -152,7 +154,7 @@ def test_a_path_that_leads_to_pulsar_is_not_suspected(connect: Connect, server: 
     assert asking.latest("t") == INFO
 
 
-def test_a_registry_of_confluents_kind_is_told_by_its_errors(
+def test_a_confluent_style_registry_is_recognized_by_its_errors(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     server.script(Answer(404, {"error_code": 404, "message": "HTTP 404 Not Found"}))

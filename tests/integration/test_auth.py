@@ -68,7 +68,7 @@ def round_trip(client: dict[str, Any], serializer: dict[str, Any], deserializer:
 
 @pytest.mark.skipif(not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16")
 @pytest.mark.parametrize("source", ["basic.auth.credentials.source", "bearer.auth.credentials.source"])
-def test_one_api_key_given_to_the_kafka_client_serves_rest_too(
+def test_an_api_key_of_the_kafka_client_also_signs_in_to_the_registry(
     pulsar_with_tokens: Pulsar, sasl_kafka: Kafka, tokens: Tokens, topic: str, source: str
 ) -> None:
     client = {
@@ -85,7 +85,7 @@ def test_one_api_key_given_to_the_kafka_client_serves_rest_too(
     assert round_trip(client, writing, reading, topic) == BOB
 
 
-def test_one_api_key_given_to_the_serdes_serves_the_kafka_client_too(
+def test_an_api_key_of_the_serdes_also_signs_in_the_kafka_client(
     pulsar_with_tokens: Pulsar, sasl_kafka: Kafka, tokens: Tokens, topic: str
 ) -> None:
     conf = {"schema.registry.url": pulsar_with_tokens.url, "bearer.auth.token": tokens.of("produce")}
@@ -111,7 +111,9 @@ def test_oauths_tokens_sign_in_to_pulsar_and_are_renewed(
     assert count > 4
 
 
-def test_a_role_of_oauths_that_lacks_a_right_is_told_so(pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str) -> None:
+def test_an_oauth_role_without_permission_gets_an_authorization_error(
+    pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str
+) -> None:
     with Issuer(make=lambda _: tokens.of("consume")) as issuer:
         conf = {"schema.registry.url": pulsar_with_tokens.url, **issuer.options()}
         with pytest.raises(AuthorizationError, match="the role needs the right to produce"):
@@ -166,7 +168,7 @@ def test_user_and_password_sign_in(secure: dict[str, Any], topic: str) -> None:
         KafkaAvroSerializer({**conf, "basic.auth.user.info": "produce:another"}, USER).serialize(topic, BOB)
 
 
-def test_who_does_not_sign_in_is_told_how(secure: dict[str, Any], topic: str) -> None:
+def test_without_credentials_the_error_says_how_to_sign_in(secure: dict[str, Any], topic: str) -> None:
     with pytest.raises(AuthenticationError, match=r"hint: set bearer\.auth\.token, or see"):
         KafkaAvroSerializer(secure, USER).serialize(topic, BOB)
 

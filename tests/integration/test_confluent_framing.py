@@ -92,7 +92,7 @@ def test_bare_avro_that_begins_with_a_null_makes_confluents_deserializer_ask_for
     assert (caught.value.http_status_code, caught.value.error_code) == (404, 40403)
 
 
-def test_confluents_framing_goes_unseen_where_the_latest_schema_reads_all_of_it(
+def test_confluent_framing_is_not_detected_if_the_latest_schema_decodes_all_bytes(
     topic: Topic, pulsar: Pulsar, confluent: SchemaRegistryClient
 ) -> None:
     topic.send(AvroSerializer(confluent, json.dumps(SCHEMA)), ADA)

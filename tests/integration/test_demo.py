@@ -12,7 +12,7 @@ from servers import downloads
 HELPERS = str(Path(__file__).parents[1] / "helpers")
 
 
-def test_the_flights_job_runs_on_servers_of_its_own(servers_at_hand: None) -> None:
+def test_the_flights_job_runs_on_servers_started_for_it(servers_at_hand: None) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "servers", "demo", "--rows", "2000"],
         check=False,

@@ -126,7 +126,7 @@ def test_a_reader_that_cannot_read_a_message_finds_that_its_topic_is_another(top
 
 
 @each_way
-def test_a_reader_with_a_schema_of_its_own_finds_it_too(topics: Topics) -> None:
+def test_a_reader_with_its_own_schema_notices_a_recreated_topic_too(topics: Topics) -> None:
     reader = topics.reader(SURE, record(("name", "string")))
     topic = topics.gone(lambda topic: reader.deserialize(topic, topics.writer(OLD, SURE).serialize(topic, ADA)))
     message = topics.by_another_process(topic, OTHER, BOB)
@@ -191,7 +191,7 @@ def test_a_writer_is_refused_once_the_new_topic_does_not_take_its_schema(topics:
         writer.serialize(topic, ADA)
 
 
-def test_a_writer_registers_its_schema_anew_where_the_new_topic_takes_it(topics: Topics) -> None:
+def test_a_writer_registers_its_schema_again_in_a_recreated_topic(topics: Topics) -> None:
     attentive, sure = topics.writer(OLD, ATTENTIVE), topics.writer(OLD, SURE)
     topic = topics.gone(lambda topic: (attentive.serialize(topic, ADA), sure.serialize(topic, ADA)))
     topics.by_another_process(topic, GROWN, {**ADA, "note": "x"})

@@ -89,7 +89,7 @@ def test_the_version_in_pulsars_metadata_is_one_that_our_deserializer_takes(crow
     assert [reader.deserialize(crowd.topic.name, *message) for message in good] == [ADA] * 4
 
 
-def test_pulsars_python_avro_consumer_reads_bare_avro_alone(crowd: Crowd) -> None:
+def test_pulsars_python_avro_consumer_reads_only_headerless_avro(crowd: Crowd) -> None:
     read = by_writer(crowd.topic.read(AvroSchema(None, schema_definition=USER), len(WRITERS)))
     errors = {writer: type(outcome) for writer, outcome in read.items() if isinstance(outcome, Exception)}
     assert errors == {"ours": IndexError, "garbage without a schema": IndexError}
@@ -101,7 +101,7 @@ def test_pulsars_python_avro_consumer_reads_bare_avro_alone(crowd: Crowd) -> Non
     }
 
 
-def test_pulsars_java_avro_consumer_reads_bare_avro_alone(crowd: Crowd, java_client: JavaPulsar) -> None:
+def test_pulsars_java_avro_consumer_reads_only_headerless_avro(crowd: Crowd, java_client: JavaPulsar) -> None:
     read = by_writer(java_client.consume(crowd.topic.name, "User", len(WRITERS)))
     for writer in ("ours", "garbage without a schema"):
         assert "SchemaSerializationException: java.lang.ArrayIndexOutOfBoundsException" in read.pop(writer).error
@@ -129,7 +129,7 @@ def test_consumers_of_bytes_get_each_message_as_it_was_sent(crowd: Crowd, java_c
     assert [(seen.type, seen.value) for seen in read] == [("BYTES", data) for data in crowd.sent]
 
 
-def test_confluents_deserializer_reads_its_own_framing_alone(crowd: Crowd) -> None:
+def test_confluents_deserializer_reads_only_confluent_framing(crowd: Crowd) -> None:
     read = AvroDeserializer(crowd.confluent)
     for data, writer in zip(crowd.sent, WRITERS, strict=True):
         if writer == "Confluent's":

@@ -139,7 +139,7 @@ class Hanging(ConfluentRegistry):
         return self.launches > self.times and super().ready()
 
 
-def test_a_server_that_hangs_shows_its_threads_and_is_started_once_more(
+def test_a_hanging_server_dumps_its_threads_and_is_restarted(
     servers_at_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(server_process, "READY_SECONDS", (4.0, 180.0))

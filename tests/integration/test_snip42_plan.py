@@ -195,7 +195,7 @@ def read_or_refused(
 
 
 @pytest.mark.parametrize(("strategy", "change"), REFUSED)
-def test_a_refused_schema_is_an_error_with_the_brokers_reason_and_the_old_producer_goes_on(
+def test_a_refused_schema_quotes_the_brokers_reason_and_the_old_producer_still_works(
     kafka: Kafka, pulsar: Pulsar, strategy: str, change: str
 ) -> None:
     stage = Stage(kafka, pulsar, strategy)

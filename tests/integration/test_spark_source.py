@@ -111,7 +111,7 @@ def test_offsets_without_messages_are_neither_waited_for_nor_missed(
     assert [message.value for message in whole.read([OffsetRange(0, 0, 9)])] == [0, 1, 2, 4, 5, 7]
 
 
-def test_a_transaction_that_is_open_ends_what_there_is_to_read(client: dict[str, Any], conf: dict[str, str]) -> None:
+def test_an_open_transaction_limits_the_offsets_to_read(client: dict[str, Any], conf: dict[str, str]) -> None:
     topic = create(client)
     with closing(Transactions(client, conf, topic)) as writer:
         writer.commit(0)  # the marker is at offset 1

@@ -79,7 +79,7 @@ def test_a_function_is_asked_again_when_its_token_has_run_out(conf: Conf, tokens
     assert serializer.registry_calls() == 2  # the second with the second token
 
 
-def test_credentials_that_stay_bad_are_asked_for_twice_and_no_more(conf: Conf, tokens: Tokens, topic: str) -> None:
+def test_credentials_that_stay_bad_are_fetched_only_twice(conf: Conf, tokens: Tokens, topic: str) -> None:
     asked: list[str] = []
     serializer = KafkaAvroSerializer(conf(lambda: asked.append("once more") or expired(tokens)), USER)
     with pytest.raises(AuthenticationError, match=f"topic {topic}: cannot register a schema: Authentication required"):
@@ -104,7 +104,7 @@ def test_a_missing_right_names_topic_operation_and_right_and_asks_for_no_other_t
     assert asked == ["once"]
 
 
-def test_who_has_no_right_at_all_cannot_read(conf: Conf, tokens: Tokens, topic: str) -> None:
+def test_a_role_without_permissions_cannot_read(conf: Conf, tokens: Tokens, topic: str) -> None:
     with pytest.raises(AuthorizationError, match=r"GET_METADATA.*the role needs the right to produce or consume"):
         KafkaAvroDeserializer(conf(tokens.of("nobody"))).deserialize(topic, b"\x03\x04" + bytes(8) + b"\x06bob")
 
@@ -139,7 +139,7 @@ def test_a_consumer_needs_only_the_right_to_consume(conf: Conf, tokens: Tokens, 
     assert values == [BOB] * 10
 
 
-def test_a_producer_of_a_known_schema_needs_no_more(conf: Conf, tokens: Tokens, topic: str) -> None:
+def test_the_produce_permission_suffices_for_a_known_schema(conf: Conf, tokens: Tokens, topic: str) -> None:
     framed = KafkaAvroSerializer(conf(tokens.of("produce")), USER).serialize(topic, BOB)
     reading = conf(tokens.of("consume"), **{"auto.register.schemas": False})
     assert KafkaAvroSerializer(reading, USER).serialize(topic, BOB) == framed

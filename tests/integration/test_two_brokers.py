@@ -117,7 +117,7 @@ def test_a_writer_and_a_reader_at_different_brokers_mean_the_same_schema(pulsar_
         assert deserializer.deserialize(topic, message) == ADA
 
 
-def test_topics_that_nobody_owns_yet_are_taken_by_one_broker_each(pulsar_cluster: PulsarCluster) -> None:
+def test_each_unowned_topic_is_taken_by_one_broker(pulsar_cluster: PulsarCluster) -> None:
     """Each broker asks the other one first: only ``authoritative=true`` keeps them from doing so for ever."""
     first = pulsar_cluster.brokers[0]
     made = first.admin("PUT", "namespaces/public/unowned", json={"bundles": {"numBundles": 16}})
@@ -284,7 +284,7 @@ def test_a_shorter_budget_ends_in_a_clear_error_in_that_time(failover: Failover)
     assert "ConnectionRefusedError" in str(error)
 
 
-def test_a_broker_that_comes_back_serves_again(failover: Failover, pulsar_cluster: PulsarCluster) -> None:
+def test_a_restarted_broker_serves_requests_again(failover: Failover, pulsar_cluster: PulsarCluster) -> None:
     client = client_of(pulsar_cluster, failover.victim)
     assert client.register("after-its-return", USER) == 0
     assert client.latest(failover.trips[0][0].topic).text == USER

@@ -51,7 +51,7 @@ def test_one_dict_configures_client_and_serdes(registry: LocalRegistry) -> None:
             consumer.close()
 
 
-def test_exactly_what_is_ours_is_taken_out() -> None:
+def test_a_builder_removes_exactly_its_own_options() -> None:
     conf = {"schema.registry.url": "http://localhost:8080", "cache.capacity": 7, "acks": "all", "client.id": "c"}
     for builder in (KafkaAvroSerializerBuilder(USER), KafkaAvroDeserializerBuilder()):
         serdes, left = builder.build(conf, False)
@@ -61,7 +61,7 @@ def test_exactly_what_is_ours_is_taken_out() -> None:
 
 
 @pytest.mark.parametrize("builder", [KafkaAvroSerializerBuilder(USER), KafkaAvroDeserializerBuilder(USER)])
-def test_what_cannot_be_done_is_said_when_the_client_is_made(builder: Any) -> None:
+def test_unsupported_settings_fail_when_the_client_is_created(builder: Any) -> None:
     url = {"schema.registry.url": "http://localhost:8080"}
     with pytest.raises(ConfigError, match="keys cannot be serialized or deserialized"):
         builder.build(url, True)

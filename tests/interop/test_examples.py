@@ -12,7 +12,9 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_readmes_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_code_prints_the_output_it_shows(
+    registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, expected = re.findall(r"```python\n(.*?)  # (\{.*?\})\n```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
     with MockBroker({"users": 1}) as broker:
         code = code.replace("http://localhost:8080", registry.url).replace("localhost:9092", broker.bootstrap_servers)

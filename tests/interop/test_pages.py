@@ -26,7 +26,7 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
-def test_the_page_on_tests_runs_as_it_stands() -> None:
+def test_the_code_of_the_testing_page_runs_unchanged() -> None:
     names: dict[str, Any] = {}
     own = blocks("testing.md")
     assert len(own) == 3
@@ -43,7 +43,7 @@ def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
     exec(re.sub("(?m)^# ", "", code), dict(names))  # what it replaces is there, too
 
 
-def test_the_page_on_messages_sorts_out_what_cannot_be_read(registry: LocalRegistry) -> None:
+def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     (code,) = blocks("messages.md")
     with MockBroker({"orders": 1}) as broker:
@@ -66,7 +66,7 @@ def test_the_page_on_messages_sorts_out_what_cannot_be_read(registry: LocalRegis
     assert [(raw.data, raw.topic, raw.offset) for raw in lost] == [(b"no message", "orders", 1)]
 
 
-def test_the_page_on_interoperability_reads_what_a_pulsar_client_receives(registry: LocalRegistry) -> None:
+def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     framed = KafkaAvroSerializer(conf, USER).serialize("users", ADA)
     assert framed is not None

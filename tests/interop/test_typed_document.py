@@ -12,7 +12,7 @@ from streamnative_serdes.testing import LocalRegistry
 TEXT = (Path(__file__).parents[2] / "docs" / "typed.md").read_text()
 
 
-def test_its_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_code_prints_the_output_it_shows(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     (expected,) = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
     names: dict[str, Any] = {"__name__": __name__}

@@ -76,7 +76,7 @@ def times(spark: SparkSession) -> Iterator[None]:
 @pytest.mark.usefixtures("times")
 @EXAMPLES
 @given(records())
-def test_random_messages_are_what_spark_and_the_deserializer_read(
+def test_spark_and_the_deserializer_read_random_messages_equally(
     spark: SparkSession, registry: LocalRegistry, tmp_path: Path, made: tuple[Any, list[Any]]
 ) -> None:
     schema, data = made

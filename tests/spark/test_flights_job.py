@@ -104,9 +104,7 @@ def test_only_the_driver_asks_the_registry(
     assert (result.driver_calls, result.task_calls) == (2, 0)
 
 
-def test_what_the_topic_held_before_stays_out_of_account(
-    spark: SparkSession, flights_csv: Path, target: Target
-) -> None:
+def test_existing_messages_in_the_topic_are_ignored(spark: SparkSession, flights_csv: Path, target: Target) -> None:
     assert RoundTrip(spark, flights_csv, target, Recorded()).run().equal
     again = RoundTrip(spark, flights_csv, target, Recorded()).run()
     assert again.equal
@@ -209,7 +207,7 @@ def test_a_record_of_other_fields_is_an_error(change: dict[str, Any]) -> None:
         decoded_values(flight)
 
 
-def test_an_offset_that_is_gone_is_an_error(kafka: dict[str, str]) -> None:
+def test_an_unavailable_offset_is_an_error(kafka: dict[str, str]) -> None:
     produce(kafka, b"x")
     with pytest.raises(KafkaException, match=r"[Oo]ffset"):
         list(read_range(kafka, "flights", OffsetRange(0, 5, 7)))

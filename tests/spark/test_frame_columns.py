@@ -68,9 +68,9 @@ def test_a_column_may_have_any_name(spark: SparkSession, conf: dict[str, str]) -
     assert dead.count() == 0
 
 
-def test_a_name_in_other_letters_is_no_missing_column(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_column_that_differs_in_case_is_named_in_the_error(spark: SparkSession, conf: dict[str, str]) -> None:
     df = spark.sql("select 1L id, 'a' Note")
-    with pytest.raises(ConfigError, match=r"there is no column note, but Note.*hint: rename it"):
+    with pytest.raises(ConfigError, match=r"expected a column note, got Note.*hint: rename the column"):
         encode_df(df, conf, topic=TOPIC, schema=ORDER)
     inner = record({"name": "of", "type": ORDER}, name="Outer")
     with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but 'Note'"):
@@ -94,12 +94,12 @@ def test_intervals_are_refused_before_the_job_and_by_name(
     for text, kind in (("interval '1' day", "day"), ("array(struct(interval '2' month m))", "month")):
         df = spark.sql(f"select 1L id, {text} length")
         schema = to_avro_schema(df.schema)
-        with pytest.raises(ConfigError, match=f"column 'length' holds interval {kind}, which is not supported"):
+        with pytest.raises(ConfigError, match=f"column 'length' contains interval {kind}, which is not supported"):
             encode_df(df, conf, topic=kind, schema=schema)
         if kind == "month":
-            with pytest.raises(ConfigError, match="column 'length' holds interval month"):
+            with pytest.raises(ConfigError, match="column 'length' contains interval month"):
                 KafkaAvroSink(kind, kafka, conf, schema).write(df)
-            with pytest.raises(ConfigError, match="column 'length' holds interval month"):
+            with pytest.raises(ConfigError, match="column 'length' contains interval month"):
                 encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["length"])
         else:
             # Before PySpark 4.1, functions run row by row.
@@ -170,7 +170,7 @@ def test_a_time_is_of_a_type_that_the_session_can_work_with(
             spark.conf.unset("spark.sql.timeType.enabled")
 
 
-def test_what_spark_hands_to_python_is_known_before(spark: SparkSession) -> None:
+def test_the_arrow_types_that_spark_passes_to_python_are_predicted(spark: SparkSession) -> None:
     names = [
         *("void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(38,3)", "string"),
         *("string collate unicode", "binary", "date", "timestamp", "timestamp_ntz"),
@@ -198,7 +198,9 @@ def test_functions_are_called_by_their_names_in_plans(spark: SparkSession, conf:
 
 def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, conf: dict[str, str]) -> None:
     df = encode_df(spark.range(1), conf, topic=TOPIC, schema=ORDER).select("value", F.lit(7).alias("ID"))
-    with pytest.raises(ConfigError, match=r"two columns would be called ID, id .*spark\.sql\.caseSensitive"):
+    with pytest.raises(
+        ConfigError, match=r"two columns of the result would have the same name: ID, id .*spark\.sql\.caseSensitive"
+    ):
         decode_df(df, conf, topic=TOPIC, keep=["ID"])
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
@@ -210,13 +212,15 @@ def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, co
 def test_rows_do_not_vanish_with_the_last_column(spark: SparkSession, conf: dict[str, str]) -> None:
     serializer = KafkaAvroSerializer(conf, record(name="Ping"))
     df = spark.createDataFrame([(bytes(serializer.serialize("pings", {}) or b""), 5)], "value binary, n int")
-    with pytest.raises(ConfigError, match=r"no fields, so no column would be left.*keep one, or name an errorColumn"):
+    with pytest.raises(
+        ConfigError, match=r"no fields, so the result would have no columns.*keep a column, or set errorColumn"
+    ):
         decode_df(df, conf, topic="pings")
     assert decode_df(df, conf, topic="pings", keep=["n"]).collect() == [(5,)]
     assert decode_df(df, conf, topic="pings", options={"errorColumn": "e"}).collect() == [(None,)]
 
 
-def test_a_dead_letter_of_a_key_has_the_value_too(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_dead_letter_of_a_key_includes_the_value(spark: SparkSession, conf: dict[str, str]) -> None:
     KafkaAvroSerializer(conf, ORDER).serialize(TOPIC, {"id": 1})
     df = spark.createDataFrame([(b"bad", b"the value", 3)], "key binary, value binary, offset bigint")
     decoded = decode_df(df, conf, topic=TOPIC, value="key", options={"errorColumn": "e"})
@@ -285,5 +289,5 @@ def test_other_columns_than_the_fields_make_no_messages(spark: SparkSession, con
     with pytest.raises(SparkError, match=r"EncodeError: .*(no column for any field|none of the row's)"), spark_errors():
         messages.collect()
     doubled = spark.range(1).select("id", F.lit(2).alias("id"))
-    with pytest.raises(ConfigError, match="two columns are called 'id'"):
+    with pytest.raises(ConfigError, match="two columns have the name 'id'"):
         encode_df(doubled, conf, topic=TOPIC, schema=ORDER)

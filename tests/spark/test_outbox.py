@@ -80,18 +80,18 @@ def test_messages_that_are_left_when_time_is_up_are_an_error() -> None:
                 out.send(b"x")
 
     for most in (1, 3):
-        with pytest.raises(DeliveryError, match=f"topic flights: {most} still under way .*127.0.0.1:1") as caught:
+        with pytest.raises(DeliveryError, match=f"topic flights: {most} still in flight .*127.0.0.1:1") as caught:
             send(most)
         assert (caught.value.failed, caught.value.left, caught.value.reasons) == (0, most, ())
 
 
-def test_an_error_counts_what_is_left_beside_what_failed() -> None:
+def test_an_error_counts_messages_in_flight_and_failed_ones() -> None:
     error = DeliveryError.of(TOPIC, 2, 3, ["refused"])
-    assert str(error) == "topic flights: 2 messages not delivered, 3 still under way; refused"
+    assert str(error) == "topic flights: 2 messages not delivered, 3 still in flight; refused"
     assert (error.failed, error.left, error.reasons) == (2, 3, ("refused",))
 
 
-def test_what_a_failed_task_had_queued_is_not_sent_by_the_next(kafka: dict[str, str]) -> None:
+def test_messages_queued_by_a_failed_task_are_not_sent_by_the_next(kafka: dict[str, str]) -> None:
     slow = {**kafka, "linger.ms": 60_000}
 
     def fail() -> None:

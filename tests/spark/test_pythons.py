@@ -51,17 +51,17 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_what_the_other_python_lacks_is_said_once(bare: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_packages_of_the_workers_python_are_logged_once(bare: str, caplog: pytest.LogCaptureFixture) -> None:
     pythons.warn_of_workers(session(bare))
     pythons.warn_of_workers(session(bare, "local"))
     (line,) = warnings(caplog)
     assert line.startswith(
         f"Spark's workers run {bare}, which lacks streamnative_serdes, confluent_kafka, pandas, pyarrow"
     )
-    assert f"set PYSPARK_PYTHON to one that has it, as {sys.executable}" in line
+    assert f"set PYSPARK_PYTHON to a Python that has it, such as {sys.executable}" in line
 
 
-def test_what_spark_puts_on_its_path_is_not_missing(bare: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_packages_on_the_workers_pythonpath_are_not_missing(bare: str, caplog: pytest.LogCaptureFixture) -> None:
     pythons.warn_of_workers(session(bare, PYTHONPATH=HOME))
     (line,) = warnings(caplog)
     assert "streamnative_serdes," not in line.partition("lacks")[2]
@@ -70,7 +70,7 @@ def test_what_spark_puts_on_its_path_is_not_missing(bare: str, caplog: pytest.Lo
     assert len(warnings(caplog)) == 1
 
 
-def test_nothing_is_said_where_nothing_is_known(
+def test_no_warning_if_the_workers_python_is_unknown(
     spark: SparkSession, bare: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "fails").write_text("#!/bin/sh\nexit 3\n")
@@ -133,7 +133,7 @@ PROGRAM = """
 """
 
 
-def test_a_job_whose_workers_lack_the_package_says_what_to_do(bare: str, tmp_path: Path) -> None:
+def test_a_job_whose_workers_lack_the_package_gets_a_hint(bare: str, tmp_path: Path) -> None:
     """In a session of its own, as a virtual environment's Python that is called by its path starts it."""
     program = dedent(PROGRAM).format(home=HOME)
     environment = {**os.environ, "PYSPARK_PYTHON": bare, "PYTHONPATH": ""}
@@ -147,4 +147,4 @@ def test_a_job_whose_workers_lack_the_package_says_what_to_do(bare: str, tmp_pat
     assert frame == "FRAME True"
     for line in sinks:
         assert line.startswith("SINK Spark's workers run a Python that lacks streamnative_serdes (hint: ")
-        assert f"set PYSPARK_PYTHON to one that has it, as {sys.executable}" in line
+        assert f"set PYSPARK_PYTHON to a Python that has it, such as {sys.executable}" in line

@@ -34,7 +34,7 @@ def test_pieces_are_the_bytes_of_each_row(kind: pa.DataType) -> None:
     assert list(pieces(pa.array(["", ""], kind))) == [b"", b""]
 
 
-def test_pieces_of_nulls_alone_are_none() -> None:
+def test_pieces_of_a_null_array_are_none() -> None:
     assert list(pieces(pa.nulls(3))) == [None] * 3
 
 

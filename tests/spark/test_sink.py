@@ -142,7 +142,7 @@ def test_a_full_queue_is_waited_for(orders: DataFrame, kafka: dict[str, str], co
     assert in_order(read(conf, messages_of(kafka))) == ROWS
 
 
-def test_what_goes_to_the_workers_shows_no_secret(conf: dict[str, str]) -> None:
+def test_the_repr_of_pickled_tasks_shows_no_secret(conf: dict[str, str]) -> None:
     kafka = {"bootstrap.servers": "localhost:9", "sasl.password": "c4n4ry"}
     ends = [KafkaAvroSink(TOPIC, kafka, conf, SCHEMA), KafkaAvroSource(TOPIC, kafka, conf)]
     by_rows, reading = (end.__getstate__()["_sent"] for end in ends)
@@ -185,7 +185,7 @@ EVERYTHING: list[dict[str, Any]] = [
 ]
 
 
-def test_what_decode_df_gives_is_what_a_sink_writes(
+def test_a_sink_writes_the_result_of_decode_df(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     """From topic to topic, byte by byte; unions too, which come as structs of their members."""

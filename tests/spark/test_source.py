@@ -24,7 +24,7 @@ from pyspark.sql.types import TimestampType
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
 from streamnative_serdes.spark.session import SparkError, spark_errors
-from streamnative_serdes.spark.source import _place_and_headers
+from streamnative_serdes.spark.source import _metadata
 from streamnative_serdes.spark.stream import Origin, StreamReader
 from streamnative_serdes.spark.topic import TopicAdmin, _as_batch
 from streamnative_serdes.testing import LocalRegistry
@@ -108,7 +108,7 @@ def test_no_message_from_behind_the_end_is_taken_along_where_offsets_are_missing
     assert read == [[0, 2, 4], [6, 8]]
 
 
-def test_a_topic_that_is_created_is_waited_for_until_it_shows_up(
+def test_ensure_waits_until_the_created_topic_is_visible(
     kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admin = TopicAdmin(kafka, "new")
@@ -122,7 +122,9 @@ def test_a_topic_that_is_created_is_waited_for_until_it_shows_up(
     admin.close()
 
 
-def test_what_cannot_be_read_goes_by_on_error(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_on_error_decides_about_undecodable_messages(
+    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     fill(kafka, conf, 8)
     send(kafka, b"\x03\x04" + bytes(8))  # no datum
     send(kafka, None)
@@ -177,33 +179,33 @@ def test_the_type_of_a_timestamp_is_numbered_as_in_sparks_own_source() -> None:
     assert batch.column("timestampType").to_pylist() == [-1, 0, 1]
     stamps = batch.column("timestamp").cast("int64").to_pylist()
     assert stamps == [None, (STAMP + 1) * 1_000, (STAMP + 2) * 1_000]
-    assert [_place_and_headers(message)[4] for message in messages] == [None, STAMP + 1, STAMP + 2]
+    assert [_metadata(message)[4] for message in messages] == [None, STAMP + 1, STAMP + 2]
 
 
-def test_a_topic_that_is_not_there_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="topic nowhere: there is no such topic"):
+def test_a_missing_topic_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="topic nowhere: the topic does not exist"):
         KafkaAvroSource("nowhere", kafka, conf).ranges()
 
 
-def test_ranges_that_are_none_are_refused(kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_invalid_ranges_are_refused(kafka: dict[str, str], conf: dict[str, str]) -> None:
     fill(kafka, conf, 10)
     source = KafkaAvroSource(TOPIC, kafka, conf)
     arguments: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("expected 'earliest', 'latest' or offsets by partition, got 'begin'", {"starts": "begin"}),
-        ("expected 'earliest', 'latest' or offsets by partition, got None", {"ends": None}),
-        ("expected offsets by partition, got '0': 3", {"starts": {"0": 3}}),
-        ("expected offsets by partition, got 1: '3'", {"ends": {1: "3"}}),
-        ("expected offsets by partition, got 1: -1", {"starts": {1: -1}}),
-        ("there is no partition 9, but 4", {"starts": {9: 1}}),
-        ("there is no partition 4, but 4", {"ends": {4: 1}}),
+        ("expected 'earliest', 'latest' or a dict of offsets by partition, got 'begin'", {"starts": "begin"}),
+        ("expected 'earliest', 'latest' or a dict of offsets by partition, got None", {"ends": None}),
+        ("expected integers from 0 on as partition and offset, got '0': 3", {"starts": {"0": 3}}),
+        ("expected integers from 0 on as partition and offset, got 1: '3'", {"ends": {1: "3"}}),
+        ("expected integers from 0 on as partition and offset, got 1: -1", {"starts": {1: -1}}),
+        ("partition 9 does not exist: the topic has 4 partitions", {"starts": {9: 1}}),
+        ("partition 4 does not exist: the topic has 4 partitions", {"ends": {4: 1}}),
         (
-            r"partition 0 cannot be read from offset 0 to 4 \(hint: the offset of its next message is 3",
+            r"cannot read partition 0 from offset 0 to 4 \(hint: the partition ends at offset 3",
             {"ends": {0: 4}},
         ),
-        ("partition 0 cannot be read from offset 3 to 0", {"starts": "latest", "ends": "earliest"}),
-        ("partition 0 cannot be read from offset 2 to 1", {"starts": {0: 2}, "ends": {0: 1}}),
-        ("per_partition takes a number from 1 on, got 0", {"per_partition": 0}),
-        ("per_partition takes a number from 1 on, got '2'", {"per_partition": "2"}),
+        ("cannot read partition 0 from offset 3 to 0", {"starts": "latest", "ends": "earliest"}),
+        ("cannot read partition 0 from offset 2 to 1", {"starts": {0: 2}, "ends": {0: 1}}),
+        ("per_partition: expected an integer from 1 on, got 0", {"per_partition": 0}),
+        ("per_partition: expected an integer from 1 on, got '2'", {"per_partition": "2"}),
     )
     for expected, given in arguments:
         with pytest.raises(ConfigError, match=f"topic {TOPIC}: {expected}"):
@@ -213,11 +215,11 @@ def test_ranges_that_are_none_are_refused(kafka: dict[str, str], conf: dict[str,
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
-        ((0, -1, 5), "a partition and offsets from 0 on"),
-        ((-1, 0, 5), "a partition and offsets from 0 on"),
-        ((0, 0, 5.0), "a partition and offsets from 0 on"),
-        ((0, "0", 5), "a partition and offsets from 0 on"),
-        ((0, 5, 3), "offsets in their order"),
+        ((0, -1, 5), "expected integers from 0 on"),
+        ((-1, 0, 5), "expected integers from 0 on"),
+        ((0, 0, 5.0), "expected integers from 0 on"),
+        ((0, "0", 5), "expected integers from 0 on"),
+        ((0, 5, 3), "expected start <= end"),
     ],
     ids=str,
 )
@@ -235,7 +237,7 @@ def test_offsets_that_the_topic_has_dropped_are_an_error(kafka: dict[str, str], 
     source = KafkaAvroSource(TOPIC, kafka, conf)
     (span,) = source.ranges()
     assert 0 < span.start < span.end == 80
-    with pytest.raises(OffsetOutOfRangeError, match=f"from offset 0 on, but it has offsets from {span.start} to 80"):
+    with pytest.raises(OffsetOutOfRangeError, match=f"from offset 0: it has offsets {span.start} to 80"):
         source.ranges({2: 0})
     assert source.ranges({0: 0}) == [span]
     reader = StreamReader(Origin(kafka, TOPIC, "earliest"))
@@ -249,13 +251,15 @@ def test_offsets_that_the_topic_does_not_have_are_an_error(
     """As after it was made anew."""
     fill(kafka, conf, 10)
     source = KafkaAvroSource(TOPIC, kafka, conf)
-    expected = f"topic {TOPIC}: partition 1 was to be read from offset 4 on, but it has offsets from 0 to 3: .*lost"
+    expected = f"topic {TOPIC}: cannot read partition 1 from offset 4: it has offsets 0 to 3; .*lost"
     with pytest.raises(OffsetOutOfRangeError, match=expected):
         source.ranges({1: 4})
     assert source.ranges({1: 3}, {0: 0, 2: 0, 3: 0}) == []
-    with pytest.raises(OffsetOutOfRangeError, match=r"partition 1 was .* from offset 2 on, but it ends at 3, not at 9"):
+    with pytest.raises(
+        OffsetOutOfRangeError, match=r"partition 1 from offset 2: expected messages up to offset 9, but it ends at 3"
+    ):
         list(source.read([OffsetRange(1, 2, 9)]))
-    with pytest.raises(OffsetOutOfRangeError, match=r"partition 1 was to be read from offset 7 on, but .*out of range"):
+    with pytest.raises(OffsetOutOfRangeError, match=r"cannot read partition 1 from offset 7: .*out of range"):
         list(source.read([OffsetRange(1, 7, 9)]))
     with pytest.raises(SparkError, match="OffsetOutOfRangeError: topic flights: partition 1"), spark_errors():
         source.load(spark, [OffsetRange(1, 7, 9)]).collect()

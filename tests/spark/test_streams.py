@@ -86,7 +86,7 @@ def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
 
 
 @pytest.mark.parametrize("group", [None, "mine"])
-def test_what_a_batch_writes_in_several_ways_is_never_taken_for_a_copy(
+def test_several_writes_of_one_batch_are_not_duplicates(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path, group: str | None
 ) -> None:
     folder = tmp_path / "in"
@@ -206,7 +206,7 @@ def test_available_now_ends_though_messages_keep_coming(
     assert run() == {0: 20 * came, 3: 5 * came}
 
 
-def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
+def test_a_stream_fails_if_its_topic_was_recreated(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     """Another broker stands for it: a checkpoint knows partitions and offsets, not where they are."""
@@ -227,8 +227,12 @@ def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
         client = {**kafka, "bootstrap.servers": grown.bootstrap_servers}
         assert run(numbered(client, conf, {0: 6, 1: 7, 3: 1, 5: 4})) == {0: 1, 5: 4}
     for partitions, counts, expected in (
-        (6, {0: 6, 1: 6, 3: 1, 5: 4}, "partition 1 was to be read from offset 7 on, but it ends at 6: messages may be"),
-        (4, {0: 9, 1: 9, 3: 9}, "partition 4 was to be read from offset 0 on, but it is gone"),
+        (
+            6,
+            {0: 6, 1: 6, 3: 1, 5: 4},
+            "cannot read partition 1 from offset 7: the partition ends at 6; messages may be",
+        ),
+        (4, {0: 9, 1: 9, 3: 9}, "cannot read partition 4 from offset 0: the partition no longer exists"),
     ):
         with MockBroker({TOPIC: partitions}) as anew:
             client = numbered({**kafka, "bootstrap.servers": anew.bootstrap_servers}, conf, counts)
@@ -239,7 +243,7 @@ def test_a_stream_does_not_go_on_silently_with_a_topic_that_was_made_anew(
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
-def test_a_batch_takes_no_more_than_it_is_allowed(
+def test_a_batch_respects_max_offsets_per_trigger(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     by_partition = {0: 100, 1: 40, 2: 1}
@@ -263,22 +267,20 @@ def test_a_batch_takes_no_more_than_it_is_allowed(
     run(max_offsets_per_trigger=50)
     assert batches == [{1: 1}]
     for limit in (0, True, "50"):
-        with pytest.raises(ConfigError, match="max_offsets_per_trigger takes a number from 1 on"):
+        with pytest.raises(ConfigError, match="max_offsets_per_trigger: expected an integer from 1 on"):
             source.stream(spark, max_offsets_per_trigger=limit)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
-def test_a_limit_is_refused_where_spark_has_none(
+def test_a_limit_is_refused_if_pyspark_does_not_support_it(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id).write(spark.range(1))
-    with pytest.raises(ConfigError, match=r"max_offsets_per_trigger takes PySpark 4\.2"):
+    with pytest.raises(ConfigError, match=r"max_offsets_per_trigger requires PySpark 4\.2"):
         KafkaAvroSource(TOPIC, kafka, conf).stream(spark, max_offsets_per_trigger=50)
 
 
-def test_each_write_that_is_no_streams_has_an_id_of_its_own(
-    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
-) -> None:
+def test_each_batch_write_has_a_unique_id(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, "long", value=lambda row: row.id, dedup_headers=True)
     sink.write(spark.range(3))
     sink.write(spark.range(3))

@@ -69,7 +69,7 @@ def test_structs_in_columns_are_looked_at_on_the_driver(
     assert messages_of(kafka) == []
 
 
-def test_a_value_of_its_own_column_is_looked_at_on_the_driver(
+def test_a_value_column_is_checked_on_the_driver(
     renamed: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     whole = renamed.select(F.struct("*").alias("whole"), F.lit("k").alias("k"))
@@ -81,7 +81,7 @@ def test_a_value_of_its_own_column_is_looked_at_on_the_driver(
     assert messages_of(kafka) == []
 
 
-def test_what_the_driver_does_not_see_is_refused_in_the_task(
+def test_columns_the_driver_cannot_check_are_refused_in_the_task(
     renamed: DataFrame, nested: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
@@ -120,7 +120,7 @@ def test_ignore_writes_the_default(
     assert encode_df(nested, ignoring, topic="nested", schema=INNER).count() == FEW
 
 
-def test_columns_too_many_alone_and_defaults_alone_are_written(
+def test_additional_columns_or_missing_defaults_alone_are_accepted(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     few = orders.limit(FEW).coalesce(1)
@@ -132,7 +132,7 @@ def test_columns_too_many_alone_and_defaults_alone_are_written(
     assert len(messages_of(kafka)) == 6 * FEW
 
 
-def test_the_key_and_what_is_kept_need_not_be_fields(
+def test_key_and_kept_columns_need_not_be_fields(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     df = orders.limit(FEW).coalesce(1).drop("note").withColumn("k", F.lit("key"))
@@ -146,7 +146,7 @@ def test_the_key_and_what_is_kept_need_not_be_fields(
 
 
 @pytest.mark.parametrize("option", ["validate.strict", "validate.strict.allow.default"])
-def test_strict_holds_in_every_path(
+def test_strict_validation_applies_to_every_path(
     spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], option: str
 ) -> None:
     strict = {**conf, option: True, "unmatched.columns": "ignore"}

@@ -54,7 +54,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["-X", "acks"], ["--rows", "0"], ["--partitions", "0"], ["--unknown"]])
-def test_a_wrong_option_is_told_before_anything_starts(arguments: list[str]) -> None:
+def test_an_invalid_option_fails_before_anything_starts(arguments: list[str]) -> None:
     ended = CliRunner().invoke(main, ["demo", *arguments])
     assert ended.exit_code == 2
     assert arguments[-1] in ended.stderr

@@ -125,7 +125,7 @@ def test_errors_have_confluents_attributes(
         (lambda client: client.register_schema("t-key", A), "describes its values"),
     ],
 )
-def test_what_pulsar_cannot_serve_is_refused_with_the_reason(
+def test_unsupported_methods_are_refused_with_the_reason(
     client: SchemaRegistryClient, registry: LocalRegistry, ask: Callable[[SchemaRegistryClient], Any], words: str
 ) -> None:
     with pytest.raises(SchemaRegistryError, match=words) as caught:
@@ -184,7 +184,7 @@ def test_a_schema_is_sent_as_it_was_written(client: SchemaRegistryClient) -> Non
     assert client.get_version("t", 0).schema.schema_str == text
 
 
-def test_confluents_keys_mean_what_they_mean_there() -> None:
+def test_confluents_keys_have_confluents_meaning() -> None:
     conf = {"url": "http://p:8080", "timeout": 2.5, "retries.wait.ms": 7, "cache.capacity": 3, "pulsar.tenant": "a"}
     options = SchemaRegistryClient(conf).options
     assert (options["schema.registry.url"], options["pulsar.tenant"]) == ("http://p:8080", "a")
@@ -216,14 +216,14 @@ def test_confluents_keys_mean_what_they_mean_there() -> None:
         ({"timeout": "soon"}, "timeout: expected seconds"),
     ],
 )
-def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words: str) -> None:
+def test_unsupported_keys_are_refused_by_name(conf: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         SchemaRegistryClient({"url": "http://p:8080", **conf} if conf else {})
     assert isinstance(caught.value, ValueError)
     assert "secret'" not in str(caught.value)
 
 
-def test_confluents_keys_for_tls_and_signing_in_mean_what_they_mean_there() -> None:
+def test_confluents_keys_for_tls_and_authentication_have_confluents_meaning() -> None:
     tls = {"ca.location": "ca.pem", "certificate.location": "me.pem", "key.location": "me.key", "key.password": "p"}
     conf = {"url": "https://p", "basic.auth.user.info": "me:x", **{f"ssl.{key}": value for key, value in tls.items()}}
     options = SchemaRegistryClient(conf).options
@@ -246,7 +246,7 @@ def test_the_kafka_clients_credentials_are_taken_when_asked_for() -> None:
         assert SchemaRegistryClient(conf).get_versions("orders") == []
 
 
-def test_values_that_ask_for_nothing_pass() -> None:
+def test_empty_values_of_unsupported_keys_are_accepted() -> None:
     SchemaRegistryClient(
         {
             "url": "http://p:8080",

@@ -54,7 +54,7 @@ def test_a_schema_without_references_keeps_its_text() -> None:
     assert self_contained(Schema(text), fetching({})) == text
 
 
-def test_a_type_stands_where_it_is_first_used_and_by_its_name_after_that() -> None:
+def test_a_type_is_written_out_at_its_first_use_and_named_after_that() -> None:
     sale = record("Sale", ("price", "Money"), ("paid", array("shop.Money")), namespace="shop")
     assert unfolded(schema(sale, ("shop.Money", "money"))) == record(
         "Sale",
@@ -65,7 +65,7 @@ def test_a_type_stands_where_it_is_first_used_and_by_its_name_after_that() -> No
 
 
 @pytest.mark.parametrize("references", [("money", "buyer"), ("buyer", "money"), ("buyer",)])
-def test_a_diamond_holds_each_type_once(references: tuple[str, ...]) -> None:
+def test_a_diamond_contains_each_type_once(references: tuple[str, ...]) -> None:
     sale = record("Sale", ("buyer", "Buyer"), ("price", "Money"), namespace="shop")
     names = {"money": "shop.Money", "buyer": "shop.Buyer"}
     log: list[str] = []
@@ -76,7 +76,7 @@ def test_a_diamond_holds_each_type_once(references: tuple[str, ...]) -> None:
     assert sorted(log) == ["buyer", "money"]
 
 
-def test_a_diamond_over_a_schema_that_was_registered_self_contained_holds_each_type_once() -> None:
+def test_a_diamond_over_a_self_contained_schema_contains_each_type_once() -> None:
     whole = self_contained(SHOP["buyer"], fetching(SHOP))
     subjects = {"money": schema(MONEY), "buyer": Schema(whole)}
     sale = record("Sale", ("price", "Money"), ("buyer", "Buyer"), namespace="shop")
@@ -150,7 +150,7 @@ def test_one_name_with_two_meanings_is_an_error() -> None:
         (Schema("{}", rule_set=[]), "rule_set is not supported"),
     ],
 )
-def test_what_cannot_be_made_whole_is_an_error(top: Schema, words: str) -> None:
+def test_references_that_cannot_be_resolved_are_an_error(top: Schema, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         self_contained(top, fetching({**SHOP, "list": schema(array("int"))}))
 

@@ -49,7 +49,7 @@ def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
         yield client
 
 
-def test_an_object_goes_there_and_back(client: SchemaRegistryClient) -> None:
+def test_an_object_round_trips(client: SchemaRegistryClient) -> None:
     serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
     assert isinstance(serializer, Serializer)
     assert isinstance(deserializer, Deserializer)
@@ -150,7 +150,7 @@ def test_keys_are_refused(client: SchemaRegistryClient) -> None:
         ({"normalize.schemas": "maybe"}, "normalize.schemas='maybe' is not supported: expected true or false"),
     ],
 )
-def test_what_means_nothing_here_is_refused_by_name(conf: dict[str, Any], words: str) -> None:
+def test_unsupported_keys_are_refused_by_name(conf: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         AvroSerializer(SchemaRegistryClient({"url": "http://p:8080"}), USER, conf=conf)
 
@@ -163,7 +163,7 @@ def test_rules_are_refused() -> None:
         AvroDeserializer(client, rule_registry=object())
 
 
-def test_values_that_ask_for_what_happens_anyway_pass() -> None:
+def test_values_that_ask_for_the_default_behaviour_are_accepted() -> None:
     client = SchemaRegistryClient({"url": "http://p:8080"})
     harmless: dict[str, Any] = {
         "use.latest.version": False,
@@ -189,7 +189,7 @@ def test_another_client_is_refused_with_a_hint(client: Any) -> None:
         AvroSerializer(client, USER)
 
 
-def test_swapped_arguments_are_told_their_order(client: Any, registry: LocalRegistry) -> None:
+def test_swapped_arguments_get_a_hint_about_their_order(client: Any, registry: LocalRegistry) -> None:
     asynchronous = AsyncSchemaRegistryClient({"url": registry.url})
     for face, own in (
         (AvroSerializer, client),
@@ -213,7 +213,7 @@ def test_swapped_arguments_are_told_their_order(client: Any, registry: LocalRegi
             make(own, USER, {"max.depth": 5})
 
 
-def test_asyncio_and_blocking_are_told_apart(client: Any, registry: LocalRegistry) -> None:
+def test_asyncio_and_blocking_clients_are_not_interchangeable(client: Any, registry: LocalRegistry) -> None:
     other: Any = AsyncSchemaRegistryClient({"url": registry.url})
     with pytest.raises(ConfigError, match=r"expected a SchemaRegistryClient, got .*AsyncSchemaRegistryClient"):
         AvroSerializer(other, USER)
@@ -232,7 +232,7 @@ def test_asyncio_and_blocking_are_told_apart(client: Any, registry: LocalRegistr
         ("RuleSet", "stores no rules"),
     ],
 )
-def test_confluents_names_that_are_not_there_say_why(name: str, words: str) -> None:
+def test_missing_names_of_confluent_say_why(name: str, words: str) -> None:
     expected = rf"^streamnative_serdes\.compat\.{name} is not supported: .*{words}"
     with pytest.raises(ImportError, match=expected):
         exec(f"from streamnative_serdes.compat import {name}")
@@ -241,7 +241,7 @@ def test_confluents_names_that_are_not_there_say_why(name: str, words: str) -> N
 
 
 @pytest.mark.parametrize("name", ["json_schema", "protobuf"])
-def test_confluents_modules_that_are_not_there_say_why_however_they_are_imported(name: str) -> None:
+def test_missing_modules_of_confluent_say_why_however_they_are_imported(name: str) -> None:
     for statement in (
         "import streamnative_serdes.compat.{}",
         "from streamnative_serdes.compat.{} import JSONSerializer",
@@ -260,7 +260,7 @@ def test_each_of_confluents_names_is_there_or_says_why_not() -> None:
         exec("from streamnative_serdes.compat import nothing_like_it")
 
 
-def test_both_pickle_with_what_they_know(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
+def test_both_pickle_with_their_cached_schemas(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
     serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
     assert deserializer(serializer(ADA, CTX), CTX) == ADA
     registry.reset_calls()

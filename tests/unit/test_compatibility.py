@@ -61,7 +61,7 @@ def test_a_refusal_shows_both_schemas_as_java_prints_them() -> None:
         ),
     ],
 )
-def test_what_java_throws_is_an_error_of_the_broker(writer: object, reader: object, words: str, kind: str) -> None:
+def test_a_java_exception_is_an_error_of_the_broker(writer: object, reader: object, words: str, kind: str) -> None:
     with pytest.raises(BrokerError) as caught:
         can_read(parse(json.dumps(writer), strict=False), parse(json.dumps(reader), strict=False))
     assert str(caught.value).startswith(words)

@@ -102,7 +102,7 @@ def test_each_way_to_sign_in_sends_its_header(options: dict[str, str], sent: str
         ({"schema.registry.url": ["https://me:password@x"]}, "takes a non-empty string, got a value of type list"),
     ],
 )
-def test_what_contradicts_itself_is_refused_when_configured(options: dict[str, Any], words: str) -> None:
+def test_contradictory_credentials_are_refused_when_configured(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         KafkaAvroDeserializer({**URL, **options})
     assert "password@" not in str(caught.value)
@@ -110,7 +110,7 @@ def test_what_contradicts_itself_is_refused_when_configured(options: dict[str, A
 
 
 @pytest.mark.parametrize("password", ["abc", "token:", "token:a b", "token:a\n"])
-def test_a_password_of_the_kafka_client_that_is_no_token_is_none(password: str) -> None:
+def test_a_kafka_password_without_token_prefix_is_not_a_token(password: str) -> None:
     with pytest.raises(ConfigError, match="not a token"):
         SchemaRegistryClient(parse(**BEARER_INHERIT, **{"sasl.password": password}))
 
@@ -144,7 +144,7 @@ def test_configure_takes_the_clients_whole_configuration_and_keeps_its_secrets_o
     assert policy_of(serializer).conf["sasl.password"] == SASL["sasl.password"]
 
 
-def test_bad_user_and_password_are_told_what_a_token_looks_like() -> None:
+def test_a_rejected_password_gets_a_hint_about_tokens() -> None:
     unknown = Answer(401, {"message": "Authentication required", "status": "401"})
     with ScriptedRegistry(unknown) as server:
         client = SchemaRegistryClient(parse(**{"schema.registry.url": server.url, "basic.auth.user.info": "a:b"}))
@@ -155,7 +155,7 @@ def test_bad_user_and_password_are_told_what_a_token_looks_like() -> None:
 
 
 @pytest.mark.parametrize("repeated", ["secret-of-mine", basic("me:secret-of-mine").partition(" ")[2]])
-def test_what_a_registry_repeats_of_our_credentials_is_hidden(repeated: str) -> None:
+def test_credentials_echoed_by_the_registry_are_masked(repeated: str) -> None:
     with ScriptedRegistry(Answer(401, {"reason": f"bad {repeated}!"}), Answer(400, b"", phrase=repeated)) as server:
         options = {"schema.registry.url": server.url, "basic.auth.user.info": "me:secret-of-mine"}
         client = SchemaRegistryClient(parse(**options))

@@ -93,7 +93,7 @@ def test_another_flavour_is_refused_with_the_known_ones(flavour: str) -> None:
         LocalRegistry(flavour=flavour)
 
 
-def test_what_is_written_is_read_and_evolves(registry: LocalRegistry) -> None:
+def test_messages_round_trip_across_schema_versions(registry: LocalRegistry) -> None:
     old = KafkaAvroSerializer(conf(registry), USER)(BOB, VALUE)
     new = KafkaAvroSerializer(conf(registry), WIDER)({**BOB, "city": "Oslo"}, VALUE)
     assert (old[:10], new[:10]) == (b"\x03\x04" + bytes(8), b"\x03\x04" + bytes(7) + b"\x01")
@@ -136,7 +136,7 @@ def test_the_client_understands_every_answer(client: SchemaRegistryClient) -> No
     assert client.all_versions("users") == []
 
 
-def test_what_is_not_found_is_told_so(client: SchemaRegistryClient) -> None:
+def test_a_missing_schema_or_namespace_is_reported(client: SchemaRegistryClient) -> None:
     with pytest.raises(SchemaNotFoundError, match="Not Found") as caught:
         client.latest("users")
     assert "2.8 to 2.10 answers this for a missing schema" in str(caught.value)
@@ -146,7 +146,7 @@ def test_what_is_not_found_is_told_so(client: SchemaRegistryClient) -> None:
 
 
 @pytest.mark.parametrize("write", [False, True])
-def test_a_missing_right_that_looks_like_a_missing_schema_is_explained(
+def test_a_missing_permission_that_looks_like_a_missing_schema_is_explained(
     registry: LocalRegistry, client: SchemaRegistryClient, write: bool
 ) -> None:
     registry.fail(Fault.status(401, "Unauthorized to validateTopicOperation"), times=None)

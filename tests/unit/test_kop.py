@@ -123,12 +123,12 @@ def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogC
         ),
     ],
 )
-def test_what_is_no_token_or_of_another_tenant_is_refused(options: dict[str, str], words: str) -> None:
+def test_a_missing_token_or_another_tenant_is_refused(options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         kop.sasl_settings({**URL, **options})
 
 
-def test_a_callback_pickles_and_shows_nothing() -> None:
+def test_a_callback_pickles_and_shows_no_secret() -> None:
     callback = kop.sasl_settings({**URL, "bearer.auth.token": "abc"}, "OAUTHBEARER")["oauth_cb"]
     assert pickle.loads(pickle.dumps(callback))("")[0] == "abc"
     assert "abc" not in repr(callback)

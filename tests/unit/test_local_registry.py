@@ -94,7 +94,7 @@ def test_the_contract_of_topic_strategies_is_kept() -> None:
     assert not found, "\n".join(found)
 
 
-def test_a_player_finds_what_was_not_promised(registry: LocalRegistry) -> None:
+def test_a_contract_player_detects_unexpected_responses(registry: LocalRegistry) -> None:
     wrong = Case("wrong", get().gives({}), get("schemas").refused(404, "x"), get("schemas").as_a("text/html"))
     found = wrong.complaints(Player(registry.url).play(wrong))
     assert [complaint.split(": ")[1] for complaint in found] == ["status", "body", "status", "words", "content type"]

@@ -67,7 +67,7 @@ def test_a_topic_that_cannot_be_made_is_an_error(name: str, count: int, why: str
         broker.create_topic(name, count)
 
 
-def test_a_refused_topic_leaves_nothing_running() -> None:
+def test_a_refused_topic_stops_the_broker() -> None:
     broker = MockBroker({"t": 0})
     with pytest.raises(ConfigError, match="at least one partition"):
         broker.start()
@@ -86,7 +86,7 @@ def test_before_start_and_after_close_it_says_that_it_is_not_running() -> None:
         broker.create_topic("u", 1)
 
 
-def test_without_a_bundled_library_it_says_what_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_bundled_library_the_error_lists_where_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mock_broker, "_LIBRARIES", {sys.platform: ("confluent_kafka.libs/nothing-*.so",)})
     with pytest.raises(ConfigError, match=r"looked for: .*nothing-\*\.so.*hint: "):
         MockBroker({"t": 1}).start()

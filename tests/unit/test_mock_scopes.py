@@ -28,7 +28,7 @@ def scope() -> Iterator[str]:
         registry_of(name).close()
 
 
-def test_all_who_name_a_scope_share_its_registry(scope: str) -> None:
+def test_clients_of_one_scope_share_its_registry(scope: str) -> None:
     conf = {"schema.registry.url": f"mock://{scope}"}
     message = KafkaAvroSerializer(conf, SCHEMA).serialize("t", {"a": 1})
     assert KafkaAvroDeserializer({**conf, "max.depth": 9}).deserialize("t", message) == {"a": 1}
@@ -36,12 +36,12 @@ def test_all_who_name_a_scope_share_its_registry(scope: str) -> None:
     assert registry_of(scope).calls["POST schema"] == 1
 
 
-def test_scopes_know_nothing_of_each_other(scope: str) -> None:
+def test_scopes_are_isolated_from_each_other(scope: str) -> None:
     KafkaAvroSerializer({"schema.registry.url": f"mock://{scope}"}, SCHEMA).serialize("t", {"a": 1})
     assert SchemaRegistryClient({"url": f"mock://{scope}-other"}).get_versions("t") == []
 
 
-def test_nothing_is_started_before_the_first_question() -> None:
+def test_no_registry_is_started_before_the_first_request() -> None:
     code = (
         "import sys, threading\n"
         "from streamnative_serdes.compat import SchemaRegistryClient\n"
@@ -78,6 +78,6 @@ def test_after_a_fork_a_scope_is_a_new_one_and_both_processes_end() -> None:
 
 
 @pytest.mark.parametrize("url", ["mock://x/path", "mock://x?a=b", "mock://x#y"])
-def test_a_mock_address_is_a_scope_and_nothing_more(url: str) -> None:
+def test_a_mock_address_has_only_a_scope(url: str) -> None:
     with pytest.raises(ConfigError, match="takes only a scope"):
         KafkaAvroSerializer({"schema.registry.url": url}, SCHEMA)

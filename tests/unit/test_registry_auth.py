@@ -44,7 +44,7 @@ def test_without_a_token_there_is_no_header() -> None:
         f"{SECRET}\ud800",
     ],
 )
-def test_what_is_no_token_is_refused_without_being_shown(option: str) -> None:
+def test_an_invalid_token_is_refused_without_being_shown(option: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_token(option)
     assert SECRET not in str(caught.value)
@@ -153,7 +153,7 @@ def test_a_function_is_asked_for_each_request() -> None:
     assert asked_by(EMPTY, token=lambda: next(tokens)) == ["Bearer second"]
 
 
-def test_bad_credentials_are_asked_for_once_more() -> None:
+def test_rejected_credentials_are_fetched_again_once() -> None:
     tokens = iter(["old", "new"])
     assert asked_by(UNKNOWN, EMPTY, token=lambda: next(tokens)) == ["Bearer old", "Bearer new"]
 
@@ -174,7 +174,7 @@ def test_a_literal_token_that_is_bad_is_not_tried_again() -> None:
         asked_by(UNKNOWN, EMPTY, token=SECRET)  # a second request would go well
 
 
-def test_a_missing_right_is_no_reason_for_other_credentials() -> None:
+def test_a_missing_permission_does_not_renew_the_credentials() -> None:
     seen: list[int] = []
     with pytest.raises(AuthorizationError, match="the role needs the right to produce or consume"):
         asked_by(FORBIDDEN, token=lambda: seen.append(1) or SECRET)
@@ -190,7 +190,7 @@ def test_a_function_that_returns_no_token_is_an_error_that_does_not_show_it(resu
     assert SECRET not in str(caught.value)
 
 
-def test_a_function_that_fails_is_named_by_its_error_alone() -> None:
+def test_the_error_of_a_token_function_shows_only_its_type() -> None:
     def fails() -> str:
         raise KeyError(SECRET)
 

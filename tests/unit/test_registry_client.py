@@ -62,7 +62,7 @@ def test_a_version_is_one_get(client: SchemaRegistryClient, server: ScriptedRegi
 
 
 @pytest.mark.parametrize("version", [-1, 2**63])
-def test_a_version_that_cannot_exist_is_not_asked_for(
+def test_an_impossible_version_causes_no_request(
     client: SchemaRegistryClient, server: ScriptedRegistry, version: int
 ) -> None:
     with pytest.raises(errors.SchemaNotFoundError):
@@ -70,7 +70,7 @@ def test_a_version_that_cannot_exist_is_not_asked_for(
     assert server.asked == []
 
 
-def test_another_version_than_the_one_asked_for_is_refused(client: SchemaRegistryClient) -> None:
+def test_a_response_with_another_version_is_refused(client: SchemaRegistryClient) -> None:
     with pytest.raises(errors.SchemaRegistryError, match="expected version 4, got version 3"):
         client.by_version("t", 4)
 
@@ -247,7 +247,7 @@ def test_a_refusal_is_its_typed_error_in_the_brokers_words(
     assert len(server.asked) == 1, "not worth a retry"
 
 
-def test_a_missing_right_is_told_with_topic_and_operation(
+def test_a_missing_permission_is_reported_with_topic_and_operation(
     client: SchemaRegistryClient, server: ScriptedRegistry
 ) -> None:
     server.script(Answer(401, {"reason": PRODUCE}))
@@ -276,7 +276,7 @@ def test_the_version_asked_for_is_in_the_error(client: SchemaRegistryClient, ser
     assert caught.value.version == 9
 
 
-def test_an_error_quotes_no_more_than_it_has_to(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
+def test_an_error_quotes_a_bounded_part_of_the_response(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
     server.script(jetty(409, "x\x1b[31m" + "y" * 100_000))
     with pytest.raises(errors.IncompatibleSchemaError) as caught:
         client.register("t", TEXT)
@@ -299,7 +299,7 @@ READS: list[Callable[[SchemaRegistryClient], object]] = [
     "body",
     [b"", b"<html>welcome</html>", b"null", b"[]", b"{}", b'{"version": "1"}', b"[" * 200_000, b"\xff\xfe\x00"],
 )
-def test_a_success_that_means_nothing_is_an_error_that_shows_it(
+def test_an_unexpected_success_is_an_error_that_quotes_it(
     client: SchemaRegistryClient, server: ScriptedRegistry, read: Callable[[SchemaRegistryClient], object], body: bytes
 ) -> None:
     server.script(Answer(body=body))
@@ -430,7 +430,7 @@ def test_requests_go_through_the_proxy() -> None:
     assert asked.path == "http://pulsar.invalid:8080/admin/v2/schemas/public/default/t/schemas"
 
 
-def test_a_proxy_that_is_not_there_is_an_error_that_names_no_credentials() -> None:
+def test_an_unreachable_proxy_is_an_error_without_credentials() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         dead = f"http://user:hush@127.0.0.1:{taken.getsockname()[1]}"
     conf = {**CONF, "schema.registry.url": "http://pulsar.invalid:8080", "proxy": dead, "retries.total.ms": 1}

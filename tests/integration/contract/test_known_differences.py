@@ -64,7 +64,7 @@ DIFFERENCES = [
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.name)
-def test_what_differs_differs_as_it_is_told(local: Player, real: Player, difference: Difference) -> None:
+def test_known_differences_are_as_documented(local: Player, real: Player, difference: Difference) -> None:
     theirs, ours = (Case(difference.name, *difference.first, ask) for ask in (difference.pulsar, difference.local))
     assert not (found := theirs.complaints(real.transcript(theirs))), "\n".join(found)
     assert not (found := ours.complaints(local.transcript(ours))), "\n".join(found)

@@ -33,7 +33,7 @@ def verdict(said: Said) -> tuple[int, Any]:
     return said.status, said.body if said.status < 300 else None
 
 
-def test_both_servers_judge_what_changed_alike(local: Player, real: Player) -> None:
+def test_local_registry_and_pulsar_agree_on_random_schema_changes(local: Player, real: Player) -> None:
     numbers = count()
     verdicts: Counter[int] = Counter()
 
