@@ -46,7 +46,16 @@ def reachable(base: str) -> str:
     scheme, _, scope = base.partition("://")
     if scheme != _MOCK:
         return base
-    from streamnative_serdes.testing.scopes import registry_of  # imports an HTTP server, which only mocks need
+    return _start_mock(scope)
+
+
+def _start_mock(scope: str) -> str:
+    """The address of this process's own registry for ``scope``, started at its first use.
+
+    The one place below ``streamnative_serdes.testing`` that imports it, and only when it is called: a program that
+    names no mock loads no server.
+    """
+    from streamnative_serdes.testing.scopes import registry_of
 
     return registry_of(scope).url
 
