@@ -58,10 +58,11 @@ test-integration: $(BUILT) ## run only the tests against real servers, and skip 
 
 check: lint types imports test test-kolkata ## run all checks: lint, types, import rules, tests
 
-lint: $(BUILT) ## run ruff, cython-lint, and actionlint if it is installed
+lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint if it is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint ext
+	$(BIN)/python tools/check_sources.py
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 
 # Only names in the stubs are for other modules. All other names in the compiled modules are internal.

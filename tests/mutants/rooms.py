@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 
 PACKAGE, EXT = "streamnative_serdes", "ext/streamnative_serdes"
 ALL_UNITS = (
-    "tests/unit", "--ignore=tests/unit/test_sourcecode.py", "tests/typed",
+    "tests/unit", "tests/typed",
 )  # fmt: skip
 PROPERTIES = ("tests/property",)
 HOSTILE = (
