@@ -14,11 +14,12 @@ BIN := $(VENV)/bin
 comma := ,
 SOURCES := setup.py $(shell find ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 TYPED := streamnative_serdes tools $(wildcard tests/typing examples benchmarks)
-# Stamp files for the installed environment and for the compiled modules.
+# Stamp files: for the environment of developers, for the compiled modules, and for the environment of the demo.
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
+DEMO := $(VENV)/.demo
 
-.PHONY: help install build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format \
 	clean distclean sanitized
 
 help: ## show this list
@@ -30,18 +31,31 @@ $(BUILT): pyproject.toml $(SOURCES)
 	else echo "compiling changed modules"; $(BIN)/python setup.py --quiet build_ext --inplace; fi
 	@touch $@
 
-install:
+# $(call install,EXTRAS)
+define install
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --editable ".[dev,spark,cli]"
+	$(BIN)/python -m pip install --editable ".[$(1)]"
+endef
+
+install:
+	$(call install,dev$(comma)spark$(comma)cli)
 	@touch $(INSTALLED)
+
+install-demo:
+	$(call install,demo)
+
+# The demo needs only some of the developers' packages. If all of them are installed, they are kept up to date.
+$(DEMO): pyproject.toml $(SOURCES)
+	@if test -e $(INSTALLED); then $(MAKE) --no-print-directory build; else $(MAKE) --no-print-directory install-demo; fi
+	@touch $@
 
 build: $(BUILT) ## create the virtual environment and compile the modules
 
-demo: $(BUILT) ## send 336,776 flights through Spark and Kafka, read them back and compare; DEMO_ARGS for options
+demo: $(DEMO) ## send 336,776 flights through Spark and Kafka, read them back and compare; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
 
-demo-columns: $(BUILT) ## the demo with encode_df and decode_df; DEMO_ARGS for options
+demo-columns: $(DEMO) ## the demo with encode_df and decode_df; DEMO_ARGS for options
 	$(BIN)/python -m streamnative_serdes demo --columns $(DEMO_ARGS)
 
 demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it starts; DEMO_ARGS for options
@@ -139,7 +153,7 @@ format: $(BUILT) ## format the Python files as `make check` requires
 	$(BIN)/ruff check --fix .
 
 clean: ## remove build results, but keep the virtual environment
-	rm -rf build dist .tox .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info $(BUILT)
+	rm -rf build dist .tox .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info $(BUILT) $(DEMO)
 	find ext streamnative_serdes tests benchmarks examples tools -name __pycache__ -prune -exec rm -rf {} +
 	find streamnative_serdes \( -name '*.so' -o -name '*.pyd' \) -delete
 
