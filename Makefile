@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -151,6 +151,9 @@ fuzz-guided: $(BUILT) ## run libFuzzer, guided by coverage, for ten minutes; GUI
 format: $(BUILT) ## format the Python files as `make check` requires
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs-api: $(BUILT) ## write docs/api.md, the page of all public names
+	$(BIN)/python tools/api_page.py
 
 clean: ## remove build results, but keep the virtual environment
 	rm -rf build dist .tox .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info $(BUILT) $(DEMO)

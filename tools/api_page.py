@@ -1,0 +1,150 @@
+"""Write docs/api.md: every public name by module, with the first sentence of its docstring.
+
+A module is public when no part of its name begins with an underscore. A package that has ``__all__`` stands for its
+modules, except where users import these by Confluent's names. The code is parsed, not imported, so nothing of what it
+needs must be installed. ``--check`` writes nothing, and exits with 1 where the page is not what the code says.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "streamnative_serdes"
+PAGE = ROOT / "docs" / "api.md"
+BY_NAME = (
+    "compat.avro",
+    "compat.error",
+    "compat.json_schema",
+    "compat.protobuf",
+)  # as in confluent_kafka.schema_registry
+INTRODUCTION = """# Public names
+
+Every name that programs may import, by module. All else, in modules that begin with an underscore and in the modules
+behind a package that is listed here, may change without notice. Made by `make docs-api` from the code.
+"""
+
+
+class Code:
+    """The modules of a package as syntax trees, by dotted name without the package's own; the package is ""."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: dict[str, Path] = {}
+        for path in sorted(folder.rglob("*.py*")):
+            if path.suffix in (".py", ".pyi"):
+                parts = path.relative_to(folder).with_suffix("").parts
+                self._paths.setdefault(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path)
+        self._trees: dict[str, ast.Module] = {}
+
+    def names(self) -> list[str]:
+        return sorted(self._paths)
+
+    def tree(self, module: str) -> ast.Module:
+        if module not in self._trees:
+            self._trees[module] = ast.parse(self._paths[module].read_text(encoding="utf-8"))
+        return self._trees[module]
+
+    def is_package(self, module: str) -> bool:
+        return self._paths[module].stem == "__init__"
+
+    def exported(self, module: str) -> list[str] | None:
+        """``__all__``, or None."""
+        for node in self.tree(module).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                return [str(name) for name in ast.literal_eval(node.value)]
+        return None
+
+    def public(self, module: str) -> list[str]:
+        """``__all__``, or what the module itself defines without an underscore."""
+        exported = self.exported(module)
+        if exported is not None:
+            return sorted(exported)
+        own = {name for node in self.tree(module).body for name in _bound(node)}
+        return sorted(name for name in own - {"logger"} if not name.startswith("_"))
+
+    def sentence(self, module: str, name: str) -> str:
+        """The first sentence of the docstring of ``name``, wherever the package defines it; "" for one without."""
+        for node in ast.walk(self.tree(module)):
+            if name in _bound(node):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    return first_sentence(ast.get_docstring(node) or "")
+                return ""
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    source = self._source(module, node)
+                    if (alias.asname or alias.name) == name and source is not None:
+                        return self.sentence(source, alias.name)
+        return ""
+
+    def _source(self, module: str, node: ast.ImportFrom) -> str | None:
+        """The module of this package that ``node`` imports from."""
+        parts = module.split(".") if module else []
+        if node.level:
+            up = node.level - self.is_package(module)
+            base = parts[: len(parts) - up] + (node.module.split(".") if node.module else [])
+        elif (node.module or "").split(".")[0] == PACKAGE:
+            base = (node.module or "").split(".")[1:]
+        else:
+            return None
+        found = ".".join(base)
+        return found if found in self._paths else None
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
+    elif isinstance(node, ast.Assign):
+        yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def first_sentence(text: str) -> str:
+    """Of a docstring, as one line of Markdown: roles of Sphinx and doubled backquotes become plain ones."""
+    paragraph = " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    for role in ("class", "meth", "func", "mod", "exc", "attr"):
+        paragraph = paragraph.replace(f":{role}:`~", "`").replace(f":{role}:`", "`")
+    paragraph = paragraph.replace("``", "`").replace("|", r"\|")
+    end = paragraph.find(". ")
+    return (paragraph if end < 0 else paragraph[: end + 1]).rstrip(":").removesuffix(".")
+
+
+def modules(code: Code) -> list[str]:
+    """The public ones that have names to show."""
+    found = []
+    for module in code.names():
+        parts = module.split(".") if module else []
+        if any(part.startswith("_") for part in parts):
+            continue
+        parent = ".".join(parts[:-1])
+        if parent and code.exported(parent) and module not in BY_NAME:
+            continue
+        if code.public(module):
+            found.append(module)
+    return found
+
+
+def page(code: Code) -> str:
+    sections = [INTRODUCTION]
+    for module in modules(code):
+        title = f"{PACKAGE}.{module}" if module else PACKAGE
+        about = first_sentence(ast.get_docstring(code.tree(module)) or "")
+        rows = "".join(f"| `{name}` | {code.sentence(module, name)} |\n" for name in code.public(module))
+        sections.append(f"## {title}\n\n{about}.\n\n| Name | |\n|---|---|\n{rows}")
+    return "\n".join(sections)
+
+
+def main() -> None:
+    text = page(Code(ROOT / PACKAGE))
+    if "--check" not in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+        raise SystemExit(f"{PAGE.relative_to(ROOT)} is not what the code says: make docs-api")
+
+
+if __name__ == "__main__":
+    main()
