@@ -1,4 +1,4 @@
-"""Servers that answer as a test says, and clients of them."""
+"""Fixtures: scripted servers, and registry clients that connect to them."""
 
 from __future__ import annotations
 

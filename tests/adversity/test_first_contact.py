@@ -1,4 +1,4 @@
-"""Where nobody has ever answered, the address is probably wrong: that is told soon. Who has answered is waited for."""
+"""First contact: an address that has never answered fails early; one that has answered is retried longer."""
 
 from __future__ import annotations
 

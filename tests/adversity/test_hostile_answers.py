@@ -1,4 +1,4 @@
-"""Whatever answers, nothing but an error of ours leaves the registry's client, and in bounded time."""
+"""Hostile responses: the registry client raises only our errors, and in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OAuth 2 against an issuer on this machine: where tokens come from, and when they are renewed."""
+"""OAuth 2 against a local issuer: where tokens come from, and when they are renewed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OAuth 2: an issuer that is away, refuses or lies, and key files that are none."""
+"""OAuth 2 faults: an issuer that is down, refuses or sends bad responses, and invalid key files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A registry that breaks, lies or dawdles: the client waits where that helps, and else says what is wrong."""
+"""Registry faults: the client retries transient failures, and reports the others."""
 
 from __future__ import annotations
 

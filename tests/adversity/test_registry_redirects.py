@@ -1,4 +1,4 @@
-"""A registry that sends its clients to another address: followed where that is safe, and not for ever."""
+"""Redirects: the client follows them where that is safe, up to a limit."""
 
 from __future__ import annotations
 

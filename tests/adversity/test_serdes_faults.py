@@ -1,4 +1,4 @@
-"""What serializer and deserializer make of each fault of the registry: recovery or the exact error, in bounded time."""
+"""SerDes under registry faults: each one ends in recovery or in the exact error, in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS against servers on this machine with a CA of their own: who is taken, who is not, and what the error says."""
+"""TLS against local servers with a private CA: which certificates are accepted, and what the errors say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow data whose C structs are changed before somebody reads them, as a producer with a bug would fill them in."""
+"""Corrupted Arrow data: changes the C structs as a buggy producer would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Arrow columns hold, as the codec for objects gives it, so that both can be compared."""
+"""Arrow values in the form in which the object codec returns them, for comparison."""
 
 from __future__ import annotations
 

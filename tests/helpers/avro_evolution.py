@@ -1,4 +1,4 @@
-"""Hypothesis strategies for schemas that change: a writer's, a reader's that was made of it, and a datum to read."""
+"""Hypothesis strategies for schema evolution: a writer's schema, a reader's schema derived from it, and a datum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for Avro: schemas of every type, and data that fit them."""
+"""Hypothesis strategies for Avro: schemas of every type, and matching data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs code in a process of its own with little memory, so that a crash fails one test visibly."""
+"""Child processes: runs code with little memory, so that a crash fails one test visibly."""
 
 from __future__ import annotations
 

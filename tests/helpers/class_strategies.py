@@ -1,4 +1,4 @@
-"""Hypothesis strategies for classes: dataclasses and named tuples made at random, and objects of them."""
+"""Hypothesis strategies for classes: random dataclasses and named tuples, and instances of them."""
 
 from __future__ import annotations
 

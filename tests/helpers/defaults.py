@@ -1,4 +1,4 @@
-"""Defaults of fields as users write them, and which of them a Pulsar broker goes on with once they are registered."""
+"""Field defaults as users write them, and which of them a Pulsar broker accepts once registered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interrupts, as Ctrl-C sends them, at each bytecode of the package that some work goes through."""
+"""Interrupts such as Ctrl-C, raised at each bytecode of the package that some code executes."""
 
 from __future__ import annotations
 

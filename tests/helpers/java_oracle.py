@@ -1,4 +1,4 @@
-"""Apache Avro's Java library as an oracle: the jar inside pyspark, driven over stdin and stdout (see Oracle.java)."""
+"""Apache Avro's Java library as an oracle: pyspark's jar, driven over stdin and stdout (see Oracle.java)."""
 
 from __future__ import annotations
 

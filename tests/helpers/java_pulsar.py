@@ -1,4 +1,4 @@
-"""Pulsar's Java client, of the jars that the server comes with, driven over stdin and stdout (JavaClient.java)."""
+"""Pulsar's Java client from the server's jars, driven over stdin and stdout (see JavaClient.java)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java's values as Python's: taking apart what Oracle.java shows, and comparing it with our values."""
+"""Java values in Python: parses the output of Oracle.java, and compares it with our values."""
 
 from __future__ import annotations
 

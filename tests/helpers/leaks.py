@@ -1,4 +1,4 @@
-"""What calls leave behind, to one block and one reference: in a process of its own, since all that it does counts."""
+"""Leak detection: memory blocks and references that calls leave behind, counted in a separate process."""
 
 from __future__ import annotations
 

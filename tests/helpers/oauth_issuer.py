@@ -1,4 +1,4 @@
-"""A small OAuth 2 issuer: discovery, token endpoint, clients with secrets, tokens that end, and faults on demand."""
+"""A small OAuth 2 issuer: discovery, token endpoint, clients with secrets, expiring tokens, and fault injection."""
 
 from __future__ import annotations
 

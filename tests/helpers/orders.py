@@ -1,4 +1,4 @@
-"""A thousand orders as rows, and what a topic has of them."""
+"""A thousand orders as rows, and how to read them back from a topic."""
 
 from __future__ import annotations
 

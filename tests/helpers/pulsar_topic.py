@@ -1,4 +1,4 @@
-"""A topic of a real Pulsar, written and read by Pulsar's own Python client."""
+"""A topic of a real Pulsar, written and read with Pulsar's own Python client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of raw bytes: what answers questions of HTTP with what need not be HTTP."""
+"""A raw TCP server: answers HTTP requests with arbitrary bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Avro schemas in few words, for tables of tests."""
+"""Short constructors for Avro schemas, for tables of tests."""
 
 from __future__ import annotations
 

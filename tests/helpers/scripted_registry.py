@@ -1,4 +1,4 @@
-"""A web server that gives the answers it was told to give, in their order, and notes what it was asked."""
+"""A scripted web server: sends given responses in order, and records the requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plugin: real servers, started with the first test that asks for them; each once for a run, but that of faults."""
+"""Pytest plugin: real servers, started on first use and shared by a run, except the one for fault tests."""
 
 from __future__ import annotations
 

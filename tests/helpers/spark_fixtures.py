@@ -1,4 +1,4 @@
-"""A plugin: one Spark session for all tests of a run, started with the first that asks for it."""
+"""Pytest plugin: one Spark session per run, started on first use."""
 
 from __future__ import annotations
 

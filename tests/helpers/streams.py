@@ -1,4 +1,4 @@
-"""A stream of numbered messages through a Kafka topic, two schema versions in turns, each checked as it is read."""
+"""A stream of numbered messages through a Kafka topic, with two alternating schema versions, verified on reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of which unions are made, values that could go to several, and the branch that one went to."""
+"""Union schemas, values that fit several branches, and the branch that was chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for conditions, threads and processes, with a bound that only catches a hang."""
+"""Waits for conditions, threads and processes, with a generous limit that only catches hangs."""
 
 from __future__ import annotations
 

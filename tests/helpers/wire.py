@@ -1,4 +1,4 @@
-"""Avro's binary encoding, written a second time and plainly, so that tests can lay out bytes by hand."""
+"""Avro's binary encoding, implemented a second time and plainly, so that tests can build bytes by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulsar's own clients, each made once for a run; the servers are fixtures of tests/helpers/server_fixtures.py."""
+"""Fixtures: Pulsar's own clients, created once per run; the servers come from tests/helpers/server_fixtures.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in to a real Pulsar, and with the same key to a real Kafka: a token, OAuth, user and password, TLS."""
+"""Authentication at a real Pulsar, and with the same key at a real Kafka: token, OAuth, user and password, TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confluent's Avro SerDes and ours on the same topic of a real Kafka: each says clearly that it is not for it."""
+"""Confluent's and our SerDes on the same topic of a real Kafka: each reports clearly that it cannot read the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The defaults that a real Pulsar goes on with once they are registered: those that a serializer takes, no others."""
+"""Defaults that a real Pulsar accepts once registered: exactly those that a serializer accepts."""
 
 from __future__ import annotations
 

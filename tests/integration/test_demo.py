@@ -1,4 +1,4 @@
-"""The main job on real servers, as `make demo-real` runs it, with fewer rows."""
+"""The demo job on real servers, as run by `make demo-real`, with fewer rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka dies (SIGKILL) and comes back while an idempotent producer writes with our serializer."""
+"""Kafka dies (SIGKILL) and restarts while an idempotent producer writes with our serializer."""
 
 from __future__ import annotations
 

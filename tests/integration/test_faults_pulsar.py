@@ -1,4 +1,4 @@
-"""Pulsar dies (SIGKILL) and comes back under producers and consumers of Kafka that are at work."""
+"""Pulsar dies (SIGKILL) and restarts while Kafka producers and consumers are running."""
 
 from __future__ import annotations
 

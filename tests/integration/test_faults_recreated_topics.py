@@ -1,4 +1,4 @@
-"""A topic that is deleted and made anew: its versions begin at 0 again, while others still hold the old version 0."""
+"""Recreated topics: versions start at 0 again, while clients still have the old version 0 cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-python and aiokafka on a real Kafka, with schemas in a real Pulsar: the examples, run as a user would."""
+"""kafka-python and aiokafka on a real Kafka, with schemas in a real Pulsar: runs the examples as a user would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulsar's own Python client and our SerDes on the same topic of a real Pulsar."""
+"""Pulsar's Python client and our SerDes on the same topic of a real Pulsar."""
 
 from __future__ import annotations
 

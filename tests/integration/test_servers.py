@@ -1,4 +1,4 @@
-"""The servers themselves: what other tests rest on."""
+"""The test servers themselves: the behaviour on which other tests rely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KafkaAvroSource on a real Kafka: what a mock does not have, transactions and timestamps of the broker's own."""
+"""KafkaAvroSource on a real Kafka: transactions and broker timestamps, which the mock broker lacks."""
 
 from __future__ import annotations
 

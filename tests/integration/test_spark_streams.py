@@ -1,4 +1,4 @@
-"""A stream from topic to topic on real servers: eight schema versions mixed, and Kafka dies in the middle."""
+"""A stream from topic to topic on real servers: eight mixed schema versions, and Kafka dies in the middle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens against a real Pulsar that asks for them: where they come from, what each role may, and that none is shown."""
+"""Tokens at a real Pulsar with authentication: their sources, the permissions of each role, and that none is shown."""
 
 from __future__ import annotations
 

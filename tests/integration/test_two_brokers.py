@@ -1,4 +1,4 @@
-"""Two brokers: each topic has one owner, to which the other redirects; the owner dies, and the other takes over."""
+"""Two brokers: a topic's owner dies, and the other broker, which redirected to it, takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes and the schemas that Pulsar's own clients have registered for the like classes, on a real Pulsar."""
+"""Classes with schemas that Pulsar's own clients registered for equivalent classes, on a real Pulsar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/auth.md and its example show runs as it stands, but for addresses, key and key file."""
+"""The code in docs/auth.md and its example runs unchanged, except for addresses, key and key file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SerDes that the clients of confluent-kafka build themselves, of one dict of options."""
+"""Builders: confluent-kafka's clients create SerDes from one dict of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""confluent-kafka's own producer and consumer take our SerDes unchanged, over a broker that speaks Kafka."""
+"""confluent-kafka's producer and consumer with our SerDes, on the mock broker."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the README and examples/ show runs as it stands, but for the addresses."""
+"""The code in the README and in examples/ runs unchanged, except for the addresses."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The code in docs/typed.md runs as it stands, but for the address."""
+"""The code in docs/typed.md runs unchanged, except for the address."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scratch copies of the package in build/mutants: one compiled with all switches, one for each fault of Python."""
+"""Scratch copies of the package in build/mutants: one compiled with all switches, and one per Python fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modules of this folder import each other by their bare names, as the program does that they make up."""
+"""Import path: the modules of this folder import each other by bare name, as when run as a program."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where in a text a fault is, and the text with that one change."""
+"""Locates a fault in a source text, and applies it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of one fault, in a process group of their own with a time limit."""
+"""Runs the tests of one fault in a separate process group with a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign found, as a table, and whether that is good enough."""
+"""Campaign results as a table, and whether they pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the campaign that could go wrong in silence; the campaign itself is no test of CI."""
+"""Tests of the campaign's own parts that could fail silently; CI does not run the campaign itself."""
 
 from __future__ import annotations
 

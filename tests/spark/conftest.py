@@ -1,4 +1,4 @@
-"""A registry and a broker of its own for each test; the Spark session is that of the whole run."""
+"""Fixtures: a registry and a broker per test; the Spark session is shared by the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka brokers that are not there: who asks them hears so soon, with the addresses, and in one line."""
+"""Unavailable Kafka brokers: the error comes early, names the addresses, and fits on one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code of docs/spark.md runs as it stands, one block after the other, but for the addresses."""
+"""The code in docs/spark.md runs unchanged, block after block, except for the addresses."""
 
 from __future__ import annotations
 

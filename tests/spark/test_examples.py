@@ -1,4 +1,4 @@
-"""What examples/ shows of Spark runs as it stands, in the session of the tests."""
+"""The Spark examples in examples/ run unchanged, in the tests' session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main job proves that every row came back, and says so when one did not."""
+"""The demo job verifies that every row came back, and fails if one did not."""
 
 from __future__ import annotations
 

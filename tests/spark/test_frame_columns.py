@@ -1,4 +1,4 @@
-"""decode_df and encode_df: any names of columns, none of them mistaken for another, and batches of any size."""
+"""decode_df and encode_df: arbitrary column names, unambiguously, and batches of any size."""
 
 from __future__ import annotations
 

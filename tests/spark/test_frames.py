@@ -1,4 +1,4 @@
-"""decode_df and encode_df: columns of messages of any version and back, and no message that cannot be read is lost."""
+"""decode_df and encode_df: messages of any version to columns and back, and no undecodable message is lost."""
 
 from __future__ import annotations
 

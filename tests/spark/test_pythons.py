@@ -1,4 +1,4 @@
-"""Workers that run another Python than the driver: who plans a job hears what that one lacks, and so does its error."""
+"""Worker Python: the log and the job's error say which packages the workers' Python lacks."""
 
 from __future__ import annotations
 

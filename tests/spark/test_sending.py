@@ -1,4 +1,4 @@
-"""What a sink's tasks do with Arrow's batches, without a session."""
+"""Sink tasks on Arrow batches, without a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KafkaAvroSink: every row arrives once or more, as it is."""
+"""KafkaAvroSink: every row arrives unchanged, at least once."""
 
 from __future__ import annotations
 

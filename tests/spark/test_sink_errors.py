@@ -1,4 +1,4 @@
-"""KafkaAvroSink: what it refuses, and what a task could not send, is an error that says which and why."""
+"""KafkaAvroSink errors: invalid arguments and undeliverable messages are reported with the reason."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_broker_that_stops_fails_the_task(orders: DataFrame, conf: dict[str, s
         away = {"bootstrap.servers": broker.bootstrap_servers, "message.timeout.ms": 1000}
         sink = KafkaAvroSink(TOPIC, away, conf, SCHEMA, most_reasons=1)
         sink.write(orders.limit(0))  # which asks for the broker, once
-    expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out .*the client met .*refused"
+    expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out .*the client reported .*refused"
     with pytest.raises(SparkError, match=expected), spark_errors():
         sink.write(orders.coalesce(1))
 

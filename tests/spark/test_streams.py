@@ -1,4 +1,4 @@
-"""Streams through KafkaAvroSink: a restart from the checkpoint loses no row, and headers tell what it sent again."""
+"""Streams through KafkaAvroSink: a restart from the checkpoint loses no row, and headers identify duplicates."""
 
 from __future__ import annotations
 

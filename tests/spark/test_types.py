@@ -1,4 +1,4 @@
-"""Avro's types and Spark's, against what Spark's own Avro reader and writer make of them."""
+"""Type mapping between Avro and Spark, compared with Spark's own Avro reader and writer."""
 
 from __future__ import annotations
 

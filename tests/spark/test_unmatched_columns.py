@@ -1,4 +1,4 @@
-"""A column that was renamed is not written as its field's default: sink, encode_df and to_avro."""
+"""Unmatched columns: a renamed column is not silently written as its field's default (sink, encode_df, to_avro)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line says in one line what is missing, and runs a registry."""
+"""Command line: reports missing packages in one line, and runs a registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The asyncio twins: what a topic's first message asks of the registry never holds up the event loop."""
+"""Asyncio SerDes: registry requests for a topic's first message never block the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SchemaRegistryClient has Confluent's methods where Pulsar can serve them, and says why where it cannot."""
+"""compat.SchemaRegistryClient: Confluent's methods that Pulsar supports, and reasons for the others."""
 
 from __future__ import annotations
 

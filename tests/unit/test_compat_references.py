@@ -1,4 +1,4 @@
-"""References become one self-contained schema, whichever way they lead."""
+"""Schema references are merged into one self-contained schema, in any arrangement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a refusal is worded, and where Java stumbles; what each strategy allows stands in contract/changes.py."""
+"""Compatibility errors: their wording, and Java's exceptions; contract/changes.py has what each strategy allows."""
 
 from __future__ import annotations
 

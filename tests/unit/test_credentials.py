@@ -1,4 +1,4 @@
-"""Which options sign in, which contradict each other, and what they send."""
+"""Credentials: which options authenticate, which contradict each other, and which header they send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LocalRegistry as Pulsar 2.8 to 2.10 answers, and our SerDes and registry client against it."""
+"""LocalRegistry with the responses of Pulsar 2.8 to 2.10, and our SerDes and client against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kafka user's tenant and ours: KoP puts topics with short names into the user's, so both have to be the same."""
+"""The Kafka user's tenant must equal ours, since KoP puts topics with short names into the user's tenant."""
 
 from __future__ import annotations
 

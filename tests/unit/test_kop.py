@@ -1,4 +1,4 @@
-"""The settings with which a Kafka client signs in to KoP: which mechanism, what it holds, and when a token ends."""
+"""KoP settings: the SASL mechanism, its credentials, and when a token expires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LocalRegistry keeps the contract of Pulsar, and has some things of its own: faults, counts, threads, ports."""
+"""LocalRegistry: keeps Pulsar's contract, and adds fault injection, request counts, threads and ports."""
 
 from __future__ import annotations
 

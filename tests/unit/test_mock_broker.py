@@ -1,4 +1,4 @@
-"""MockBroker: partitions as chosen, other processes, several at once, and clear words where it cannot start."""
+"""MockBroker: partition counts, other processes, several brokers, and clear errors if it cannot start."""
 
 from __future__ import annotations
 

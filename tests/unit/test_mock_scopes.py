@@ -1,4 +1,4 @@
-"""mock://SCOPE as an address: a registry in the memory of this process, shared by all who name the scope."""
+"""mock://SCOPE as an address: an in-memory registry, shared by all clients of the scope."""
 
 from __future__ import annotations
 

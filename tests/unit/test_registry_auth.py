@@ -1,4 +1,4 @@
-"""The token reaches the registry in the one form that Pulsar takes, and reaches nothing else."""
+"""The Authorization header: the token is sent exactly as Pulsar accepts it, and appears nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each endpoint asks what Pulsar expects, understands its answer, and turns a refusal into the error that it is."""
+"""SchemaRegistryClient: each endpoint sends the expected request, parses the response, and maps refusals to errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Avro schemas in few words, for tables of cases."""
+"""Short constructors for Avro schemas, for tables of cases."""
 
 from __future__ import annotations
 

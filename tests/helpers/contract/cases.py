@@ -1,4 +1,4 @@
-"""All cases by the name of their group."""
+"""All contract cases, by the name of their group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema endpoints: what they answer when all is well, versions, and the two kinds of deletion."""
+"""Contract of the schema endpoints: successful responses, versions, and both kinds of deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which schemas are one: POST compares what Java's Avro parsed, a look-up compares text."""
+"""Contract of schema equality: POST compares schemas as parsed, a lookup compares texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing scripts on a server over HTTP, each once, and telling two transcripts apart."""
+"""Contract player: runs scripts against a server over HTTP, once each, and compares transcripts."""
 
 from __future__ import annotations
 

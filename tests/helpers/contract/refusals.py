@@ -1,4 +1,4 @@
-"""What the broker does not take, and in which of its four ways it says so."""
+"""Contract of refusals: what the broker refuses, and in which of its four error formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer without what differs from run to run: timestamps, stack traces, ports, servlets' ids, a parser's prose."""
+"""Normalized responses: removes timestamps, stack traces, ports, servlet ids and parser messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics, their names and partitions, and the tenants and namespaces around them."""
+"""Contract of topics, their names and partitions, and of tenants and namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of other types than AVRO: primitives, JSON, PROTOBUF, and pairs of key and value."""
+"""Contract of schema types other than AVRO: primitives, JSON, PROTOBUF and KEY_VALUE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of Java (Shapes.java), the like classes in Python, and what Pulsar's Java client makes of the former."""
+"""Java classes (Shapes.java), their Python counterparts, and the schemas that Pulsar's Java client derives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make the .avsc files anew, by Pulsar's Java client and a JDK: ``PYTHONPATH=tests/helpers python -m java_shapes``."""
+"""Regenerate the .avsc files (Pulsar client and JDK): ``PYTHONPATH=tests/helpers python -m java_shapes``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes.java run on the jars of the real servers."""
+"""Runs Shapes.java with the jars of the real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers for a person: `up` starts them and prints their addresses, `demo` runs the flights job on them."""
+"""Command line for real servers: `up` starts them and prints their addresses, `demo` runs the flights job on them."""
 
 from __future__ import annotations
 

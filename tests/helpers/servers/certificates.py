@@ -1,4 +1,4 @@
-"""Certificates of a CA of the test's own, as files and as contexts of a server."""
+"""Certificates of a test CA, as files and as server contexts."""
 
 from __future__ import annotations
 

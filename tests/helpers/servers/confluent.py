@@ -1,4 +1,4 @@
-"""A registry that speaks Confluent's REST API: Apicurio, in memory."""
+"""A registry with Confluent's REST API: Apicurio, in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers' files: about 450 MB, fetched once into the user's cache by the Ivy that pyspark ships."""
+"""Server downloads: about 450 MB, fetched once into the user's cache by the Ivy that pyspark ships."""
 
 from __future__ import annotations
 

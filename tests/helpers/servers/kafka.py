@@ -1,4 +1,4 @@
-"""Apache Kafka: one node, broker and controller in one (KRaft)."""
+"""Apache Kafka: a single node, both broker and controller (KRaft)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apache Pulsar: broker and bookie in one process, or two brokers with a ZooKeeper and a bookie of their own."""
+"""Apache Pulsar: standalone, or two brokers with their own ZooKeeper and bookie."""
 
 from __future__ import annotations
 

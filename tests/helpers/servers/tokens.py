@@ -1,4 +1,4 @@
-"""JSON web tokens, signed with HS256 by a key of this run."""
+"""JSON web tokens, signed with HS256 and a key of this run."""
 
 from __future__ import annotations
 

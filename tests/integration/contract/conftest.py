@@ -1,4 +1,4 @@
-"""Players for both servers: each case is played on each of them once in a run."""
+"""Fixtures: contract players for both servers; each case is played once per server and run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every case of the contract on LocalRegistry and on Pulsar: what each answers, and that they answer alike."""
+"""Contract: every case on LocalRegistry and on Pulsar, with the expected and equal responses."""
 
 from __future__ import annotations
 

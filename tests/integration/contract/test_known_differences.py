@@ -1,4 +1,4 @@
-"""Where LocalRegistry answers otherwise than Pulsar, on purpose: all of it, each shown on both sides."""
+"""Deliberate differences between LocalRegistry and Pulsar, each shown on both."""
 
 from __future__ import annotations
 

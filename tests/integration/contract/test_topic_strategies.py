@@ -1,4 +1,4 @@
-"""The strategies of topics, on a Pulsar of their own: topic-level policies are off by default."""
+"""Topic-level strategies, on a separate Pulsar: topic-level policies are off by default."""
 
 from __future__ import annotations
 

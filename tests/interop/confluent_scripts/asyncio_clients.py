@@ -1,4 +1,4 @@
-"""Confluent's asyncio_avro_producer.py: serializer and deserializer are awaited, many at once."""
+"""Confluent's asyncio_avro_producer.py: awaits serializer and deserializer, many calls concurrently."""
 
 import asyncio
 

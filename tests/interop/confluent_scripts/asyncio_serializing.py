@@ -1,4 +1,4 @@
-"""AsyncSerializingProducer and AsyncDeserializingConsumer, a tombstone among the values."""
+"""AsyncSerializingProducer and AsyncDeserializingConsumer, including a tombstone."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Confluent's avro_producer.py and avro_consumer.py: a class with functions to and from dicts, plain clients."""
+"""Confluent's avro_producer.py and avro_consumer.py: a class with to_dict and from_dict functions, plain clients."""
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient

@@ -1,4 +1,4 @@
-"""What an administrator's script does: register, look up, list, compare, delete."""
+"""An administrator's script: register, look up, list, compare, delete."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Dataclasses in dataclasses, with methods that make dicts of them and the other way round."""
+"""Nested dataclasses, with methods that convert them to dicts and back."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Dicts, with defaults that are left out."""
+"""Dicts without the fields that have defaults."""
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer

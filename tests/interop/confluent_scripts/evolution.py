@@ -1,4 +1,4 @@
-"""A topic whose schema grows: each version is read as itself, as an older and as a newer schema."""
+"""Schema evolution: reads each version with its own, an older and a newer schema."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The topic's latest schema is what is written, and nothing is registered."""
+"""use.latest.version: writes with the topic's latest schema, and registers nothing."""
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer

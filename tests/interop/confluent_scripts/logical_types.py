@@ -1,4 +1,4 @@
-"""Dates, times, moments, decimals and UUIDs, as Python's own types."""
+"""Logical types: dates, times, timestamps, decimals and UUIDs as Python types."""
 
 import json
 from datetime import UTC, date, datetime, time, timedelta, timezone

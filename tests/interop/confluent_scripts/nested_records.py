@@ -1,4 +1,4 @@
-"""Records in records, in arrays and in maps, and one that holds itself."""
+"""Records in records, arrays and maps, and a recursive record."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Only schemas that an administrator registered are written; another one ends in the registry's 404."""
+"""auto.register.schemas=false: only schemas that an administrator registered are written; others fail with a 404."""
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer

@@ -1,4 +1,4 @@
-"""SerializingProducer and DeserializingConsumer, with an object that does not fit in between."""
+"""SerializingProducer and DeserializingConsumer, including an object that does not match the schema."""
 
 from confluent_kafka import DeserializingConsumer, SerializingProducer
 from confluent_kafka.error import ValueSerializationError

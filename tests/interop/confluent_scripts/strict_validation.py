@@ -1,4 +1,4 @@
-"""Further fields are left out, unless validation is strict; what is missing is an error either way."""
+"""Additional fields are ignored unless validation is strict; missing fields are always an error."""
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer

@@ -1,4 +1,4 @@
-"""None is a tombstone in both directions, and reaches neither function."""
+"""Tombstones: None stays None in both directions, and to_dict and from_dict are not called."""
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient

@@ -1,4 +1,4 @@
-"""Which branch of a union is meant: by tuple, by "-type", by fit; and told when reading."""
+"""Choosing a union's branch: by tuple, by "-type", or by fit; and getting its name when reading."""
 
 import json
 
