@@ -1,4 +1,4 @@
-"""A canary in every option that holds a secret, through real failures: no repr, log, error, traceback or pickle has it.
+"""Secrets stay hidden: a canary in every secret option never appears in a repr, log, error, traceback or pickle.
 
 The options are those that the table marks; one that is new has no shape below, which fails.
 """

@@ -1,4 +1,4 @@
-"""An address that is not Pulsar's registry: the error says what was found there, and what to give instead.
+"""Wrong addresses: the error says what listens at the address, and which address to use instead.
 
 What answers how is what Kafka 4.1, Pulsar 4.0 and Apicurio's registry were seen to do on each of their ports.
 """

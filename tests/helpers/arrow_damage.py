@@ -121,7 +121,7 @@ def write_int32(buffer: int, place: int, value: int) -> Change:
 
 
 def write_int64(buffer: int, place: int, value: int) -> Change:
-    """Likewise, of 64 bits."""
+    """As above, for 64 bits."""
 
     def change(exported: Exported) -> None:
         c.c_int64.from_address(exported.array.buffers[buffer] + 8 * place).value = value

@@ -1,4 +1,4 @@
-"""How many examples a property test looks at: what it says, times the environment's SERDES_EXAMPLES.
+"""Number of examples of a property test: its own number times the environment variable SERDES_EXAMPLES.
 
 Sanitizers make a test several times as slow; a search over a night may have ten times as many.
 """

@@ -1,4 +1,4 @@
-"""A Kafka broker that only lets clients sign in by OAUTHBEARER, and keeps what they say as they do.
+"""A Kafka broker that only authenticates clients by OAUTHBEARER, and records what they send.
 
 ::
 

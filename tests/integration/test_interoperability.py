@@ -1,4 +1,4 @@
-"""Who writes and who reads: one topic of a real Pulsar with a message of each writer, read by each reader.
+"""Interoperability matrix: a topic of a real Pulsar with one message from each writer, read by each reader.
 
 docs/interoperability.md shows the outcome as a table.
 """

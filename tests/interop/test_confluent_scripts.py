@@ -1,4 +1,4 @@
-"""Programs for Confluent's Avro SerDes give the same objects with ours, after nothing but imports and URL were changed.
+"""Programs for Confluent's Avro SerDes return the same objects with ours after only imports and URL are changed.
 
 The scripts stand in ``confluent_scripts/`` as they were written for Confluent. ``READ`` is what each returns: what it
 has read back. It is compared as text too, so that 1 and 1.0, or two ways to say UTC, are not the same.

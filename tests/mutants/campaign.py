@@ -1,4 +1,4 @@
-"""Puts small faults into the code, one at a time, and looks whether the tests notice.
+"""Mutation testing campaign: applies small faults to the code, one at a time, and checks whether the tests fail.
 
     python tests/mutants/campaign.py                      all of them; 1 if too many live
     python tests/mutants/campaign.py --some 20 --seed 5   20 by lot

@@ -1,4 +1,4 @@
-"""Faults drawn by lot: comparisons, +-1, and/or, early returns, defaults.
+"""Randomly drawn faults: comparisons, +-1, and/or, early returns, defaults.
 
 The same seed and sources give the same list. In Python the places are found by the syntax tree; in Cython and C by the
 line, of which a part is taken that can be put in parentheses as it stands.

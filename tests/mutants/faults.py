@@ -1,4 +1,4 @@
-"""A fault: one small change of the sources, as data; and the lists that hold them.
+"""Faults as data: one small change of a source each, and the files that list them.
 
 ``drawn.toml`` is what a seed drew (drawing.py), ``by_hand.toml`` what a person thought of. A place in a file is named
 by its text, never by the number of a line, so that edits elsewhere leave it where it is (places.py).

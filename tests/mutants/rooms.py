@@ -1,7 +1,7 @@
-"""Which tests have the say about which files.
+"""Rooms: which tests must detect the faults in which files.
 
-``tests`` are run first, quickest first. What they let pass meets ``wider`` before it counts as alive. Not among them:
-tests with real servers, those of style, and those that measure memory.
+``tests`` run first, quickest first. A fault that survives them must also survive ``wider`` before it counts as alive.
+Tests with real servers, style checks and memory measurements are not included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many faults in one compiled module: each place has both forms, and a number in the environment chooses.
+"""Switchable faults: one compiled module contains many faults, and an environment variable selects one.
 
 An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the like with `and` and `or`. Where ``old`` is all of
 one line or more, both are statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces.

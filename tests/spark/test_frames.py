@@ -145,7 +145,7 @@ def elsewhere() -> Iterator[None]:
 def test_queries_are_planned_by_the_topic_that_there_is_now(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
-    """The driver and its workers are the same ones before and after the topic is made anew."""
+    """The same driver and workers run before and after the topic is recreated."""
     registry.set_strategy("ALWAYS_COMPATIBLE")
     text, note = {"name": "text", "type": "string"}, {"name": "note", "type": "string"}
     row = {"text": "t", "note": "n"}

@@ -246,7 +246,7 @@ def test_offsets_that_the_topic_has_dropped_are_an_error(kafka: dict[str, str], 
 def test_offsets_that_the_topic_does_not_have_are_an_error(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    """As after it was made anew."""
+    """As after the topic was recreated."""
     fill(kafka, conf, 10)
     source = KafkaAvroSource(TOPIC, kafka, conf)
     expected = f"topic {TOPIC}: cannot read partition 1 from offset 4: it has offsets 0 to 3; .*lost"

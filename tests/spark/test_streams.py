@@ -234,8 +234,8 @@ def test_a_stream_fails_if_its_topic_was_recreated(
         ),
         (4, {0: 9, 1: 9, 3: 9}, "cannot read partition 4 from offset 0: the partition no longer exists"),
     ):
-        with MockBroker({TOPIC: partitions}) as anew:
-            client = numbered({**kafka, "bootstrap.servers": anew.bootstrap_servers}, conf, counts)
+        with MockBroker({TOPIC: partitions}) as recreated:
+            client = numbered({**kafka, "bootstrap.servers": recreated.bootstrap_servers}, conf, counts)
             checkpoint = copytree(tmp_path / "checkpoint", tmp_path / str(partitions))
             for _ in range(2):
                 with pytest.raises(StreamingQueryException, match=f"OffsetOutOfRangeError: topic {TOPIC}: {expected}"):

@@ -62,7 +62,7 @@ def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
     assert (caught.value.http_status_code, caught.value.error_code) == (404, 40403)
 
 
-def test_references_are_registered_inside_and_looked_up_likewise(client: SchemaRegistryClient) -> None:
+def test_references_are_resolved_for_registration_and_lookup(client: SchemaRegistryClient) -> None:
     client.register_schema("a", A)
     top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "a", 0)])
     assert client.register_schema("t", top) == 0

@@ -1,4 +1,4 @@
-"""The contract of Pulsar's schema registry as scripts of requests, which any server that is to keep it can be asked.
+"""The contract of Pulsar's schema registry: scripts of requests that can be run against any server.
 
 A case is a script on a topic of its own. It is played on each server once; what came back is compared with what the
 script says, and the whole transcripts of two servers with each other.

@@ -1,4 +1,4 @@
-"""What each compatibility strategy allows: one row for each kind of change, and one for each chain of three.
+"""Contract of compatibility strategies: one row for each kind of schema change, and one for each chain of three.
 
 The broker asks Java's Avro. ``reads_old``: data of the old schema can be read with the new one, which is what BACKWARD
 asks for; ``is_read``: data of the new schema can be read with the old one, as FORWARD asks; FULL asks for both.

@@ -1,4 +1,4 @@
-"""Scripts in few words: what is asked, and what any server must answer.
+"""Contract scripts: the requests to send, and the responses that every server must give.
 
 ``{case}`` in paths, bodies and expectations is the name of the case, which is that of its topic too.
 """

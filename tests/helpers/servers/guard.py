@@ -1,4 +1,4 @@
-"""Ends the servers of a run that died: reads lines until the pipe closes, kills who is left, removes their data.
+"""Server guard: when a test run dies, its pipe closes; then this process kills the servers and removes their data.
 
 +PID and -PID: a server has started, has ended. /FOLDER: to be removed at last, if it is still there.
 """

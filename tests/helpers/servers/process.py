@@ -1,4 +1,4 @@
-"""One server: a Java process with a log, that is waited for until it is ready and ended by its pid, whatever happens.
+"""Server process: starts a Java process with a log, waits until it is ready, and always ends it by its pid.
 
 A test run that dies takes no server down with it, since each is a session of its own, safe from Ctrl-C. That is the
 guard's work: one small process that holds the list of pids, and ends them when the run's end of the pipe closes.

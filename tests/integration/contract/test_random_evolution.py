@@ -1,4 +1,4 @@
-"""Schemas that change at random, the same in every run: both servers take and refuse the same, under the same versions.
+"""Random schema changes with a fixed seed: both servers accept and refuse the same schemas, with equal versions.
 
 Words are compared in the written cases. Here they would differ in the digits of doubles, which Java printed otherwise
 before JDK 19.
