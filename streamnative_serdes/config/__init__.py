@@ -1,4 +1,4 @@
-"""The options of the SerDes: tables of dotted keys make defaults, checks and docs/config.md."""
+"""Options of the SerDes, as tables of dotted keys; defaults, checks and docs/config.md come from them."""
 
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
 from .credentials import inherits

@@ -1,7 +1,7 @@
-"""What a value of an option may be: each check gives the value as it is used, or says what was expected.
+"""Checks of option values: each returns the converted value, or raises ValueError with what was expected.
 
-All raise ValueError with the words that follow "takes" in an error. Text stands for numbers and flags, too: so Java's
-properties files have it.
+The text of the ValueError follows "takes" in the final error. Numbers and flags may be text too, as in Java's
+properties files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def text(value: object) -> str:
 
 
 def encodable(value: str) -> bool:
-    """Whether it can be sent; half a surrogate pair cannot."""
+    """Whether text can be encoded as UTF-8: it has no lone surrogate."""
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 

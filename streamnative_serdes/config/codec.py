@@ -1,4 +1,4 @@
-"""Options of a codec, as dotted keys and as keyword arguments."""
+"""The options of a codec, by dotted key and as keyword arguments of Codec."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, cast
 from . import checks
 from .option import Option, checked
 
-# What a codec can be told, here and as keyword arguments of Codec: `max.depth` is max_depth there.
+# Dotted keys of the codec options; as a keyword argument of Codec, `max.depth` is max_depth.
 CODEC_OPTIONS = (
     Option(
         "avro.logical.types",
@@ -100,7 +100,7 @@ READ_OPTIONS = (
 
 
 class CodecArguments(TypedDict, total=False):
-    """The options of a codec as its keyword arguments: dots are underscores there."""
+    """Map the options of a codec to its keyword arguments: dots become underscores."""
 
     avro_logical_types: bool
     max_depth: int
@@ -119,17 +119,17 @@ _ALL_OF_CODEC = {option.key.replace(".", "_"): option for option in (*WRITE_OPTI
 
 
 def codec_arguments(conf: Mapping[str, Any]) -> CodecArguments:
-    """The keyword arguments of Codec that ``conf``, checked options, asks for."""
+    """Return the keyword arguments of Codec for validated options."""
     given = {name: conf[option.key] for name, option in _ALL_OF_CODEC.items() if option.key in conf}
     return cast(CodecArguments, given)
 
 
 def codec_options(arguments: CodecArguments) -> dict[str, Any]:
-    """All options of a codec by dotted key, checked.
+    """Return all options of a codec by dotted key, validated.
 
     Raises:
-        ConfigError: a bad value.
-        TypeError: no such keyword argument.
+        ConfigError: a value is invalid.
+        TypeError: there is no such keyword argument.
     """
     for name in arguments:
         if name not in _ALL_OF_CODEC:

@@ -1,4 +1,4 @@
-"""Options of who signs in to the registry, in which of five ways, and of TLS; what contradicts itself in them.
+"""Options for credentials (five ways to sign in to the registry) and TLS, and the checks for contradictions.
 
 Source of the names: Confluent's clients for ``basic.auth.*``, ``bearer.auth.*`` and ``schema.registry.ssl.*``; Pulsar's
 ``issuerUrl``, ``privateKey`` and ``audience`` for what Confluent has no name for.
@@ -134,7 +134,7 @@ OAUTH_KEYS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to sign in: asked for by its name as the ``source``, or by any of its ``keys``."""
+    """A way to sign in: selected by its name as the ``source``, or by any of its ``keys``."""
 
     kind: str
     name: str
@@ -146,7 +146,7 @@ class Way:
         return f"{self.kind}.credentials.source"
 
     def asked_by(self, conf: Mapping[str, Any]) -> str:
-        """What in ``conf`` asks for it, in words; empty if nothing does."""
+        """Return the option in ``conf`` that selects this way, for errors; empty if none does."""
         given = [key for key in self.keys if conf.get(key) is not None]
         named = [f"{self.source}={self.name}"] if conf.get(self.source) == self.name else []
         return next(iter(given + named), "")
@@ -161,10 +161,10 @@ _WAYS: Final = (USER_INFO, SASL_USER, TOKEN, OAUTH, SASL_TOKEN)
 
 
 def way_of(conf: Mapping[str, Any]) -> Way | None:
-    """How ``conf`` signs in, if it does.
+    """Return the way that ``conf`` signs in, or None.
 
     Raises:
-        ConfigError: it asks for two ways, or lacks what its way needs.
+        ConfigError: ``conf`` selects two ways, or lacks an option that its way needs.
     """
     asked = [way for way in _WAYS if way.asked_by(conf)]
     if len(asked) > 1:
@@ -179,12 +179,12 @@ def way_of(conf: Mapping[str, Any]) -> Way | None:
 
 
 def inherits(conf: Mapping[str, Any]) -> bool:
-    """Whether the Kafka client's own ``sasl.*`` is asked for."""
+    """Whether the Kafka client's own ``sasl.*`` options are to be used."""
     return any(conf.get(way.source) == way.name for way in (SASL_USER, SASL_TOKEN))
 
 
 def refuse_contradictions(conf: Mapping[str, Any]) -> None:
-    """Raises ConfigError: checked options ask for two things at once, or for half of one."""
+    """Raise ConfigError if validated options contradict each other, or one lacks another that it needs."""
     if way_of(conf) is OAUTH:
         _check_oauth(conf)
     _check_tls(conf)
@@ -211,4 +211,4 @@ def _check_tls(conf: Mapping[str, Any]) -> None:
     if given and conf[ours] is None and given != [f"{_TLS}.ca.location"]:
         raise ConfigError(f"{given[-1]} needs {ours}")
     if given and all(url.strip().lower().startswith("http:") for url in conf["schema.registry.url"].split(",")):
-        raise ConfigError(f"{given[0]} is of no effect: schema.registry.url is no https address")
+        raise ConfigError(f"{given[0]} has no effect: schema.registry.url is not an https address")

@@ -1,4 +1,4 @@
-"""One option: its key, its default, its check, and its line in docs/config.md."""
+"""Option: one configuration option, with its key, default, check, and line in docs/config.md."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from streamnative_serdes.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its dotted key, the value when it is not given, its check, and what it does.
+    """One option: its dotted key, default value, check, and help text.
 
-    ``secret``: no error shows its value. ``shared``: it is the Kafka client's own, of which we read a copy when asked.
+    ``secret``: errors do not show its value. ``shared``: it belongs to the Kafka client, and is read only if asked for.
     """
 
     key: str
@@ -25,12 +25,12 @@ class Option:
 
 
 def checked(option: Option, given: object) -> Any:
-    """The value of an option that was given, or its default for None. Raises ConfigError."""
+    """Return the checked value of an option, or its default if ``given`` is None. Raises ConfigError."""
     try:
         return option.default if given is None else option.check(given)
     except ValueError as error:
         expected = str(error)
-    # Out here: the error of a check may hold the value, and would be this one's context.
+    # Raised outside the except block: the check's error may contain a secret value, and would become the context.
     shown = "a value" if option.secret else repr(given)[:100]
     raise ConfigError(f"{option.key} takes {expected}, got {shown} of type {type(given).__name__}")
 
@@ -44,6 +44,6 @@ def _shown(default: object) -> str:
 
 
 def markdown(options: tuple[Option, ...]) -> str:
-    """The table as it stands in docs/config.md."""
+    """Return the table for docs/config.md."""
     rows = [f"| `{o.key}` | {_shown(o.default)} | {o.doc} |" for o in options]
     return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])

@@ -1,4 +1,4 @@
-"""A configuration as users give it -> checked values of all options; unknown keys and contradictions are errors."""
+"""Validates a user's configuration: checks all values, and refuses unknown keys and contradictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import credentials
 from .kafka_user import refuse_other_tenant
 from .option import Option, checked
 
-# Keys that Confluent's and Pulsar's users know and that are not there yet, with the values that ask for nothing.
+# Keys known from Confluent's and Pulsar's clients that are not supported yet, with the values that are harmless.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
     "use.schema.id": (-1,),
     "normalize.schemas": (False, "false"),
@@ -24,25 +24,25 @@ NOT_THERE: Mapping[str, tuple[object, ...]] = {
 
 
 def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
-    """All ``options`` with their checked values.
+    """Return all ``options`` with their checked values.
 
     Args:
         options: the table of the class being configured.
-        conf: what the user gave; None stands for "not given".
+        conf: the user's configuration; None means "not given".
         strict: whether an unknown key is an error. A constructor is strict; ``configure`` is not, since clients
             pass their whole configuration through it.
 
     Raises:
-        ConfigError: unknown key (with the nearest known one), bad value, no ``schema.registry.url``, options that
-            contradict each other, or a key of NOT_THERE with a value that asks for something: to ignore it would be to
-            do another thing than asked.
+        ConfigError: unknown key (names the nearest known one), invalid value, missing ``schema.registry.url``,
+            contradicting options, or a key of NOT_THERE with a value that would need support: ignoring it would not
+            do what the user asked for.
     """
     known = {option.key: option for option in options}
     _refuse_not_there(conf)
     if strict:
         _refuse_unknown(known, conf)
         _refuse_idle(options, conf)
-    # The client's own options are read only when asked for: their secrets are to lie nowhere else.
+    # The client's own options are read only when asked for, so that their secrets are not copied without need.
     read = [option for option in options if not option.shared or credentials.inherits(conf)]
     values = dict.fromkeys(known) | {option.key: checked(option, conf.get(option.key)) for option in read}
     if values["schema.registry.url"] is None:
@@ -57,7 +57,7 @@ def _refuse_idle(options: tuple[Option, ...], conf: Mapping[str, Any]) -> None:
     idle = [option.key for option in options if option.shared and conf.get(option.key) is not None]
     if idle and not credentials.inherits(conf):
         sources = f"{credentials.SASL_USER.source}=SASL_INHERIT or {credentials.SASL_TOKEN.source}=SASL_INHERIT"
-        raise ConfigError(f"{idle[0]} is of no effect here", hint=f"set {sources} to sign in with it")
+        raise ConfigError(f"{idle[0]} has no effect here", hint=f"set {sources} to sign in with it")
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
@@ -68,11 +68,11 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
 
 
 def _refuse_no_objects(values: Mapping[str, Any]) -> None:
-    """Objects of a class hold values of their hints, and nothing around them."""
+    """Refuse options that change decoded values: objects of a class hold values of their type hints."""
     if values["return.record.name"]:
         raise ConfigError("cannot enable both value.type and return.record.name")
     if not values["avro.logical.types"]:
-        raise ConfigError("value.type cannot do without avro.logical.types")
+        raise ConfigError("value.type requires avro.logical.types")
 
 
 def _refuse_two_choices(values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Options of the registry's client, and of what is known of topics."""
+"""Options of the registry client, and of the caches of topics and schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of the serializer and of the deserializer: those of registry and codec, and their own."""
+"""All options of the serializer and the deserializer: their own, and those of registry and codec."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ FINE = [
 def test_a_builder_refuses_a_kafka_user_of_another_tenant(
     builder: Any, inherited: bool, conf: dict[str, Any], theirs: str, ours: str
 ) -> None:
-    with pytest.raises(ConfigError, match=rf"is of tenant {theirs}, and pulsar\.tenant is {ours}") as caught:
+    with pytest.raises(ConfigError, match=rf"belongs to tenant {theirs}, but pulsar\.tenant is {ours}") as caught:
         builder.build({**conf, **(INHERIT if inherited else {})}, False)
     assert f"set pulsar.tenant={theirs}, or sign in as a user {ours}/NAMESPACE" in str(caught.value)
     assert "secret-text" not in str(caught.value)
@@ -67,7 +67,7 @@ def test_so_does_a_serdes_that_signs_in_as_that_user_or_is_configured_with_the_c
     face: Any, conf: dict[str, Any], theirs: str, ours: str
 ) -> None:
     for make in (lambda: face({**conf, **INHERIT}), lambda: face().configure(conf)):
-        with pytest.raises(ConfigError, match=rf"is of tenant {theirs}, and pulsar\.tenant is {ours}"):
+        with pytest.raises(ConfigError, match=rf"belongs to tenant {theirs}, but pulsar\.tenant is {ours}"):
             make()
 
 

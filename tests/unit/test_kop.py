@@ -115,11 +115,11 @@ def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogC
         ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "two ways to sign in"),
         (
             {"basic.auth.user.info": "t2/default:token:a"},
-            "user t2/default is of tenant t2, and pulsar.tenant is public",
+            "user t2/default belongs to tenant t2, but pulsar.tenant is public",
         ),
         (
             {"bearer.auth.token": "a", "sasl.username": "public/x", "sasl.password": "token:a", "pulsar.tenant": "t2"},
-            "user public/x is of tenant public, and pulsar.tenant is t2",
+            "user public/x belongs to tenant public, but pulsar.tenant is t2",
         ),
     ],
 )
