@@ -1,11 +1,11 @@
-"""Classes as schemas, and objects instead of dicts.
+"""Derives Avro schemas from Python classes, and maps records to their instances.
 
 A class is a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a ``pulsar.schema.Record``.
 
-Our own derivation, and no library's: py-avro-schema and dataclasses-avroschema put fields in the order of the class,
-take enum symbols from values, add docs and defaults, and know no ``java-class``; each of these makes another
-version than what Pulsar's Java client has registered. Neither knows NamedTuple, attrs and Record, nor says which field
-it cannot take. How they write the digits of a Decimal is understood.
+The derivation is our own, since existing libraries do not give the schemas that Pulsar's Java client registers:
+py-avro-schema and dataclasses-avroschema keep fields in class order, take enum symbols from values, add docs and
+defaults, and do not write ``java-class``; each difference would register another version. Neither supports NamedTuple,
+attrs and Record, nor names the field that it cannot map. Their annotations for the digits of a Decimal are accepted.
 """
 
 from .annotations import (

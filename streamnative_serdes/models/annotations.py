@@ -1,4 +1,4 @@
-"""What a class says of its schema beyond its types: names, aliases, and Avro types that Python has no word for."""
+"""Annotations that add to a class what type hints cannot say: names, aliases, and Avro types without a Python type."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ATTRIBUTE = "__avro__"
 
 @dataclass(frozen=True, slots=True)
 class AvroClass:
-    """The names of a class in Avro: ``__avro__ = AvroClass(...)`` in its body, which subclasses do not inherit.
+    """The Avro names of a class: ``__avro__ = AvroClass(...)`` in its body. Subclasses do not inherit it.
 
     Args:
-        name: instead of the class's own name.
-        namespace: of this class, and of the classes in its fields that name none; a Java class's package.
+        name: the record's name, if not the class's own.
+        namespace: of this class, and of classes in its fields without one of their own; a Java class's package.
         doc: the schema's ``doc``.
-        aliases: other names that a writer may have for it, as in Avro.
+        aliases: other names that a writer may use for it, as in Avro.
     """
 
     name: str | None = None
@@ -34,11 +34,11 @@ class AvroClass:
 
 @dataclass(frozen=True, slots=True)
 class AvroField:
-    """What a field is in the schema: ``age: Annotated[int, AvroField(aliases=("years",))]``.
+    """Describes a field of the schema: ``age: Annotated[int, AvroField(aliases=("years",))]``.
 
     Args:
-        name: instead of the attribute's name.
-        aliases: other names that a writer may have for it, as in Avro.
+        name: the field's name, if not the attribute's.
+        aliases: other names that a writer may use for it, as in Avro.
         doc: the field's ``doc``.
         nullable: whether the field may be null, whatever ``allow.null`` says; ``False`` for Java's primitive types.
     """
@@ -54,31 +54,31 @@ class AvroField:
 
 def _expect_names(aliases: object) -> None:
     if not isinstance(aliases, tuple) or not all(isinstance(alias, str) for alias in aliases):
-        raise SchemaError(f"aliases are a tuple of names, got {aliases!r:.80}")
+        raise SchemaError(f"expected aliases to be a tuple of names, got {aliases!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AvroType:
-    """The Avro type of a hint, word for word, as Java's ``@AvroSchema``: ``Annotated[int, AvroType("int")]``.
+    """Sets the exact Avro type of a hint, like Java's ``@AvroSchema``: ``Annotated[int, AvroType("int")]``.
 
     Args:
-        schema: a schema, but no union.
+        schema: a schema other than a union.
 
     Raises:
-        SchemaError: it is none, or a union.
+        SchemaError: ``schema`` is not a valid schema, or is a union.
     """
 
     text: str
 
     def __init__(self, schema: Any) -> None:
         if isinstance(schema, list):
-            raise SchemaError("AvroType takes one type", hint="a union is a Union of annotated types")
+            raise SchemaError("AvroType takes one type, got a union", hint="annotate the members of a Union instead")
         object.__setattr__(self, "text", parse(load(schema)).text)
 
 
 @dataclass(frozen=True, slots=True)
 class DecimalMeta:
-    """Digits of a Decimal: ``Annotated[Decimal, DecimalMeta(precision=10, scale=2)]``, as in py-avro-schema."""
+    """The digits of a Decimal: ``Annotated[Decimal, DecimalMeta(precision=10, scale=2)]``, as in py-avro-schema."""
 
     precision: int
     scale: int = 0
@@ -88,7 +88,7 @@ def _logical(base: str, name: str) -> AvroType:
     return AvroType({"type": base, "logicalType": name})
 
 
-# What Java calls int, float, LocalTime and LocalDateTime, and other precisions than microseconds.
+# Java's int, float, LocalTime and LocalDateTime, and precisions other than microseconds.
 Int32: TypeAlias = Annotated[int, AvroType("int")]
 Float32: TypeAlias = Annotated[float, AvroType("float")]
 TimeMillis: TypeAlias = Annotated[datetime.time, _logical("int", "time-millis")]

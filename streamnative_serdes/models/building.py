@@ -1,4 +1,4 @@
-"""How objects of a class can be made: attribute by attribute, or only by its own constructor."""
+"""Decides how objects of a class are created: attribute by attribute, or only by calling the class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model import Build
 
 
 def of_dataclass(cls: Any, names: Iterable[str]) -> Build:
-    """A dataclass whose constructor does nothing but store its arguments needs none."""
+    """Bypass the constructor of a dataclass if it only stores its arguments."""
     stores = (
         _made_by(cls, "__init__", "__create_fn__.")
         and not hasattr(cls, "__post_init__")
@@ -22,7 +22,7 @@ def of_dataclass(cls: Any, names: Iterable[str]) -> Build:
 
 
 def of_attrs(cls: Any) -> Build:
-    """Likewise, unless attributes are converted or validated, or depend on each other."""
+    """Bypass the constructor of an attrs class unless it converts or validates attributes, or computes defaults."""
     fields = cls.__attrs_attrs__
     stores = (
         _made_in(cls, "__init__", "<attrs generated ")
@@ -43,7 +43,7 @@ def of_named_tuple(cls: Any) -> Build:
 
 
 def named_tuple(cls: type) -> Any:
-    """The class among the bases of ``cls``, or itself, that was made as a named tuple; None if there is none."""
+    """Return the class in the MRO of ``cls`` that was created as a named tuple; None if there is none."""
     if not issubclass(cls, tuple):
         return None
     return next((base for base in cls.__mro__ if isinstance(vars(base).get("_fields"), tuple)), None)
@@ -54,19 +54,19 @@ def _is_plain(cls: Any) -> bool:
 
 
 def _made_by(cls: type, name: str, function: str) -> bool:
-    """Whether a method was made inside of that function."""
+    """Whether a method was created inside the function of that name."""
     method = getattr(cls, name, None)
     return isinstance(method, types.FunctionType) and method.__code__.co_qualname.startswith(function)
 
 
 def _made_in(cls: type, name: str, file: str) -> bool:
-    """Whether a method's source is said to be a file of such a name."""
+    """Whether the file name of a method's code begins with ``start``."""
     method = getattr(cls, name, None)
     return isinstance(method, types.FunctionType) and method.__code__.co_filename.startswith(file)
 
 
 def _stored(cls: Any, names: Iterable[str]) -> Build:
-    """Where objects keep these attributes; a mixture of places is left to the constructor."""
+    """Return where objects store these attributes; for mixed storage the constructor is called."""
     kinds = {_place(cls, name) for name in names}
     if kinds == {"slots"}:
         return "slots"
@@ -79,5 +79,5 @@ def _place(cls: type, name: str) -> str:
             found = vars(base)[name]
             if isinstance(found, types.MemberDescriptorType):
                 return "slots"
-            return "other" if hasattr(type(found), "__set__") else "dict"  # a default stands on the class
+            return "other" if hasattr(type(found), "__set__") else "dict"  # a default is a class attribute
     return "dict"

@@ -1,4 +1,4 @@
-"""Defaults of classes as defaults of Avro fields, which are JSON (Avro specification, "Complex Types")."""
+"""Converts class defaults to the JSON defaults of Avro fields (Avro specification, "Complex Types")."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PRIMITIVES: dict[str, tuple[type, ...]] = {
     "null": (type(None),), "boolean": (bool,), "int": (int,), "long": (int,), "float": (float, int),
     "double": (float, int), "string": (str,), "bytes": (bytes,),
 }  # fmt: skip
-# A factory that makes one of these makes another one tomorrow.
+# A factory that returns one of these returns a different value each time.
 _PASSING = (datetime.date, datetime.time, uuid.UUID)
 
 
 def constant(attribute: Attribute) -> Any:
-    """The default of an attribute that has one, or MISSING where its factory does not always make the same."""
+    """Return the default of an attribute, or MISSING if its factory does not always return the same value."""
     if attribute.factory is None:
         return attribute.default
     try:
@@ -33,13 +33,13 @@ def constant(attribute: Attribute) -> Any:
         return MISSING if isinstance(first, _PASSING) or first != second else first
     except SchemaError:
         return MISSING
-    except Exception as error:  # of users' code; arrays of numpy do not even say whether they are equal
+    except Exception as error:  # user code may raise anything; comparing numpy arrays raises too
         where, fault = f"{attribute.owner.__name__}.{attribute.name}", f"{type(error).__name__}: {error}"
-        raise SchemaError(f"the default of {where} cannot be made: {fault}") from error
+        raise SchemaError(f"the default_factory of {where} failed: {fault}") from error
 
 
 def suits(value: Any, hint: Hint) -> int:
-    """How far ``value`` is from this member of a union: 0 is nearest."""
+    """Return how badly ``value`` fits this member of a union: 0 is best."""
     kinds: tuple[Any, ...] = (hint.bare,)
     if hint.item is not None:
         kinds = (list, tuple)
@@ -59,28 +59,28 @@ class _Named(NamedTuple):
 
 
 class Defaults:
-    """Defaults by the classes that one schema has types for."""
+    """Converts default values, given the classes that one schema has types for."""
 
     def __init__(self) -> None:
         self._named: dict[type, _Named] = {}
 
     def define(self, cls: type, schema: dict[str, Any], attributes: Mapping[str, str]) -> None:
-        """The record or enum of ``cls``; a record may still lack fields."""
+        """Register the record or enum of ``cls``; a record may still lack fields."""
         self._named[cls] = _Named(schema, attributes)
 
     def json(self, value: Any, kind: Any, path: str) -> Any:
-        """``value`` as the default of a field of type ``kind``, a schema.
+        """Return ``value`` as the JSON default of a field of type ``kind``, a schema.
 
         Raises:
-            SchemaError: it is none.
+            SchemaError: ``value`` cannot be a default of this type.
         """
         try:
             return None if value is None else self._json(value, kind)
         except _NoDefaultError as error:
             raise SchemaError(
-                f"the default {value!r:.80} cannot stand in a schema: {error}",
+                f"the default {value!r:.80} cannot be written in a schema: {error}",
                 path=path,
-                hint="a default_factory that makes another value each time is none",
+                hint="a default_factory that returns a different value each time is left out of the schema",
             ) from None
 
     def _json(self, value: Any, kind: Any) -> Any:
@@ -102,16 +102,16 @@ class Defaults:
                 return self._json(value, branch)
             except _NoDefaultError:
                 continue
-        raise _NoDefaultError("it is of no branch of the union")
+        raise _NoDefaultError("it matches no branch of the union")
 
     def _of_named(self, value: Any, name: str) -> Any:
         named = self._named.get(type(value))
         if named is None or named.schema["name"] != name.rpartition(".")[2]:
-            raise _NoDefaultError(f"it is no {name}")
+            raise _NoDefaultError(f"it is not of type {name}")
         if isinstance(value, Enum):
             return value.name
         if len(named.schema["fields"]) < len(named.attributes):
-            raise _NoDefaultError("it is of the class that has it")
+            raise _NoDefaultError("it is an instance of the class that declares it")
         return {
             field["name"]: self._json(getattr(value, named.attributes[field["name"]]), field["type"])
             for field in named.schema["fields"]
@@ -119,13 +119,13 @@ class Defaults:
 
 
 class _NoDefaultError(ValueError):
-    """Why a value is no default."""
+    """A value cannot be a default; says why."""
 
 
 def _primitive(value: Any, base: str) -> Any:
     kinds = _PRIMITIVES.get(base, ())
     if not isinstance(value, kinds) or (isinstance(value, bool) and base != "boolean"):
-        raise _NoDefaultError(f"it is no {base}")
+        raise _NoDefaultError(f"it is not of type {base}")
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, float) and not math.isfinite(value):
@@ -136,7 +136,7 @@ def _primitive(value: Any, base: str) -> Any:
 def _since_epoch(unit: datetime.timedelta, *, local: bool) -> Callable[[Any, Any], int]:
     def convert(value: Any, _kind: Any) -> int:
         if not isinstance(value, datetime.datetime) or (value.tzinfo is None) is not local:
-            raise _NoDefaultError(f"it is no datetime {'without' if local else 'with'} a time zone")
+            raise _NoDefaultError(f"it is not a datetime {'without' if local else 'with'} a time zone")
         moment = value if local else value.astimezone(datetime.UTC).replace(tzinfo=None)
         return _exactly(moment - _EPOCH, unit)
 
@@ -146,7 +146,7 @@ def _since_epoch(unit: datetime.timedelta, *, local: bool) -> Callable[[Any, Any
 def _of_day(unit: datetime.timedelta) -> Callable[[Any, Any], int]:
     def convert(value: Any, _kind: Any) -> int:
         if not isinstance(value, datetime.time) or value.tzinfo is not None:
-            raise _NoDefaultError("it is no time without a time zone")
+            raise _NoDefaultError("it is not a time without a time zone")
         return _exactly(datetime.datetime.combine(_EPOCH, value) - _EPOCH, unit)
 
     return convert
@@ -155,33 +155,33 @@ def _of_day(unit: datetime.timedelta) -> Callable[[Any, Any], int]:
 def _exactly(span: datetime.timedelta, unit: datetime.timedelta) -> int:
     count, rest = divmod(span, unit)
     if rest:
-        raise _NoDefaultError(f"it is finer than {unit}")
+        raise _NoDefaultError(f"it is more precise than {unit}")
     return count
 
 
 def _days(value: Any, _kind: Any) -> int:
     if type(value) is not datetime.date:
-        raise _NoDefaultError("it is no date")
+        raise _NoDefaultError("it is not a date")
     return value.toordinal() - _EPOCH.toordinal()
 
 
 def _uuid(value: Any, kind: Any) -> str:
     if not isinstance(value, uuid.UUID) or kind["type"] != "string":
-        raise _NoDefaultError("it is no UUID")
+        raise _NoDefaultError("it is not a UUID")
     return str(value)
 
 
 def _decimal(value: Any, kind: Any) -> bytes:
-    """Two's complement, big-endian, of the number without its point."""
+    """Encode the unscaled number in two's complement, big-endian."""
     if not isinstance(value, decimal.Decimal) or not value.is_finite() or kind["type"] != "bytes":
-        raise _NoDefaultError("it is no Decimal with digits")
+        raise _NoDefaultError("it is not a finite Decimal")
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     shift = exponent + kind.get("scale", 0)
     number: int = int("".join(map(str, digits)))
     if shift < 0 or (number and len(digits) + shift > kind["precision"]):
         raise _NoDefaultError(
-            f"it has more digits than {kind['precision']}, or more than {kind.get('scale', 0)} of them behind the point"
+            f"it has more than {kind['precision']} digits, or more than {kind.get('scale', 0)} decimal places"
         )
     number *= 10**shift * (-1 if sign else 1)
     return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)

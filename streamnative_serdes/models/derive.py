@@ -1,4 +1,4 @@
-"""A class becomes an Avro schema: in the shape of Pulsar's Java client, or in Python's own."""
+"""Derives the Avro schema of a class: like Pulsar's Java client, or following the Python declarations."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ _LEAVES: dict[Any, Any] = {
     uuid.UUID: {"type": "string", "logicalType": "uuid"},
 }
 _HINTS = {
-    datetime.timedelta: "Avro's duration counts months and days, which no timedelta has; use an int of microseconds",
+    datetime.timedelta: "Avro's duration counts months and days, which a timedelta lacks; use an int of microseconds",
     set: "Avro has no sets: use list[T]",
     frozenset: "Avro has no sets: use list[T]",
 }
 
 
 def schema_of(cls: type, *, allow_null: bool) -> dict[str, Any]:
-    """The Avro schema of a class, as a dict; docs/typed.md has the tables.
+    """Return the Avro schema of a class, as a dict; docs/typed.md has the tables.
 
     Args:
         cls: a dataclass, a pydantic model, a typed NamedTuple, an attrs class, or a ``pulsar.schema.Record``, whose
             schema is the one that pulsar-client registers, whatever ``allow_null`` says.
-        allow_null: the schema that Pulsar's Java client derives from the like class with ``alwaysAllowNull``: fields by
-            name, each ``["null", T]`` with default null. Else fields in their order, only those that may be None are
-            nullable, and defaults of the class are defaults of the schema.
+        allow_null: derive the schema that Pulsar's Java client derives from a similar class with ``alwaysAllowNull``:
+            fields sorted by name, each ``["null", T]`` with default null. Otherwise fields keep their order, only
+            those that may be None are nullable, and the class's defaults become the schema's.
 
     Raises:
-        SchemaError: a field's type has no Avro type here; ``path`` names it.
+        SchemaError: a field's type has no Avro type; ``path`` names the field.
     """
     return _derived(model_of(cls), allow_null, reading=False)
 
 
 def reading_schema_of(cls: type, *, allow_null: bool) -> dict[str, Any]:
-    """The schema to read a class as: that of :func:`schema_of`, but defaults of the class fill in what a writer lacks.
+    """Return the reader's schema of a class: as :func:`schema_of`, but the class's defaults fill in missing fields.
 
-    A field whose default is no constant has none here: a writer must have it. Neither is a field that the constructor
-    does not take.
+    A field whose default is not constant has no default in the schema, so a writer must have it. Fields that the
+    constructor does not accept are left out.
 
     Raises:
         SchemaError: as :func:`schema_of`.
@@ -74,7 +74,7 @@ def _derived(model: Model, allow_null: bool, reading: bool) -> dict[str, Any]:
 
 
 def _with_null_defaults(schema: Any) -> Any:
-    """A Record's schema, whose optional fields have no default: a reader takes null for those that a writer lacks."""
+    """Return a pulsar-client Record's schema with null defaults for optional fields, so that a writer may lack them."""
     if isinstance(schema, list):
         return [_with_null_defaults(branch) for branch in schema]
     if not isinstance(schema, dict):
@@ -86,10 +86,10 @@ def _with_null_defaults(schema: Any) -> Any:
 
 
 class _Deriver:
-    """One walk over a class and the classes in its fields; a named type is written out where it is met first."""
+    """One pass over a class and the classes in its fields; a named type is defined where it first occurs."""
 
     def __init__(self, namespace: str, allow_null: bool, reading: bool) -> None:
-        self.namespace = namespace  # of classes that name none
+        self.namespace = namespace  # for classes that declare none
         self.allow_null = allow_null
         self.reading = reading
         self.named: dict[str, object] = {}  # full name -> the class, or the text of its Avro type
@@ -98,7 +98,7 @@ class _Deriver:
     # Named types
 
     def record(self, model: Model, around: str, path: str) -> Any:
-        """A record's definition, or its name where it was defined before. ``around`` is the enclosing namespace."""
+        """Return a record's definition, or its name if it was defined before. ``around``: the enclosing namespace."""
         if model.schema is not None:
             raise SchemaError(
                 f"{model.cls.__name__} is a Record of pulsar-client, whose fields are Records too", path=path
@@ -128,7 +128,7 @@ class _Deriver:
     def _head(
         self, kind: str, cls: type, words: AvroClass, around: str, path: str
     ) -> tuple[str | None, dict[str, Any], str]:
-        """The reference to a type that is defined already, else how its definition begins; and its namespace."""
+        """Return (the name of a type already defined, or the start of its definition; its namespace)."""
         name = words.name or cls.__name__
         space = self.namespace if words.namespace is None else words.namespace
         full = _full(name, space)
@@ -156,7 +156,7 @@ class _Deriver:
         else:
             nullable = words.nullable
         if default is not None and default is not MISSING:
-            others.sort(key=lambda hint: suits(default, hint))  # Avro wants the default's branch first
+            others.sort(key=lambda hint: suits(default, hint))  # Avro requires the default's branch to come first
         types = [self._type(hint, around, path) for hint in others]
         field: dict[str, Any] = {"name": attribute.field, "type": _union(types, nullable, default)}
         if words.doc is not None:
@@ -171,12 +171,12 @@ class _Deriver:
         try:
             return {"default": self.defaults.json(default, types[0] if types else "null", path)}
         except SchemaError:
-            if self.reading:  # where it is needed, that will be said
+            if self.reading:  # resolution reports the missing default where it is needed
                 return {}
             raise
 
     def _default(self, attribute: Attribute) -> Any:
-        """The default of the class as the schema shall have it, or MISSING."""
+        """Return the class's default for the schema, or MISSING."""
         if not attribute.is_optional or (self.allow_null and not self.reading):
             return MISSING
         return constant(attribute)
@@ -206,12 +206,12 @@ class _Deriver:
     def _item(self, hint: Any, around: str, path: str) -> Any:
         hints = list(members(peel(hint)))
         if any(one.note(AvroField) for one in hints):
-            raise SchemaError("AvroField says something of a field, and this is an item of one", path=path)
+            raise SchemaError("AvroField applies to a field, not to the items inside it", path=path)
         types = [self._type(one, around, path) for one in hints if one.bare is not NoneType]
         return _union(types, len(types) < len(hints), MISSING)
 
     def _array(self, items: Any) -> Any:
-        # A custom property, which Java's client writes, and by which Pulsar's registry tells schemas apart.
+        # A custom property that Java's client writes. Pulsar's registry compares it, so it must be the same.
         mark = {"java-class": "java.util.List"} if self.allow_null else {}
         return {"type": "array", "items": items, **mark}
 
@@ -220,11 +220,11 @@ class _Deriver:
             return {"type": "bytes", "java-class": "[B"}
         try:
             return _LEAVES[bare]
-        except (KeyError, TypeError):  # no class, and perhaps nothing to look up by
+        except (KeyError, TypeError):  # not a known class, or not hashable
             raise SchemaError(f"no Avro type is known for {bare!r:.120}", path=path, hint=_hint(bare)) from None
 
     def _given(self, text: str, around: str, path: str) -> Any:
-        """An Avro type that a hint names; one that has a name is written out once."""
+        """Return the Avro type that a hint declares; a named type is defined once."""
         schema = json.loads(text)
         if not isinstance(schema, dict) or "name" not in schema:
             return schema
@@ -240,7 +240,7 @@ class _Deriver:
 def _union(types: list[Any], nullable: bool, default: Any) -> Any:
     if not types:
         return "null"
-    types = [one for at, one in enumerate(types) if one not in types[:at]]  # of a Literal and str, say
+    types = [one for at, one in enumerate(types) if one not in types[:at]]  # a Literal and str, say
     if not nullable:
         return types[0] if len(types) == 1 else types
     return ["null", *types] if default is None or default is MISSING else [types[0], "null", *types[1:]]
@@ -251,10 +251,10 @@ def _full(name: str, namespace: str) -> str:
 
 
 def _reference(full: str, around: str, path: str) -> str:
-    """How a type that is defined already is named inside of the namespace ``around``."""
+    """Return the name by which to refer to a defined type inside the namespace ``around``."""
     space, _, name = full.rpartition(".")
     if around and not space:
-        raise SchemaError(f"{name} has no namespace, so a type of {around} cannot name it again", path=path)
+        raise SchemaError(f"{name} has no namespace, so a type in namespace {around} cannot refer to it", path=path)
     return name if space == around else full
 
 
@@ -264,8 +264,8 @@ def _with_aliases(schema: dict[str, Any], aliases: tuple[str, ...]) -> dict[str,
 
 def _hint(bare: Any) -> str:
     if getattr(bare, "__name__", "") == "Decimal":
-        return "say its digits: Annotated[Decimal, DecimalMeta(precision=10, scale=2)]"
+        return "declare its digits: Annotated[Decimal, DecimalMeta(precision=10, scale=2)]"
     if typing.get_args(bare) and is_model(typing.get_origin(bare)):
-        return "a generic class has no schema; use a subclass of it that says the types of its fields anew"
+        return "a generic class has no schema; use a subclass that declares the types of its fields"
     origin = typing.get_origin(bare) or bare
-    return next((text for kind, text in _HINTS.items() if origin is kind), "give the serializer a schema instead")
+    return next((text for kind, text in _HINTS.items() if origin is kind), "pass the serializer a schema instead")

@@ -1,4 +1,4 @@
-"""Type hints taken apart: annotations, aliases and unions, down to what stands for one Avro type."""
+"""Takes type hints apart: resolves annotations, aliases and unions down to one hint per Avro type."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DICTS = (dict, Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint without its annotations, and those: first of the union around it, then its own from the innermost out."""
+    """A bare hint and its annotations: first those of the union around it, then its own from the innermost out."""
 
     bare: Any
     notes: tuple[Any, ...] = ()
 
     def note(self, kind: type[_T]) -> _T | None:
-        """The annotation of that class that counts: the last one, as of ``Annotated[Int32, ...]``."""
+        """Return the last annotation of a class: it overrides earlier ones, as in ``Annotated[Int32, ...]``."""
         return next((note for note in reversed(self.notes) if isinstance(note, kind)), None)
 
     @property
@@ -38,7 +38,7 @@ class Hint:
 
     @property
     def item(self) -> Any:
-        """T of ``list[T]``, ``Sequence[T]`` or ``tuple[T, ...]``; None for all else."""
+        """T of ``list[T]``, ``Sequence[T]`` or ``tuple[T, ...]``; None for other hints."""
         origin, arguments = typing.get_origin(self.bare), typing.get_args(self.bare)
         if origin is tuple:
             return arguments[0] if len(arguments) == 2 and arguments[1] is Ellipsis else None
@@ -50,13 +50,13 @@ class Hint:
 
     @property
     def value(self) -> Any:
-        """T of ``dict[str, T]`` or ``Mapping[str, T]``; None for all else."""
+        """T of ``dict[str, T]`` or ``Mapping[str, T]``; None for other hints."""
         origin, arguments = typing.get_origin(self.bare), typing.get_args(self.bare)
         return arguments[1] if origin in _DICTS and len(arguments) == 2 and arguments[0] is str else None
 
     @property
     def is_literal(self) -> bool:
-        """Whether it is a Literal of strings."""
+        """Whether the hint is a Literal of strings."""
         return typing.get_origin(self.bare) is Literal and all(type(one) is str for one in typing.get_args(self.bare))
 
     @property
@@ -64,14 +64,14 @@ class Hint:
         return isinstance(self.bare, type) and issubclass(self.bare, enum.Enum) and not issubclass(self.bare, enum.Flag)
 
     def digits(self) -> DecimalMeta | None:
-        """Precision and scale, in our words, py-avro-schema's, dataclasses-avroschema's or pydantic's."""
+        """Precision and scale from our annotation, py-avro-schema's, dataclasses-avroschema's or pydantic's."""
         if self.bare is not decimal.Decimal:
             return None
         return next((found for note in reversed(self.notes) if (found := _digits(note))), None)
 
 
 def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
-    """``hint`` without Annotated, NewType and named aliases; ``notes`` are those of the union around it."""
+    """Strip Annotated, NewType and named aliases from ``hint``; ``notes`` are annotations of the union around it."""
     own: tuple[Any, ...] = ()
     while True:
         if typing.get_origin(hint) is Annotated:
@@ -86,7 +86,7 @@ def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
 
 
 def members(hint: Hint) -> Iterator[Hint]:
-    """The members of a union, None's type included, each with the annotations around the union too."""
+    """Yield the members of a union, including NoneType, each with the annotations of the union too."""
     if typing.get_origin(hint.bare) in _UNIONS:
         for argument in typing.get_args(hint.bare):
             yield from members(peel(argument, hint.notes))
@@ -100,7 +100,7 @@ def members(hint: Hint) -> Iterator[Hint]:
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """The types of a class's annotations, annotations of those included.
+    """Return the resolved type hints of a class, including Annotated.
 
     Raises:
         SchemaError: a name in them cannot be resolved.
@@ -111,7 +111,7 @@ def hints_of(cls: type) -> dict[str, Any]:
         raise SchemaError(
             f"the types of {cls.__name__} cannot be resolved: {error}",
             path=cls.__name__,
-            hint="define what they name at the top level of a module",
+            hint="define the classes that they name at the top level of a module",
         ) from error
 
 
@@ -119,12 +119,12 @@ def _resolved(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except NameError:
-        # A class inside a function may name itself, which its module does not know.
+        # A class inside a function may refer to itself, but its name is not in its module.
         return typing.get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
 
 
 def _flat(notes: Iterable[Any]) -> Iterator[Any]:
-    """Annotations, and those that a Field() of pydantic among them has of its own."""
+    """Return the annotations, and the metadata of a pydantic Field() among them."""
     for note in notes:
         inner = getattr(note, "metadata", None)
         yield from (note, *inner) if isinstance(inner, list) else (note,)

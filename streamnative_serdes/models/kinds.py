@@ -1,6 +1,6 @@
-"""The kinds of classes that have schemas, each read into a Model.
+"""Reads each supported kind of class into a Model: dataclasses, attrs, pydantic, NamedTuple, pulsar Records.
 
-None of their libraries is imported for it: a class of a library that is not loaded cannot be met.
+It does not import their libraries: if one is not loaded, no class of it can exist.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ def is_model(cls: object) -> bool:
 
 
 def model_of(cls: type) -> Model:
-    """The description of a class.
+    """Return the Model of a class.
 
     Raises:
-        SchemaError: no schema can be derived from it.
+        SchemaError: no schema can be derived from ``cls``.
     """
     read = _reader(cls)
     if read is None:
         raise SchemaError(
             f"expected a dataclass to derive a schema from, got {cls!r:.80}",
-            hint="a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record will do as well",
+            hint="a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record is accepted too",
         )
     return read(cls)
 
@@ -58,14 +58,14 @@ def _is_of(module: str, name: str, cls: type) -> bool:
 
 
 def _is_typed_tuple(cls: type) -> bool:
-    """Whether it is a typing.NamedTuple; the items of one from collections have no types."""
+    """Whether ``cls`` is a typing.NamedTuple; a collections.namedtuple has no types."""
     base = building.named_tuple(cls)
     marks = ("__annotations__", "__annotate__", "__annotate_func__")
     return base is not None and any(mark in vars(base) for mark in marks)
 
 
 def _owner(cls: type, name: str) -> type:
-    """The class that declares the annotation ``name``: the last one to do so."""
+    """Return the class that declares the annotation ``name``, the most derived one."""
     return next((base for base in cls.__mro__ if name in _annotations(base)), cls)
 
 
@@ -123,9 +123,9 @@ def _of_attrs(cls: type, field: Any, hints: dict[str, Any]) -> Attribute:
 def _pydantic(cls: Any) -> Model:
     pydantic: Any = sys.modules["pydantic"]
     if issubclass(cls, pydantic.RootModel):
-        raise SchemaError(f"{cls.__name__} is a RootModel, which is no record", path=cls.__name__)
+        raise SchemaError(f"{cls.__name__} is a RootModel, which is not a record", path=cls.__name__)
     try:
-        cls.model_rebuild()  # with names that were not there yet when the class was made
+        cls.model_rebuild()  # resolves names that were not defined yet when the class was created
     except (NameError, pydantic.errors.PydanticUserError) as error:
         raise SchemaError(f"the types of {cls.__name__} cannot be resolved: {error}", path=cls.__name__) from error
     attributes = tuple(_of_pydantic(cls, name, info) for name, info in cls.model_fields.items())
@@ -145,7 +145,7 @@ def _of_pydantic(cls: Any, name: str, info: Any) -> Attribute:
 
 
 def _keyword(cls: Any, name: str, info: Any) -> str | None:
-    """How the constructor takes a field: by its alias, where it has one and the model does not say otherwise."""
+    """Return the keyword for a field: its alias, unless the model accepts field names."""
     by_name = cls.model_config.get("populate_by_name") or cls.model_config.get("validate_by_name")
     alias = info.validation_alias
     if alias is None or by_name:
@@ -176,7 +176,7 @@ def _record(cls: Any) -> Model:
 
 
 def _record_hint(field: Any) -> Any:
-    """The hint that says what a field of pulsar-client says; all but required ones may be None."""
+    """Return the type hint for a pulsar-client field; None is allowed unless the field is required."""
     kind = _record_kind(field)
     return kind if getattr(field, "_required", False) else kind | None
 
@@ -194,7 +194,7 @@ def _record_kind(field: Any) -> Any:
     return _RECORD_LEAVES[field.type()]
 
 
-# A field of such a name can be set, but the constructor takes the argument for its own.
+# A field of such a name can be set, but the constructor uses the argument for itself.
 _RECORD_ARGUMENTS = frozenset({"default", "required", "required_default"})
 _RECORD_LEAVES: dict[str, type] = {
     "null": type(None), "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes,

@@ -1,4 +1,4 @@
-"""A class beside a schema: which record becomes an object of which class, by which attributes."""
+"""Matches classes to a schema: finds the class for each record and enum, and the attribute for each field."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _READ_AS: dict[str, type] = {
 
 
 def shapes_to_read(cls: type, schema: Schema) -> dict[str, Shape]:
-    """How records and enums of ``schema`` become objects of ``cls`` and of the classes in its fields.
+    """Return the shapes to read ``schema`` as objects of ``cls`` and of the classes in its fields.
 
     Raises:
-        SchemaError: objects of ``cls`` cannot be made of what the schema reads; ``path`` names the attribute.
+        SchemaError: data of the schema cannot be read as objects of ``cls``; ``path`` names the attribute.
     """
     return _Matcher(reading=True).matched(cls, schema)
 
 
-@functools.lru_cache(maxsize=256)  # the same shapes for the same schema: codecs are kept by them
+@functools.lru_cache(maxsize=256)  # the same schema must give the same shapes, since codecs are cached by them
 def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
-    """How objects of ``cls`` are written by ``schema``.
+    """Return the shapes to write objects of ``cls`` with ``schema``.
 
-    What has no like there is left to the codec, and so is a class that has no schema, since its hints name nothing that
-    there is: a dataclass is written by its attributes' names then.
+    Classes without a matching record are left to the codec, and so are classes whose hints cannot be resolved: a
+    dataclass is then written by its attributes' names.
     """
     return _Matcher(reading=False).matched(cls, schema)
 
 
 class _Matcher:
-    """One walk through a class and a schema side by side; ``found`` are the shapes by full name."""
+    """One parallel pass over a class and a schema; ``found`` are the shapes by full name."""
 
     def __init__(self, *, reading: bool) -> None:
         self.reading = reading
@@ -56,12 +56,12 @@ class _Matcher:
     def matched(self, cls: type, schema: Schema) -> dict[str, Shape]:
         hint = Hint(cls)
         if self.reading and not isinstance(schema.root, Record | Union):
-            raise SchemaError(f"{cls.__name__} is read from a record, and the schema is of type {schema.root.kind}")
+            raise SchemaError(f"{cls.__name__} needs a record, but the schema is of type {schema.root.kind}")
         self.match([hint], schema.root, cls.__name__, strict=True)
         return self.found
 
     def match(self, hints: list[Hint], node: AvroType, path: str, *, strict: bool) -> None:
-        """``hints`` are the members of the union that a hint is. ``strict``: the codec's values go in as they are."""
+        """Match the members of a union, ``hints``, to ``node``. ``strict``: values are stored without conversion."""
         branches = [
             branch for branch in (node.branches if isinstance(node, Union) else (node,)) if branch.kind != "null"
         ]
@@ -83,15 +83,15 @@ class _Matcher:
         classes = [hint.bare for hint in hints if is_model(hint.bare)]
         if not classes:
             if not any(hint.value is not None or hint.bare is dict for hint in hints):
-                self._refuse(f"expected {_shown(hints)}, the schema has record {node.name}", path)
+                self._refuse(f"expected {_shown(hints)}, but the schema has record {node.name}", path)
             return
         cls = _chosen(classes, node, alone=alone)
         if cls is None:
-            self._refuse(f"record {node.name} is none of {_shown(hints)}", path)
+            self._refuse(f"record {node.name} does not match {_shown(hints)}", path)
         elif node.name not in self.found:
             self._class(cls, node, path)
         elif self.found[node.name].cls is not cls:
-            self._refuse(f"record {node.name} is {self.found[node.name].cls.__name__} elsewhere", path)
+            self._refuse(f"record {node.name} is already matched to {self.found[node.name].cls.__name__}", path)
 
     def _class(self, cls: type, node: Record, path: str) -> None:
         try:
@@ -117,34 +117,34 @@ class _Matcher:
                 self.match(hints, field.type, f"{path}.{taken[field.name].name}", strict=strict)
 
     def _expect_all(self, model: Model, node: Record, taken: Mapping[str, Attribute], path: str) -> None:
-        """Every field needs an attribute, and every attribute without a default a field."""
+        """Check that every field has an attribute, and every attribute without a default has a field."""
         for field in node.fields:
             if field.name not in taken:
                 self._refuse(f"{model.cls.__name__} has no attribute for the schema's field {field.name}", path)
         for one in model.attributes:
             if one not in taken.values() and not one.is_optional:
-                self._refuse("it has no default, and the schema no such field", f"{path}.{one.name}")
+                self._refuse("it has no default, and the schema has no such field", f"{path}.{one.name}")
         if model.build == "call":
             self._expect_call(model.cls, taken, path)
 
     def _expect_call(self, cls: type, taken: Mapping[str, Attribute], path: str) -> None:
-        """The constructor has to take these attributes, and ask for no more."""
+        """Check that the constructor accepts these attributes and requires no others."""
         for one in taken.values():
             if one.keyword is None:
                 self._refuse(
-                    f"the constructor of {cls.__name__} takes no such argument, or not by one name",
+                    f"the constructor of {cls.__name__} takes no such keyword, or several names for it",
                     f"{path}.{one.name}",
                 )
-        if hasattr(cls, "__pydantic_validator__"):  # its signature names aliases alone
+        if hasattr(cls, "__pydantic_validator__"):  # its signature has only aliases
             return
         try:
             signature = inspect.signature(cls)
-        except ValueError:  # it has none to look at
+        except ValueError:  # no signature available
             return
         try:
             signature.bind(**{one.keyword: None for one in taken.values() if one.keyword is not None})
         except TypeError as error:
-            self._refuse(f"the constructor of {cls.__name__} does not take the schema's fields: {error}", path)
+            self._refuse(f"the constructor of {cls.__name__} does not accept the schema's fields: {error}", path)
 
     def _enum(self, hints: list[Hint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
         cls = _chosen([hint.bare for hint in hints if hint.is_enum], node, alone=alone)
@@ -159,9 +159,9 @@ class _Matcher:
         by_symbol = {symbol: members_of[symbol] for symbol in node.symbols if symbol in members_of}
         known = self.found.setdefault(node.name, EnumShape(cls, by_symbol))
         if known.cls is not cls:
-            self._refuse(f"enum {node.name} is {known.cls.__name__} elsewhere", path)
+            self._refuse(f"enum {node.name} is already matched to {known.cls.__name__}", path)
 
-    # All others
+    # Other types
 
     def _container(self, hints: list[Hint], node: Array | Map, path: str, *, strict: bool) -> None:
         is_array = isinstance(node, Array)
@@ -192,12 +192,12 @@ class _Matcher:
 
 
 def _taken(model: Model, names: list[str]) -> dict[str, Attribute]:
-    """Of each field that has one, its attribute: the one called so, else one of which it is an alias.
+    """Return the attribute for each field that has one: the attribute of that name, or else one with that alias.
 
-    An attribute is one field's alone: an alias is for a record that has no field of the attribute's own name.
+    An attribute belongs to one field: its aliases count only if the record has no field of the attribute's own name.
     """
     taken = {one.field: one for one in model.attributes if one.field in names}
-    for one in reversed(model.attributes):  # of two that claim one alias the last has it, as in schema resolution
+    for one in reversed(model.attributes):  # of two with one alias the last wins, as in schema resolution
         if one.field not in taken:
             found = next((alias for alias in one.words.aliases if alias in names and alias not in taken), None)
             if found is not None:
@@ -210,7 +210,7 @@ def _alone(branches: list[AvroType], kind: type) -> bool:
 
 
 def _chosen(classes: list[Any], node: Record | Enum, *, alone: bool) -> Any:
-    """The class that is called as the type; the only one, where there is only one of both."""
+    """Return the class whose name is that of the type; or the only class, if there is one class and one such type."""
     names = [(words_of(cls).name or cls.__name__, words_of(cls).namespace, cls) for cls in classes]
     for name, namespace, cls in names:
         if namespace is not None and node.name == (f"{namespace}.{name}" if namespace else name):
@@ -222,7 +222,7 @@ def _chosen(classes: list[Any], node: Record | Enum, *, alone: bool) -> Any:
 
 
 def _python(node: Primitive | Fixed) -> type:
-    """What the codec reads it as."""
+    """Return the Python type that the codec reads for ``node``."""
     logical = node.logical.name if node.logical is not None else ""
     return _READ_AS.get(logical, _READ_AS[node.kind])
 

@@ -1,4 +1,4 @@
-"""One description of a class for all the kinds of classes that there are: its attributes, and how objects are made."""
+"""Model: a uniform description of a class, whatever its kind: its attributes, and how its objects are created."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Attribute:
     Args:
         name: of the attribute.
         hint: its type, with annotations.
-        owner: the class that declares it: ``cls`` itself or a base of it.
-        keyword: how the constructor takes it; None where it does not.
-        default: its value where nobody gives one; MISSING where somebody must, or where ``factory`` makes it.
-        factory: makes the default anew each time.
+        owner: the class that declares it: ``cls`` itself or one of its bases.
+        keyword: its keyword argument in the constructor; None if there is none.
+        default: its default value; MISSING if it is required, or has a ``factory``.
+        factory: returns a new default value on each call.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Attribute:
         return self.default is not MISSING or self.factory is not None
 
     def maker(self) -> Callable[[], Any]:
-        """What makes its default; only where ``is_optional``. A value is the same one each time, as Python has it."""
+        """A function that returns its default; only if ``is_optional``. A plain default is shared, as in Python."""
         return self.factory or functools.partial(_itself, self.default)
 
 
@@ -61,10 +61,10 @@ class Model:
 
     Args:
         cls: the class.
-        words: the names that it gives itself.
+        words: the Avro names that it declares.
         attributes: in the order of their declaration.
-        build: how objects are made: see RecordShape.
-        schema: of a class that makes its own, such as ``pulsar.schema.Record``; None for all others.
+        build: how objects are created: see RecordShape.
+        schema: the schema of a class that defines its own, such as ``pulsar.schema.Record``; None for all others.
     """
 
     cls: type
@@ -79,20 +79,20 @@ class Model:
         return self.words.name or self.cls.__name__
 
     def by_name(self) -> Sequence[Attribute]:
-        """As Java's reflection has them: by name, those of the class itself before those of its base."""
+        """The attributes in the order of Java's reflection: by name, those of the class before those of its base."""
         depth = {base: at for at, base in enumerate(self.cls.__mro__)}
         return sorted(self.attributes, key=lambda one: (depth[one.owner], one.name))
 
 
 def words_of(cls: type) -> AvroClass:
-    """What ``__avro__`` in the body of ``cls`` says.
+    """Return the AvroClass in ``__avro__`` of ``cls``.
 
     Raises:
-        SchemaError: it is something else.
+        SchemaError: ``__avro__`` is not an AvroClass.
     """
     words = vars(cls).get(ATTRIBUTE, AvroClass())
     if not isinstance(words, AvroClass):
-        raise SchemaError(f"{cls.__name__}.{ATTRIBUTE} is an AvroClass, got {words!r:.80}")
+        raise SchemaError(f"expected {cls.__name__}.{ATTRIBUTE} to be an AvroClass, got {words!r:.80}")
     return words
 
 
@@ -101,5 +101,5 @@ def _itself(value: Any) -> Any:
 
 
 def depends() -> Any:
-    """In place of a factory that takes the object, or other values of it: only the constructor can call that."""
+    """Stands for a factory that depends on the object or its other values: only the constructor can call it."""
     raise SchemaError("the default depends on the object")

@@ -1,4 +1,4 @@
-"""What messages are read as: the reader's schema, and the class whose objects they become."""
+"""The reader's schema of a deserializer, and the class of the objects that it returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .matching import shapes_to_read
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A reader's schema, and how its records become objects; without shapes they are dicts."""
+    """A reader's schema, and the shapes of its records; without shapes they are dicts."""
 
     schema: Schema
     shapes: dict[str, Shape] = field(default_factory=dict)
@@ -22,53 +22,53 @@ class Target:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What to read a topic's messages as.
+    """The reader's schemas for a topic's messages.
 
     Args:
         target: for any writer.
-        exact: for a writer of this very schema, which needs no defaults of ours and is read straight; None: there is
-            none.
+        exact: for a writer with exactly this schema, which needs none of the class's defaults and no resolution; or
+            None.
     """
 
     target: Target
     exact: Target | None = None
 
     def of(self, writer: Schema) -> Target:
-        """What to read messages of that writer as."""
+        """Return the reader's schema for messages of that writer."""
         if self.exact is not None and self.exact.schema.same_as(writer):
             return self.exact
         return self.target
 
 
 def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:
-    """What a deserializer reads messages as.
+    """Return what a deserializer reads messages as.
 
     Args:
-        schema: what it was given as the reader's schema: a class, a schema, or None. A Schema is taken as it is.
+        schema: the reader's schema that the user passed: a class, a schema, or None. A Schema is used as it is.
         cls: the class whose objects it returns; None for dicts.
         allow_null: see :func:`schema_of`.
         limits: how large a schema may be.
 
     Returns:
-        None where each message is read by its writer's schema alone.
+        None if each message is read with its writer's schema only.
 
     Raises:
-        ConfigError: ``cls`` is no class with a schema, or another one than ``schema``.
-        SchemaError: no valid schema, or one that makes no objects of ``cls``.
+        ConfigError: ``cls`` has no schema, or is a different class than ``schema``.
+        SchemaError: the schema is invalid, or its data cannot be read as objects of ``cls``.
     """
     if cls is not None and not is_model(cls):
         raise ConfigError(
             f"value.type takes a class with a schema, got {cls.__name__}",
-            hint="a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record",
+            hint="pass a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record",
         )
     if isinstance(schema, type) and cls is not None and cls is not schema:
-        raise ConfigError(f"value.type is {cls.__name__}, and the reader's schema {schema.__name__}")
-    if isinstance(schema, Schema):  # parsed already: by the registry's rules, where it comes from there
+        raise ConfigError(f"value.type is {cls.__name__}, but the reader's schema is {schema.__name__}")
+    if isinstance(schema, Schema):  # parsed already: leniently, if it comes from the registry
         return Reading(_target(schema, cls))
     return _reading(schema if schema is None or isinstance(schema, type) else load(schema), cls, allow_null, limits)
 
 
-@functools.lru_cache(maxsize=64)  # codecs are kept by their shapes: deserializers of one class share them
+@functools.lru_cache(maxsize=64)  # codecs are cached by shapes, so deserializers of one class share them
 def _reading(schema: type | str | None, cls: type | None, allow_null: bool, limits: Limits) -> Reading | None:
     own = schema if isinstance(schema, type) else cls if schema is None else None
     if own is None:
@@ -84,7 +84,7 @@ def _target(schema: Schema, cls: type | None) -> Target:
 
 
 def _same_fields(one: Schema, other: Schema) -> bool:
-    """Whether the constructor takes every field of every class."""
+    """Whether the constructors accept every field of every class."""
     return all(
         [field.name for field in getattr(named, "fields", ())]
         == [field.name for field in getattr(other.names.get(name), "fields", ())]

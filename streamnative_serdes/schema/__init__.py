@@ -1,4 +1,4 @@
-"""Avro schemas: parsed, checked and compared."""
+"""Avro schemas: parses, validates, compares and resolves them."""
 
 from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse

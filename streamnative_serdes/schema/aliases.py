@@ -1,4 +1,4 @@
-"""The aliases of a reader's schema, which rename a writer's types and fields (Avro specification, "Aliases")."""
+"""Aliases: renames a writer's types and fields by the aliases of a reader's schema (Avro specification, "Aliases")."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .tree import Array, AvroType, Enum, Field, Fixed, Map, Record, Union
 
 
 class DuplicateFieldError(SchemaError):
-    """Aliases give two fields of a record one name; the text is Java's."""
+    """Aliases give two fields of a record the same name; the error text is Java's."""
 
 
 class Aliases:
-    """As Java's ``Schema.applyAliases``: those of a field hold in the writer's record of the same full name."""
+    """The aliases of one reader's schema. As in Java, a field's aliases apply in the writer's record of its name."""
 
     def __init__(self, reader: AvroType) -> None:
         self.types: dict[str, str] = {}
@@ -36,10 +36,10 @@ class Aliases:
             self._collect(child, seen)
 
     def apply(self, writer: AvroType) -> AvroType:
-        """``writer`` under the reader's names.
+        """Return ``writer`` with the reader's names.
 
         Raises:
-            DuplicateFieldError: aliases give two fields of a record one name.
+            DuplicateFieldError: aliases give two fields of a record the same name.
         """
         return self._apply(writer, {}) if self.types or self.fields else writer
 

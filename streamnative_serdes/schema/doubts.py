@@ -1,6 +1,7 @@
-"""What looks like a logical type in a user's schema and is none: Avro ignores it, so it is told as a SchemaWarning.
+"""Warns about words in a user's schema that look like a misspelt logical type, which Avro would ignore silently.
 
-Source: Avro specification 1.12, "Logical Types": an unknown one is ignored. So a word that is near none is no doubt.
+Source: Avro specification 1.12, "Logical Types": unknown logical types are ignored. So a word that resembles no known
+one is not reported.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .rules import LOGICAL_BASES
 _KEY: Final = "logicalType"
 _LIKE_THE_KEY: Final = 0.85  # of 1; "logicType" is 0.9
 _LIKE_A_NAME: Final = 0.75  # "timestamp" is 0.78, "guid" 0.75, "datetime" 0.67
-_LONGEST: Final = 40  # comparing takes time by the square of it
+_LONGEST: Final = 40  # comparison takes quadratic time
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
@@ -26,7 +27,7 @@ def _plain(word: str) -> str:
 
 
 _NAMES: Final = {_plain(name): name for name in LOGICAL_BASES}
-# Letters alone would have nanoseconds for all of these.
+# By spelling alone, the nearest match for all of these would be nanoseconds.
 _SHORT: Final = {
     f"{family}{short}": f"{family}{unit}"
     for family in ("timestamp", "localtimestamp")
@@ -35,21 +36,21 @@ _SHORT: Final = {
 
 
 class Doubts:
-    """Those of one schema, each word once, with the first place where it stands."""
+    """The suspicious words of one schema: each word once, at the first place where it occurs."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], str] = {}
 
     def unknown(self, tree: Mapping[str, Any], base: str, path: str) -> None:
-        """A type whose ``logicalType`` is missing or no known one."""
+        """Check a type whose ``logicalType`` is missing or unknown."""
         for key, word in tree.items():
             near = _nearest(word) if key == _KEY or _is_like_the_key(key) else None
             if near:
                 meant = f'"{_KEY}": "{near}"'
-                self._add(path, key, word, f"means nothing to Avro, so the type is a plain {base}: is {meant} meant?")
+                self._add(path, key, word, f"is unknown to Avro, so the type is a plain {base}: did you mean {meant}?")
 
     def misplaced(self, tree: Mapping[str, Any], path: str) -> None:
-        """A field, or a type around another, which have no logical type of their own."""
+        """Check a field, or a type that wraps another: these have no logical type of their own."""
         inner = tree["type"]
         if isinstance(inner, dict) and _KEY in inner:
             return
@@ -58,14 +59,14 @@ class Doubts:
         if near:
             base = inner if isinstance(inner, str) else "..."
             meant = f'{{"type": "{base}", "{_KEY}": "{near}"}}'
-            self._add(path, _KEY, word, f"stands beside the type, where Avro ignores it: is it to be {meant}?")
+            self._add(path, _KEY, word, f"is outside the type, where Avro ignores it: did you mean {meant}?")
 
     def _add(self, path: str, key: str, word: object, text: str) -> None:
         where = f"field {path[:200]}: " if path else ""
         self._found.setdefault((key, str(word)), f'{where}"{key}": "{word}" {text}')
 
     def warn(self) -> None:
-        """Raises: SchemaWarning: where the user's filters make errors of warnings."""
+        """Issue the warnings. Raises SchemaWarning if the user's filters turn warnings into errors."""
         for text in self._found.values():
             warnings.warn(text, SchemaWarning, stacklevel=_users_level())
 
@@ -77,7 +78,7 @@ def _is_like_the_key(key: str) -> bool:
 
 
 def _nearest(word: object) -> str | None:
-    """The logical type that ``word`` is, or is like."""
+    """Return the logical type that ``word`` equals or resembles."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
     plain = _plain(word)
@@ -86,7 +87,7 @@ def _nearest(word: object) -> str | None:
 
 
 def _users_level() -> int:
-    """For ``warnings.warn`` in the function that asks: the first caller outside of this package."""
+    """Return the ``stacklevel`` for ``warnings.warn`` of the first caller outside this package."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1

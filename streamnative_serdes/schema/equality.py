@@ -1,4 +1,4 @@
-"""When Pulsar's registry takes two schemas for one."""
+"""Schema equality as Pulsar's registry defines it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Record, Uni
 
 
 def comparable(root: AvroType) -> str:
-    """JSON text that is equal for two schemas that Pulsar's registry takes for one.
+    """Return JSON text that is equal for two schemas if Pulsar's registry treats them as the same schema.
 
-    As Java Avro's ``Schema.equals``, seen live: full names, types, defaults, order and custom properties count;
-    white space, ``doc``, aliases and an enum's default do not.
+    As Java Avro's ``Schema.equals`` (observed on a live broker): full names, types, defaults, order and custom
+    properties count; white space, ``doc``, aliases and an enum's default do not.
     """
     return json.dumps(_comparable(root, set()), sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""Schema JSON to a tree with names resolved: strict for what users give, lenient for what a registry holds.
+"""Parses schema JSON into a tree with resolved names: strictly for users' schemas, leniently for a registry's.
 
 Source: Avro specification 1.12, "Schema Declaration", "Names", "Logical Types".
 """
@@ -33,7 +33,7 @@ class Schema:
     names: dict[str, Named] = field(default_factory=dict)
 
     def same_as(self, other: Schema) -> bool:
-        """Whether Pulsar's registry takes both for one schema (parsed equality: see :func:`comparable`)."""
+        """Whether Pulsar's registry treats both as the same schema (see :func:`comparable`)."""
         try:
             return self.text == other.text or comparable(self.root) == comparable(other.root)
         except RecursionError:
@@ -56,7 +56,7 @@ def _parsed_again(text: str) -> Schema:
 
 
 def load(source: object) -> str:
-    """The JSON text of ``source``: a dict or list, JSON text, or the path of a ``.avsc`` file.
+    """Return the JSON text of ``source``: a dict or list, JSON text, or the path of a ``.avsc`` file.
 
     Raises:
         SchemaError: ``source`` is none of these, or the file cannot be read.
@@ -75,7 +75,7 @@ def load(source: object) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise SchemaError(f"the schema file cannot be read: {error}") from error
     if isinstance(source, str):
-        # A bare word is what a user means by a primitive; JSON would have it in quotes.
+        # Accept a bare word as a primitive type; JSON would require quotes.
         return json.dumps(source) if source in PRIMITIVES else source
     raise SchemaError(
         f"a schema is a dict, a list, JSON text or the path of an .avsc file, got {type(source).__name__}"
@@ -89,12 +89,12 @@ def parse(
 
     Args:
         source: see :func:`load`.
-        strict: what users give is checked to the letter. What a registry holds is not: Pulsar accepts invalid
-            defaults, names and logical types; these are an error only when needed, and a bad logical type falls
-            back to its base type. A name in a user's schema that only resembles a logical type is a SchemaWarning.
-        limits: how large it may be.
-        to_register: it may go to Pulsar's registry, so its defaults have to be such as brokers take: one that Avro 1.12
-            allows and they do not is registered once, and then the topic takes no other schema.
+        strict: validate everything, as for users' schemas. A registry may hold invalid defaults, names and logical
+            types, which Pulsar accepts; without ``strict`` they are an error only when needed, and a bad logical type
+            falls back to its base type. With ``strict``, a word that resembles a logical type is a SchemaWarning.
+        limits: how large the schema may be.
+        to_register: the schema may go to Pulsar's registry, so its defaults have to be valid for brokers: with one
+            that only Avro 1.12 allows, the schema can be registered, but then the topic accepts no other schema.
 
     Raises:
         SchemaError: with the path inside the schema.
@@ -121,11 +121,11 @@ def parse(
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 class _Parser:
-    """One walk over schema JSON; ``names`` are the named types met so far, by full name."""
+    """One pass over schema JSON; ``names`` are the named types defined so far, by full name."""
 
     def __init__(self, strict: bool, limits: Limits) -> None:
         self.strict = strict
@@ -158,7 +158,7 @@ class _Parser:
     def _complex(self, tree: dict[str, Any], kind: str, namespace: str, path: str, depth: int) -> AvroType:
         if kind == "fixed":
             return self._fixed(tree, namespace, path)
-        self._logical(tree, kind, 0, path)  # none stands on the others
+        self._logical(tree, kind, 0, path)  # the other types have no logical types
         if kind == "array":
             items = self.parse(_need(tree, "items", path), namespace, f"{path}[]", depth + 1)
             return Array(items, _props(tree, "items"))
@@ -210,7 +210,7 @@ class _Parser:
             raise SchemaError(f"expected a field with a name, got {tree!r:.80}", path=path)
         here = f"{path}.{name}" if path else name
         if self.strict and not _NAME.fullmatch(name):
-            raise SchemaError(f"{name!r:.80} is no Avro name", path=here)
+            raise SchemaError(f"{name!r:.80} is not a valid Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)
         self.doubts.misplaced(tree, here)
         if self.strict and tree.get("order", "ascending") not in ("ascending", "descending", "ignore"):
@@ -235,12 +235,12 @@ class _Parser:
         default = tree.get("default")
         for symbol in symbols:
             if not isinstance(symbol, str) or (self.strict and not _NAME.fullmatch(symbol)):
-                raise SchemaError(f"{symbol!r:.80} is no symbol for enum {name}", path=path)
+                raise SchemaError(f"{symbol!r:.80} is not a valid symbol for enum {name}", path=path)
         if len(set(symbols)) != len(symbols):
             raise SchemaError(f"enum {name} has a symbol twice", path=path)
         if default is not None and default not in symbols:
             if self.strict:
-                raise SchemaError(f"the default {default!r:.80} of enum {name} is none of its symbols", path=path)
+                raise SchemaError(f"the default {default!r:.80} of enum {name} is not one of its symbols", path=path)
             default = None
         enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner, path), _props(tree, "symbols", "default"))
         self.names[name] = enum
@@ -257,7 +257,7 @@ class _Parser:
         return fixed
 
     def _name(self, tree: dict[str, Any], namespace: str, path: str) -> tuple[str, str]:
-        """Full name of a definition, and the namespace that holds inside of it."""
+        """Return the full name of a definition, and the namespace for the types inside it."""
         name, given = tree.get("name"), tree.get("namespace")
         if not isinstance(name, str) or not name:
             raise SchemaError(f"a {tree['type']} needs a name", path=path)
@@ -265,7 +265,7 @@ class _Parser:
             raise SchemaError(f"expected a namespace as text, got {given!r:.80}", path=path)
         full = name if "." in name else _full(name, given if isinstance(given, str) else namespace)
         if self.strict and not all(_NAME.fullmatch(part) for part in full.split(".")):
-            raise SchemaError(f"{full!r:.120} is no Avro name", path=path)
+            raise SchemaError(f"{full!r:.120} is not a valid Avro name", path=path)
         if full in self.names or full in PRIMITIVES:
             raise SchemaError(f"the name {full!r:.120} is defined twice", path=path)
         if len(self.names) >= self.limits.names:
@@ -307,7 +307,7 @@ _TYPE_KEYS = frozenset({"type", "name", "namespace", "doc", "aliases"})
 
 
 def _props(tree: dict[str, Any], *own: str) -> dict[str, Any]:
-    """What Java Avro keeps as custom properties, logicalType, precision and scale included."""
+    """Return what Java Avro treats as custom properties, including logicalType, precision and scale."""
     return {key: value for key, value in tree.items() if key not in _TYPE_KEYS and key not in own}
 
 

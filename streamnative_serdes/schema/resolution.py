@@ -1,13 +1,13 @@
-"""How data of a writer's schema is read as a reader's: the rules of schema resolution, as a tree of steps.
+"""Schema resolution: how data of a writer's schema is read as a reader's schema, as a tree of steps.
 
 Sources: Avro specification 1.12, "Schema Resolution" and "Aliases"; Java's ``Resolver`` and ``Schema.applyAliases``.
-Pulsar's clients and brokers live by Java's departures from the specification:
+Pulsar's clients and brokers follow Java where it differs from the specification:
 
-- a record may be renamed: fields decide, not names;
-- a union of the reader is searched for the writer's very type first, then for a record of like structure, and only
-  then for a promotion;
-- two unions whose branches are pairwise alike are taken pair by pair;
-- a reader's alias renames the writer's type or field wherever it stands.
+- records match by their fields, whatever their names;
+- a reader's union is searched for the writer's exact type first, then for a record of similar structure, and only then
+  for a promotion;
+- two unions whose branches are pairwise equivalent are resolved pair by pair;
+- a reader's alias renames the writer's type or field wherever it occurs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .parser import Schema
 from .rules import DefaultChecker
 from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union, last_name
 
-MAX_STEPS: Final = 200_000  # pairs of types that are looked at: unions of records multiply
+MAX_STEPS: Final = 200_000  # pairs of types to resolve: nested unions of records multiply them
 
-# Writer's type -> the reader's types that it is promoted to.
+# Writer's type -> the reader's types that it can be promoted to.
 PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
     "int": frozenset({"long", "float", "double"}),
     "long": frozenset({"float", "double"}),
@@ -36,38 +36,38 @@ PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(slots=True, eq=False)
 class Resolution:
-    """How one pair of types resolves; ``fault`` says why it does not.
+    """The resolution of one pair of types; ``fault`` says why it fails.
 
-    ``writer`` carries the reader's names already, where aliases say so. ``parts`` are the steps below:
+    ``writer`` already has the reader's names where aliases apply. ``parts`` are the steps below:
 
         array, map              one
-        record                  one for each of the writer's fields, None where the reader has no such field
-        the writer's union      one for each branch
-        the reader's union      one, for the branch that was chosen, when the writer's type is no union
+        record                  one for each of the writer's fields, None if the reader has no such field
+        writer's union          one for each branch
+        reader's union          one, for the chosen branch, if the writer's type is not a union
     """
 
     writer: AvroType
     reader: AvroType
     fault: str | None = None
-    # Not in the text: a record that is met again would be written again, with all below it.
+    # Not in repr(): a recursive record would repeat itself with all its parts.
     parts: list[Resolution | None] = field(default_factory=list, repr=False)
-    added: list[Field] = field(default_factory=list)  # fields of the reader's record that come from their defaults
-    # Java goes on to use a record that turned out to lack a field where it met it in its own fields; we do not.
+    added: list[Field] = field(default_factory=list)  # the reader's fields that are filled in from their defaults
+    # A field missing in a recursive record. Java ignores the fault where the record occurs inside itself; we do not.
     late_fault: str | None = None
 
 
 def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool = True) -> Resolution:
-    """How what ``writer`` wrote is read as ``reader``.
+    """Resolve ``writer``'s schema with ``reader``'s.
 
     Args:
         writer: the writer's schema.
         reader: the reader's schema.
-        java: as Java does where the letter of the specification says otherwise.
-        logical: whether logical types are seen.
+        java: follow Java where it differs from the letter of the specification.
+        logical: whether logical types are used.
 
     Raises:
-        SchemaError: nothing that ``writer`` writes can be read; ``path`` and both types are named. What only some
-            data cannot meet, such as one branch of a union, is no error here but a ``fault`` of that step.
+        SchemaError: nothing that ``writer`` writes can be read; names ``path`` and both types. A mismatch that only
+            some data hits, such as one branch of a union, is not an error here but a ``fault`` of that step.
     """
     resolver = Resolver(java=java, logical=logical, defaults=True)
     try:
@@ -80,7 +80,7 @@ def resolve(writer: Schema, reader: Schema, *, java: bool = True, logical: bool 
     except RecursionError:
         raise NestedTooDeeplyError("the schemas are nested too deeply to be resolved") from None
     if found is not None:
-        raise SchemaError(found[1], path=found[0], hint="nothing that was written can be read by this schema")
+        raise SchemaError(found[1], path=found[0], hint="no data of the writer's schema can be read with this schema")
     return root
 
 
@@ -91,9 +91,9 @@ def _part_names(step: Resolution) -> list[str]:
 
 
 class Resolver:
-    """Resolves pairs of types; records are met again, so each pair of them is done once.
+    """Resolves pairs of types. Each pair of records is resolved only once, since schemas may be recursive.
 
-    With ``logical`` and ``defaults``, decimals of another scale and bad defaults are faults; to a broker, not.
+    With ``logical`` and ``defaults``, a different decimal scale and a bad default are faults; brokers ignore both.
     """
 
     def __init__(self, *, java: bool, logical: bool, defaults: bool) -> None:
@@ -101,9 +101,9 @@ class Resolver:
         self.logical = logical
         self.checker = DefaultChecker() if defaults else None
         self.seen: dict[tuple[int, int], Resolution] = {}
-        self.fine: set[int] = set()  # ids of the steps of records that something can be read by
-        self.alike: dict[tuple[int, int], bool] = {}  # pairs of records, in which unions may be taken pair by pair
-        self.branches: dict[int, dict[tuple[str, str | None], AvroType]] = {}  # of the reader's unions, by id
+        self.fine: set[int] = set()  # ids of record steps by which some data can be read
+        self.alike: dict[tuple[int, int], bool] = {}  # pairs of records -> whether their unions match pair by pair
+        self.branches: dict[int, dict[tuple[str, str | None], AvroType]] = {}  # id of a reader's union -> its branches
         self.steps = 0
 
     def resolve(self, writer: AvroType, reader: AvroType) -> Resolution:
@@ -134,7 +134,7 @@ class Resolver:
         key = (id(writer), id(reader))
         if key in self.seen:
             return self.seen[key]
-        step = self.seen[key] = Resolution(writer, reader)  # before its parts, for recursive schemas
+        step = self.seen[key] = Resolution(writer, reader)  # stored before its parts, for recursive schemas
         if not self.java and last_name(writer) != last_name(reader):
             step.fault = mismatch(writer, reader)
             return step
@@ -174,7 +174,7 @@ class Resolver:
         return Resolution(writer, reader, parts=[chosen])
 
     def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
-        """``ReaderUnion.firstMatchingBranch``: by full name, then a record by its structure, then by promotion."""
+        """As Java's ``ReaderUnion.firstMatchingBranch``: by full name, then records by structure, then by promotion."""
         if id(reader) not in self.branches:
             self.branches[id(reader)] = {(one.kind, _full_name(one)): one for one in reversed(reader.branches)}
         exact = self.branches[id(reader)].get((writer.kind, _full_name(writer)))
@@ -186,7 +186,7 @@ class Resolver:
         return next((branch for branch in reader.branches if branch.kind in promotions), None)
 
     def _like_structure(self, writer: Record, reader: Union) -> AvroType | None:
-        """The first record whose own fields resolve, or the last such of the same name in another namespace."""
+        """Return the first record whose fields resolve, or the last of these that has the same unqualified name."""
         found: AvroType | None = None
         for branch in reader.branches:
             if not isinstance(branch, Record) or (found is not None and last_name(branch) != last_name(writer)):
@@ -198,7 +198,7 @@ class Resolver:
         return found
 
     def _first_step(self, writer: AvroType, reader: Union) -> Resolution | None:
-        """The specification: by the first branch that matches."""
+        """As in the specification: the first branch that matches."""
         for branch in reader.branches:
             step = self.resolve(writer, branch)
             if self.certain_fault(step, "", set()) is None:
@@ -206,7 +206,7 @@ class Resolver:
         return None
 
     def certain_fault(self, step: Resolution, path: str, seen: set[int]) -> tuple[str, str] | None:
-        """(path, reason) of what every datum meets."""
+        """Return (path, reason) of a fault that every datum hits; None if there is none."""
         self._count_step()
         if step.fault is not None:
             return path, step.fault
@@ -222,18 +222,18 @@ class Resolver:
             return faults[0] if faults and None not in faults else None
         fault = next((fault for fault in faults if fault is not None), None)
         if fault is None and isinstance(step.writer, Record) and len(step.parts) == len(step.writer.fields):
-            self.fine.add(id(step))  # kept alive by self.seen
+            self.fine.add(id(step))  # the id stays valid, since self.seen keeps the step alive
         return fault
 
     def _alike(self, writer: Union, reader: Union) -> bool:
-        """What was found on the way holds for later pairs too: all of it after a yes, what is unlike after a no."""
+        """Compare two types and cache what was found: all results after a match, only mismatches after a mismatch."""
         found: dict[tuple[int, int], bool] = {}
         alike = self._equivalent(writer, reader, found)
         self.alike.update(found if alike else {pair: False for pair, same in found.items() if not same})
         return alike
 
     def _equivalent(self, writer: AvroType, reader: AvroType, seen: dict[tuple[int, int], bool]) -> bool:
-        """``Resolver.unionEquiv``: two unions whose branches can be taken pair by pair."""
+        """As Java's ``Resolver.unionEquiv``: whether the branches of two unions can be resolved pair by pair."""
         self._count_step()
         if isinstance(writer, Union) and isinstance(reader, Union):
             return len(writer.branches) == len(reader.branches) and all(
@@ -271,7 +271,7 @@ class Resolver:
         return None
 
     def _logical_fault(self, writer: AvroType, reader: AvroType) -> str | None:
-        """Decimals of another scale are no decimals of this one, though Java and the broker take them for such."""
+        """Refuse decimals of a different scale, which Java and the broker would read as wrong numbers."""
         if not self.logical or not isinstance(writer, Primitive | Fixed) or not isinstance(reader, Primitive | Fixed):
             return None
         one, other = writer.logical, reader.logical

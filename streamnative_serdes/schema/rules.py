@@ -1,4 +1,4 @@
-"""What a schema must hold to beyond its shape: limits, logical types, defaults, and that data of it can end."""
+"""Validation rules beyond syntax: size limits, logical types, defaults, and records that no finite datum can match."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .tree import MISSING, Array, AvroType, Enum, Fixed, Map, Named, Record, Uni
 MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
 MAX_NAMES: Final = 10_000  # named types in one schema
 MAX_DEPTH: Final = 200  # levels of nesting in schema text
-MAX_PRECISION: Final = 4_300  # digits of a decimal; where CPython stops to make ints from text
+MAX_PRECISION: Final = 4_300  # digits of a decimal: CPython's limit for int from text
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a schema may be: characters of text, named types, levels of nesting."""
+    """Size limits of a schema: characters of text, named types, levels of nesting."""
 
     size: int = MAX_TEXT
     names: int = MAX_NAMES
     depth: int = MAX_DEPTH
 
 
-# How JSON, which has no such numbers, has them as defaults; Java reads and writes this text too.
+# JSON has no such numbers, so defaults write them as text; Java reads and writes the same text.
 NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
-# Logical type -> the types that it may stand on.
+# Logical type -> the base types that it may annotate.
 LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {
     "decimal": ("bytes", "fixed"),
     "big-decimal": ("bytes",),
@@ -48,7 +48,7 @@ LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def logical_fault(name: str, base: str, size: int, tree: Mapping[str, Any]) -> str | None:
     if base not in LOGICAL_BASES[name]:
-        return f"stands on {' or '.join(LOGICAL_BASES[name])}, not on {base}"
+        return f"annotates {' or '.join(LOGICAL_BASES[name])}, not {base}"
     if base == "fixed" and name in ("uuid", "duration"):
         needed = 16 if name == "uuid" else 12
         return None if size == needed else f"needs {needed} bytes, the fixed has {size}"
@@ -66,7 +66,7 @@ def logical_fault(name: str, base: str, size: int, tree: Mapping[str, Any]) -> s
 
 
 def refuse_endless(types: Iterable[Named]) -> None:
-    """Refuse a record that contains itself with no union, array or map between: no datum of it can end."""
+    """Refuse a record that contains itself without a union, array or map in between: no finite datum can match it."""
     done: set[int] = set()
     for start in types:
         stack: list[tuple[AvroType, bool]] = [(start, False)]
@@ -85,7 +85,7 @@ def refuse_endless(types: Iterable[Named]) -> None:
 
 
 def default_fault(kind: AvroType, value: Any) -> str | None:
-    """What is wrong with ``value``, JSON, as a default of ``kind``; None if nothing is.
+    """Return what is wrong with the JSON ``value`` as a default of ``kind``, or None.
 
     Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
     of its branches (1.12).
@@ -94,14 +94,14 @@ def default_fault(kind: AvroType, value: Any) -> str | None:
 
 
 class DefaultChecker:
-    """Checks defaults, which nest and may fall back on other defaults: so steps and depth are bounded.
+    """Validates defaults. They nest and may fall back on other defaults, so steps and depth are bounded.
 
     Args:
-        as_brokers: take only what Pulsar's brokers take too, which compare schemas by Java's Avro 1.11 (seen on 4.0.8)
-            and older: of a union its first branch, and text for a number that is not finite as a field's whole default
-            alone.
+        as_brokers: accept only what Pulsar's brokers accept too; they compare schemas with Java's Avro 1.11 (seen on
+            4.0.8) and older. A union's default has to match its first branch, and text for a non-finite number is
+            accepted only as the whole default of a field.
 
-    ``hint`` is for the fault that was found last.
+    ``hint`` belongs to the last fault found.
     """
 
     MAX_STEPS = 1_000_000
@@ -112,14 +112,14 @@ class DefaultChecker:
         self.steps = 0
 
     def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> str | None:
-        """As :func:`default_fault`. ``whole``: ``value`` is a field's default, and no part of another."""
+        """As :func:`default_fault`. ``whole``: ``value`` is the whole default of a field, not a part of one."""
         self.steps += 1
         if depth > MAX_DEPTH or self.steps > self.MAX_STEPS:
-            return "it contains itself, or the defaults of the schema are too large"
+            return "the default contains itself, or the defaults of the schema are too large"
         if isinstance(kind, Union):
             return self._union_fault(kind, value, depth + 1)
         if self.as_brokers and not whole and kind.kind in ("float", "double") and isinstance(value, str):
-            return f"{value!r:.80} as text is a {kind.kind} only where it is the whole default of a field"
+            return f"{value!r:.80} as text is a valid {kind.kind} only as the whole default of a field"
         if isinstance(kind, Record):
             return self._record_fault(kind, value, depth + 1)
         if isinstance(kind, Array) and isinstance(value, list):
@@ -127,11 +127,11 @@ class DefaultChecker:
         if isinstance(kind, Map) and isinstance(value, dict):
             return self._first_fault(kind.values, value.values(), depth + 1)
         if isinstance(kind, Enum):
-            return None if value in kind.symbols else f"{value!r:.80} is no symbol of enum {kind.name}"
+            return None if value in kind.symbols else f"{value!r:.80} is not a symbol of enum {kind.name}"
         if isinstance(kind, Fixed):
             fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
             return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
-        return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is no {kind.kind}"
+        return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is not of type {kind.kind}"
 
     def _union_fault(self, kind: Union, value: Any, depth: int) -> str | None:
         for number, branch in enumerate(kind.branches):
@@ -143,16 +143,16 @@ class DefaultChecker:
         first, fitting = (_named(kind.branches[at]) for at in (0, number))
         self.hint = (
             f"put {fitting} first in the union: Pulsar would register this schema, and then refuse every other one. "
-            "For a topic that has it already, auto.register.schemas=false looks it up alone"
+            "If the topic already has it, auto.register.schemas=false only looks it up"
         )
-        return f"{value!r:.80} is no {first}, the first branch of the union, but {fitting}"
+        return f"{value!r:.80} is not of type {first}, the first branch of the union, but {fitting}"
 
     def _first_fault(self, kind: AvroType, values: Iterable[Any], depth: int) -> str | None:
         return next((fault for item in values if (fault := self.fault(kind, item, depth, whole=False))), None)
 
     def _record_fault(self, kind: Record, value: Any, depth: int) -> str | None:
         if not isinstance(value, dict):
-            return f"{value!r:.80} is no record {kind.name}"
+            return f"{value!r:.80} is not of type record {kind.name}"
         for part in kind.fields:
             given = value.get(part.name, part.default)
             own = part.name not in value

@@ -1,4 +1,4 @@
-"""How records and enums of a schema become objects of Python classes, and are read from them: words for the codec."""
+"""Shapes: tell the codec which Python classes the records and enums of a schema are read as and written from."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordShape:
-    """How a record of the reader's schema becomes an object of a class, and how the writer's is read from one.
+    """Maps a record to a class: how its objects are created when reading, and where values are found when writing.
 
     Args:
         cls: the class.
-        attributes: Avro field name -> attribute (and keyword) name. To read, every field of the record stands in it. To
-            write, a field may be missing: to the codec, the object has no such field then.
-        build: how an object is made.
+        attributes: Avro field name -> attribute (and keyword) name. For reading, it has every field of the record.
+            For writing, a field may be missing: then the object has no value for it.
+        build: how an object is created.
 
-            - ``"slots"``: ``object.__new__(cls)``, every attribute a member descriptor of ``__slots__``, stored by its
-              offset; only for classes without an ``__init__``, ``__new__``, ``__post_init__``, converter or validator
-              of their own.
-            - ``"dict"``: as ``"slots"``, but the class keeps its values in ``__dict__``.
-            - ``"tuple"``: a named tuple without a ``__new__`` of its own, its items in the order of ``cls._fields``.
+            - ``"slots"``: ``object.__new__(cls)``; every attribute is a member descriptor of ``__slots__``, stored by
+              its offset. Only for classes without their own ``__init__``, ``__new__``, ``__post_init__``, converter
+              or validator.
+            - ``"dict"``: as ``"slots"``, but values are stored in ``__dict__``.
+            - ``"tuple"``: a named tuple that does not override ``__new__``, its items in the order of ``cls._fields``.
             - ``"call"``: ``cls(**{attribute: value})``, for all other classes.
-        defaults: attributes of the class that the schema lacks -> what makes their value.
+        defaults: attributes that the schema lacks -> function that returns their value.
 
-    Shapes are equal only to themselves, so they and tuples of them are keys.
+    Shapes compare by identity, so they and tuples of them can be dict keys.
     """
 
     cls: type
@@ -36,11 +36,12 @@ class RecordShape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnumShape:
-    """Which member of an enum class each symbol is.
+    """Maps the symbols of an enum to the members of an enum class.
 
     Args:
         cls: the class.
-        members: Avro symbol -> member; to write, it may lack symbols. A member of two symbols is written by its name.
+        members: Avro symbol -> member; for writing, it may lack symbols. A member with two symbols is written as its
+            name.
     """
 
     cls: type

@@ -1,6 +1,6 @@
-"""The types of Avro as a tree: what a parsed schema consists of (Avro specification 1.12, "Schema Declaration").
+"""The nodes of a parsed schema, one class per Avro type (Avro specification 1.12, "Schema Declaration").
 
-A name that is used before the end of its own definition points back at it: the tree of a recursive schema has cycles.
+A name used inside its own definition refers back to it, so the tree of a recursive schema has cycles.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 
 class Missing:
-    """The default of a field that has none (None is a default: JSON null)."""
+    """Marks a field without a default (None is a default: JSON null)."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -22,7 +22,7 @@ MISSING: Final = Missing()
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """A logical type that holds on its base type; precision and scale count decimal digits."""
+    """A logical type that is valid for its base type; precision and scale are in decimal digits."""
 
     name: str
     precision: int = 0
@@ -82,7 +82,7 @@ class Enum:
 
 @dataclass(slots=True, eq=False)
 class Field:
-    """One field of a record; ``default`` is JSON as it stands in the schema, or MISSING."""
+    """One field of a record; ``default`` is the JSON value from the schema, or MISSING."""
 
     name: str
     type: AvroType
@@ -101,7 +101,7 @@ class Record:
     kind: str = "record"
 
     def __repr__(self) -> str:
-        # Without their types: records that each hold two of the next would double the text with each level.
+        # Without field types: nested records would double the text with each level.
         return f"Record(name={self.name!r}, fields={[part.name for part in self.fields]!r})"
 
 

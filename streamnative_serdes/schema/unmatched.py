@@ -1,4 +1,4 @@
-"""Columns that are no fields of a record, beside fields that have no column: most likely one was renamed."""
+"""The error for columns without a field beside fields without a column: most likely a column was renamed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _ALIKE = 0.7  # of 1: "nots" and "note" are, "other" and "note" are not
 
 
 def unmatched(record: str, columns: Sequence[str], fields: Sequence[str]) -> tuple[str, str]:
-    """The text of the error, and its hint.
+    """Return the text of the error, and its hint.
 
     Args:
         record: the record's name.
-        columns: those that it has no fields for.
-        fields: those that have no column.
+        columns: columns without a field.
+        fields: fields without a column.
     """
     text = (
         f"record {record} has no field for {_named('column', columns)}, and no column for its {_named('field', fields)}"
     )
     return text, (
-        f"{_nearest(columns, fields)}rename or drop columns; without validate.strict, unmatched.columns=ignore leaves "
-        "them out and writes the fields' defaults"
+        f"{_nearest(columns, fields)}rename or drop columns; without validate.strict, unmatched.columns=ignore drops "
+        "them and writes the fields' defaults"
     )
 
 

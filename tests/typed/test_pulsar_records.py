@@ -147,7 +147,9 @@ class Stumbling(Record):
 def test_a_record_that_brokers_stumble_over_is_looked_up_and_read_but_not_registered(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     for serializer in (lambda: KafkaAvroSerializer(conf, Stumbling), lambda: KafkaAvroSerializer(conf)):
-        with pytest.raises(SchemaError, match="field age: bad default: 18 is no null, the first branch of the union"):
+        with pytest.raises(
+            SchemaError, match="field age: bad default: 18 is not of type null, the first branch of the union"
+        ):
             serializer().serialize(TOPIC, Stumbling(age=1))
     payload = {"type": "AVRO", "schema": json.dumps(AvroSchema(Stumbling)._schema), "properties": {}}
     url = f"{registry.url}/admin/v2/schemas/public/default/{TOPIC}/schema"
@@ -159,7 +161,7 @@ def test_a_record_that_brokers_stumble_over_is_looked_up_and_read_but_not_regist
 
 def test_a_field_that_is_called_as_an_argument_of_all_records_cannot_be_read(registry: LocalRegistry) -> None:
     odd = type("Odd", (Record,), {"default": String()})
-    with pytest.raises(SchemaError, match="takes no such argument") as caught:
+    with pytest.raises(SchemaError, match="takes no such keyword") as caught:
         KafkaAvroDeserializer({"schema.registry.url": registry.url, "value.type": odd})
     assert caught.value.path == "Odd.default"
 

@@ -137,7 +137,7 @@ def test_aliases_of_pydantic_are_how_the_constructor_is_called() -> None:
     class Several(BaseModel):
         name: str = Field(validation_alias=pydantic.AliasChoices("a", "b"))
 
-    with pytest.raises(SchemaError, match="not by one name"):
+    with pytest.raises(SchemaError, match="several names for it"):
         shapes_to_read(Several, parse(record("S", ("name", "string"))))
 
 
@@ -176,9 +176,9 @@ def test_a_dataclass_of_pydantic_validates_too() -> None:
 @pytest.mark.parametrize(
     ("cls", "said"),
     [
-        (type("Root", (pydantic.RootModel[int],), {}), "is a RootModel, which is no record"),
+        (type("Root", (pydantic.RootModel[int],), {}), "is a RootModel, which is not a record"),
         (pydantic.create_model("M", f=(set[int], ...)), "no Avro type is known"),
-        (pydantic.create_model("M", f=(Decimal, ...)), "say its digits"),
+        (pydantic.create_model("M", f=(Decimal, ...)), "declare its digits"),
         (pydantic.create_model("M", f=(Any, ...)), "no Avro type is known"),
     ],
 )

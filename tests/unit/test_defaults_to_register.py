@@ -20,7 +20,7 @@ from streamnative_serdes.testing import LocalRegistry
 
 SECOND = record(field(["null", "string"], "x"))
 FIXED = record(field(["string", "null"], "x"))
-WORDS = "field f: bad default: 'x' is no null, the first branch of the union, but string"
+WORDS = "field f: bad default: 'x' is not of type null, the first branch of the union, but string"
 
 
 @pytest.mark.parametrize(("kind", "default"), TAKEN)
@@ -58,7 +58,7 @@ def test_the_error_names_both_branches_and_what_to_do(registry: LocalRegistry) -
         KafkaAvroSerializer({"schema.registry.url": registry.url}, SECOND)
     assert str(caught.value).startswith(f"{WORDS} (hint: put string first in the union: Pulsar would register this")
     assert "auto.register.schemas=false" in str(caught.value)
-    with pytest.raises(SchemaError, match="'NaN' as text is a double only where it is the whole default of a field"):
+    with pytest.raises(SchemaError, match="'NaN' as text is a valid double only as the whole default of a field"):
         parse(record(field({"type": "array", "items": "double"}, ["NaN"])), to_register=True)
     with pytest.raises(SchemaError, match=r"'x' matches no branch of the union$"):
         parse(record(field(["null", "int"], "x")), to_register=True)
@@ -122,6 +122,6 @@ def test_a_class_has_the_branch_of_its_default_first_or_is_refused(registry: Loc
     conf = {"schema.registry.url": registry.url, "allow.null": False}
     assert KafkaAvroSerializer(conf, Named).serialize("t", Named()) is not None
     for make in (lambda: KafkaAvroSerializer(conf, Tags), lambda: KafkaAvroSerializer(conf).serialize("t", Tags())):
-        with pytest.raises(SchemaError, match="field tags: bad default: 'x' is no null, the first branch"):
+        with pytest.raises(SchemaError, match="field tags: bad default: 'x' is not of type null, the first branch"):
             make()
     assert KafkaAvroDeserializer({**conf, "value.type": Tags}).stats()["errors"] == 0  # for reading it will do

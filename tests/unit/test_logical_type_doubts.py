@@ -53,17 +53,15 @@ def told(schema: Any, **options: Any) -> list[str]:
     ],
 )
 def test_a_misspelt_name_is_told_with_the_nearest(written: str, meant: str) -> None:
-    text = (
-        f'"logicalType": "{written}" means nothing to Avro, so the type is a plain long: is "logicalType": "{meant}" '
-    )
-    text += "meant?"
+    near = f'"logicalType": "{meant}"'
+    text = f'"logicalType": "{written}" is unknown to Avro, so the type is a plain long: did you mean {near}?'
     assert told(long(written)) == [text]
     for place in (long(written), {"type": "array", "items": long(written)}, ["null", long(written)]):
         (found,) = told(record(place))
         assert found.startswith("field f")
         assert text in found
     assert (
-        'plain fixed: is "logicalType": "'
+        'plain fixed: did you mean "logicalType": "'
         in told({"type": "fixed", "name": "F", "size": 16, "logicalType": written})[0]
     )
 
@@ -71,16 +69,16 @@ def test_a_misspelt_name_is_told_with_the_nearest(written: str, meant: str) -> N
 @pytest.mark.parametrize("key", ["logicaltype", "logical_type", "LogicalType", "logicalTypes", "logicType"])
 def test_a_misspelt_key_is_told_where_its_value_is_a_logical_type(key: str) -> None:
     assert told(long("timestamp-millis", key)) == [
-        f'"{key}": "timestamp-millis" means nothing to Avro, so the type is a plain long: '
-        'is "logicalType": "timestamp-millis" meant?'
+        f'"{key}": "timestamp-millis" is unknown to Avro, so the type is a plain long: '
+        'did you mean "logicalType": "timestamp-millis"?'
     ]
     assert told(long("something", key)) == []
 
 
 def test_a_logical_type_beside_the_type_is_told() -> None:
     expected = (
-        'field f: "logicalType": "timestamp-millis" stands beside the type, where Avro ignores it: '
-        'is it to be {"type": "long", "logicalType": "timestamp-millis"}?'
+        'field f: "logicalType": "timestamp-millis" is outside the type, where Avro ignores it: '
+        'did you mean {"type": "long", "logicalType": "timestamp-millis"}?'
     )
     assert told(record("long", logicalType="timestamp-millis")) == [expected]
     assert len(told(record(["null", "long"], logicalType="timestamp-millis"))) == 1
@@ -107,10 +105,10 @@ def test_each_word_is_told_once() -> None:
 def test_a_known_name_on_another_type_is_an_error_as_it_was() -> None:
     for kind in ("array", "map", "record", "enum"):
         schema = {"type": kind, "name": "N", "items": "int", "values": "int", "fields": [], "symbols": ["A"]}
-        with pytest.raises(SchemaError, match=f"logical type date: stands on int, not on {kind}"):
+        with pytest.raises(SchemaError, match=f"logical type date: annotates int, not {kind}"):
             parse({**schema, "logicalType": "date"})
         assert told({**schema, "logicalType": "set"}) == []
-    with pytest.raises(SchemaError, match="logical type date: stands on int, not on long"):
+    with pytest.raises(SchemaError, match="logical type date: annotates int, not long"):
         parse(long("date"))
 
 
@@ -134,7 +132,7 @@ def test_it_is_told_at_the_line_of_the_users_code(registry: LocalRegistry) -> No
         lambda: KafkaAvroDeserializer(conf, schema),
     )
     for make in makers:
-        with pytest.warns(SchemaWarning, match='is "logicalType": "time-micros" meant') as caught:
+        with pytest.warns(SchemaWarning, match='did you mean "logicalType": "time-micros"') as caught:
             make()
         assert {one.filename for one in caught} == {__file__}
 

@@ -296,10 +296,10 @@ def refusals() -> list[tuple[Any, Any, str, str]]:
         (int, ["null", "int", "string"], "is read as str", "One.f"),
         (Colour, symbols, "Colour has no member BLUE", "One.f"),
         (int, symbols, "is read as str", "One.f"),
-        (int, plain, "expected int, the schema has record Plain", "One.f"),
+        (int, plain, "expected int, but the schema has record Plain", "One.f"),
         (Plain, other, "Plain has no attribute for the schema's field q", "One.f"),
-        (Plain, record("Plain", ("y", "string")), "it has no default, and the schema no such field", "One.f.x"),
-        (Union[Plain, Slots], [plain, other], "record Other is none of Plain | Slots", "One.f"),
+        (Plain, record("Plain", ("y", "string")), "it has no default, and the schema has no such field", "One.f.x"),
+        (Union[Plain, Slots], [plain, other], "record Other does not match Plain | Slots", "One.f"),
         (list[Plain], {"type": "array", "items": other}, "no attribute for the schema's field q", "One.f"),
         (list[int], {"type": "map", "values": "int"}, "the schema has a map", "One.f"),
         (dict[str, int], {"type": "array", "items": "int"}, "the schema has an array", "One.f"),
@@ -322,7 +322,7 @@ def test_a_schema_that_makes_no_objects_of_the_class_is_refused(hint: Any, kind:
 def test_one_record_cannot_be_two_classes() -> None:
     both = dataclasses.make_dataclass("Both", [("a", Plain), ("b", Slots)])
     schema = record("Both", ("a", record("Plain", ("x", "long"))), ("b", "Plain"))
-    with pytest.raises(SchemaError, match="record Plain is Plain elsewhere") as caught:
+    with pytest.raises(SchemaError, match="record Plain is already matched to Plain") as caught:
         shapes_to_read(both, parse(schema))
     assert caught.value.path == "Both.b"
 
@@ -331,13 +331,13 @@ def test_one_enum_cannot_be_two_classes() -> None:
     first, second = (enum.Enum(name, ["A", "B"]) for name in ("First", "Second"))
     both = dataclasses.make_dataclass("Both", [("a", first), ("b", second)])
     symbols = {"type": "enum", "name": "First", "symbols": ["A", "B"]}
-    with pytest.raises(SchemaError, match="enum First is First elsewhere") as caught:
+    with pytest.raises(SchemaError, match="enum First is already matched to First") as caught:
         shapes_to_read(both, parse(record("Both", ("a", symbols), ("b", "First"))))
     assert caught.value.path == "Both.b"
 
 
 def test_a_schema_that_is_no_record_makes_no_objects() -> None:
-    with pytest.raises(SchemaError, match="Plain is read from a record, and the schema is of type string"):
+    with pytest.raises(SchemaError, match="Plain needs a record, but the schema is of type string"):
         shapes_to_read(Plain, parse("string"))
 
 
@@ -355,7 +355,7 @@ def test_a_constructor_without_the_argument_cannot_be_called_with_it() -> None:
         def __post_init__(self) -> None:
             self.twice = 2 * self.x
 
-    with pytest.raises(SchemaError, match="takes no such argument") as caught:
+    with pytest.raises(SchemaError, match="takes no such keyword") as caught:
         shape_of(Computed)
     assert caught.value.path == "Computed.twice"
 
@@ -369,7 +369,7 @@ def test_a_constructor_that_asks_for_more_cannot_be_called() -> None:
         def __post_init__(self, scale: int) -> None:
             self.x *= scale
 
-    with pytest.raises(SchemaError, match="does not take the schema's fields: missing a required argument: 'scale'"):
+    with pytest.raises(SchemaError, match="does not accept the schema's fields: missing a required argument: 'scale'"):
         shape_of(Scaled)
 
 

@@ -278,7 +278,7 @@ def test_words_of_a_field_may_stand_inside_of_a_union(hint: Any) -> None:
 
 
 def test_words_of_a_field_are_refused_for_its_items() -> None:
-    with pytest.raises(SchemaError, match="AvroField says something of a field") as caught:
+    with pytest.raises(SchemaError, match="AvroField applies to a field") as caught:
         schema_of(one(list[Annotated[int, AvroField(name="x")]]), allow_null=False)
     assert caught.value.path == "One.f"
 
@@ -397,9 +397,9 @@ def test_a_subclass_has_a_name_of_its_own_and_its_fields_come_first() -> None:
 
 def test_words_of_another_kind_are_refused() -> None:
     wrong = dataclasses.make_dataclass("Wrong", [("x", int)], namespace={"__avro__": {"name": "X"}})
-    with pytest.raises(SchemaError, match="__avro__ is an AvroClass, got"):
+    with pytest.raises(SchemaError, match="__avro__ to be an AvroClass, got"):
         schema_of(wrong, allow_null=True)
-    with pytest.raises(SchemaError, match="aliases are a tuple of names"):
+    with pytest.raises(SchemaError, match="aliases to be a tuple of names"):
         AvroField(aliases="nick")  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="AvroType takes one type"):
         AvroType(["null", "int"])
@@ -427,7 +427,7 @@ def test_a_type_without_a_namespace_cannot_be_named_again_inside_of_one() -> Non
     assert [*parse(schema_of(once, allow_null=True)).names] == ["org.example.Outer", "Bare"]
 
     twice = dataclasses.make_dataclass("Outer", [("a", bare), ("b", bare)], namespace=words)
-    with pytest.raises(SchemaError, match="cannot name it again") as caught:
+    with pytest.raises(SchemaError, match="cannot refer to it") as caught:
         schema_of(twice, allow_null=True)
     assert caught.value.path == "Outer.b"
 

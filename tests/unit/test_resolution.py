@@ -313,7 +313,7 @@ def test_a_pair_that_never_reads_is_an_error_at_once(name: str, rules: Any) -> N
 def test_a_bad_default_that_each_record_needs_is_an_error_at_once() -> None:
     reader = parse(record("A", ("x", "int"), ("y", "int", "bad")), strict=False)
 
-    with pytest.raises(SchemaError, match="no field 'y', and the reader's default is bad: 'bad' is no int"):
+    with pytest.raises(SchemaError, match="no field 'y', and the reader's default is bad: 'bad' is not of type int"):
         Codec(A1, reader)
     assert Codec(record("A", ("x", "int"), ("y", "int")), reader).decode(b"\2\4") == {"x": 1, "y": 2}
 

@@ -302,9 +302,9 @@ def not_called(data: Any, ctx: Any) -> Any:
     ("options", "schema", "from_dict", "said"),
     [
         ({"value.type": Point}, None, not_called, "cannot use both value.type and from_dict"),
-        ({"value.type": Point}, Cat, None, "value.type is Point, and the reader's schema Cat"),
+        ({"value.type": Point}, Cat, None, "value.type is Point, but the reader's schema is Cat"),
         ({"value.type": Point, "return.record.name": True}, None, None, "both value.type and return.record.name"),
-        ({"value.type": Point, "avro.logical.types": False}, None, None, "cannot do without avro.logical.types"),
+        ({"value.type": Point, "avro.logical.types": False}, None, None, "requires avro.logical.types"),
         ({"value.type": dict}, None, None, "value.type takes a class with a schema, got dict"),
         ({"value.type": "Point"}, None, None, "value.type takes a class, got 'Point'"),
         ({"value.type": Point(1)}, None, None, "value.type takes a class"),
