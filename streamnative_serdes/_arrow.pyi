@@ -9,20 +9,20 @@ from .schema import AvroType, Field, Resolution
 
 @final
 class Layout:
-    """The columns of a schema: immutable, and shared by all plans that fill them."""
+    """The Arrow columns of a schema. Immutable, and shared by all plans that fill them."""
 
     def __new__(cls, schema: AvroType, logical: bool, dialect: Dialect, large: bool) -> Layout: ...
     @property
     def wrapped(self) -> bool: ...
     def __arrow_c_schema__(self) -> object:
-        """The struct of a row, as a capsule (Arrow's PyCapsule protocol)."""
+        """Return the Arrow schema of a row, a struct, as a capsule (Arrow's PyCapsule protocol)."""
 
 @final
 class Plan:
-    """Reads one writer's schema into the columns of ``layout``.
+    """Decodes data of one writer's schema into the columns of ``layout``.
 
-    ``resolution`` is None for a writer's schema that is the reader's; ``default_of(field)`` gives (Avro bytes of the
-    default, their weight in values, None), or (None, 0, why there are none).
+    ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
+    default, number of values in it, None), or (None, 0, why there is no usable default).
     """
 
     def __new__(
@@ -37,10 +37,10 @@ class Plan:
 
 @disjoint_base
 class Decoder:
-    """Reads batches of messages into the columns of ``layout``. Never changes, so any number of threads may use it.
+    """Decodes batches of messages into the columns of ``layout``. Immutable, so threads may share it.
 
-    ``options`` are checked options of a codec, by dotted key. Without ``framed``, all messages are bare datums: Avro
-    without a header, of version -1.
+    ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
+    version -1.
     """
 
     def __new__(cls, layout: Layout, options: Mapping[str, Any], framed: bool) -> Decoder: ...
@@ -54,24 +54,24 @@ class Decoder:
         failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
         error_column: str | None,
     ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
-        """The messages in ``arrays``, as the two capsules of a struct of the layout's columns, a row each.
+        """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` gives the capsule of one after the other.
-        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
-        the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
-        lets no bytes follow the datum, whatever the options say.
-        ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
-        tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
-        the first of them is raised. A row that is null, or cannot be read, is null in all columns.
+        Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
 
-        Also returns {(version, which of its plans, or -1 for none): rows}.
+        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+        ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
+        error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
+        whatever the options say.
+        ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
+        tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
+        first error is raised. A row that is null, or cannot be read, is null in all columns.
         """
 
 @final
 class WritePlan:
-    """Writes batches of one Arrow schema, the capsule ``arrow``, as messages of the schema ``root``.
+    """Encodes batches of one Arrow schema, the capsule ``arrow``, as messages of the Avro schema ``root``.
 
-    ``options`` are checked options of a codec, by dotted key; ``default_of`` is as for a Plan.
+    ``options`` are validated codec options, by dotted key; ``default_of`` is as for a Plan.
     """
 
     def __new__(
@@ -83,17 +83,17 @@ class WritePlan:
     ) -> WritePlan: ...
 
 def encode_batch(plan: WritePlan, arrays: Iterable[object], header: bytes, large: bool) -> tuple[object, object]:
-    """The rows of ``arrays``, capsules of arrays of the plan's schema, as messages that begin with ``header``.
+    """Encode the rows of ``arrays``, capsules of arrays of the plan's Arrow schema, as messages that begin with header.
 
-    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary. An error's
-    row is that of all arrays together.
+    A row that is null as a whole gives a null. Returns the capsules of schema and array, binary or large_binary. The
+    row number of an error counts over all arrays.
     """
 
 @final
 class Stream:
-    """The arrays of ``capsule``, an Arrow stream: iterating gives the capsules of one after the other, once.
+    """An iterator over the arrays of ``capsule``, an Arrow stream. Yields their capsules; can be iterated only once.
 
-    Raises SerdesError, here and while iterating, for a stream that was read already, and for what its producer says.
+    Raises SerdesError, here and during iteration, if the stream was already read or its producer fails.
     """
 
     def __new__(cls, capsule: object) -> Stream: ...

@@ -7,12 +7,12 @@ _T = TypeVar("_T")
 
 @disjoint_base
 class TopicCache:
-    """A bounded cache, topic -> key -> entry. Looking up takes no lock; what came first goes first when it is full."""
+    """A bounded two-level cache, topic -> key -> entry. Lookups take no lock; evicts the oldest first."""
 
     def __new__(cls, capacity: int) -> Self: ...
     @property
     def capacity(self) -> int:
-        """Topics kept at most, and keys per topic."""
+        """Maximum number of topics, and of keys per topic."""
 
     def get(self, topic: str, key: Hashable) -> Any | None: ...
     def set(self, topic: str, key: Hashable, entry: Any) -> None: ...

@@ -14,16 +14,16 @@ class Duration(NamedTuple):
 
 @disjoint_base
 class Codec:
-    """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
+    """The compiled plan of one schema. Immutable after construction, so threads may share it."""
 
     def __new__(
         cls, root: AvroType, resolution: Resolution | None, options: Mapping[str, Any], shapes: Shapes
     ) -> Self: ...
     def encode(self, datum: Any) -> bytes:
-        """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
+        """Encode ``datum`` as Avro bytes. Raises EncodeError with the path of the field that does not fit."""
 
     def decode(self, data: Buffer) -> Any:
-        """The datum in ``data``, which must be used up. Raises DecodeError with path and byte."""
+        """Decode the datum in ``data``, all of which it must take up. Raises DecodeError with path and byte offset."""
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """The offset in bytes behind the datum at ``offset``: as by ``decode``, but no objects, and no look at text."""
+        """Return the byte offset after the datum at ``offset``. Checks what ``decode`` checks, except text."""

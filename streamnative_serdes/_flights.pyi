@@ -7,18 +7,18 @@ _T = TypeVar("_T")
 
 @disjoint_base
 class Flights:
-    """Work under way by key; threads share it. A fork's child does not wait for threads of its parent."""
+    """The flights under way, by key; shared by threads. A forked child does not wait for threads of its parent."""
 
     def __new__(cls) -> Self: ...
     def run(self, key: Hashable, work: Callable[[], _T], seconds: float | None = None) -> _T:
-        """What ``work`` returns or raises, here or in the thread that began before; SerdesErrors are copies.
+        """Return (or raise) the result of ``work``, run here or by the thread that came first; SerdesErrors are copied.
 
-        A leader that is interrupted (KeyboardInterrupt) leaves the work to one of those that wait. Whoever comes in
-        the middle of the work that it would wait for (a finalizer, a signal handler) does the work itself.
+        If the leading thread is interrupted (KeyboardInterrupt), a waiting thread takes over. A call that would wait
+        for work that it interrupts (from a finalizer or a signal handler) does the work itself.
 
         Raises:
             TimeoutError: the other thread took longer than ``seconds``.
         """
 
     def waiting(self, key: Hashable) -> int:
-        """How many threads wait for the one at work."""
+        """Return the number of threads that wait for the flight of ``key``."""

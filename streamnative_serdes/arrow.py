@@ -1,4 +1,4 @@
-"""Avro messages as Arrow columns: what _arrow compiles, for pyarrow; with pieces.py, the only importer of either."""
+"""Avro messages to Arrow columns and back, with pyarrow. Only this module and pieces.py import pyarrow and _arrow."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .schema import Field, Record, Schema, parse, resolve
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 
 Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
-# How messages of one version are read: plans, where in the message their datum begins, and whether it must end there
-# even with ``ignore.trailing.bytes``; tried one after the other. A first plan of None: none is read in the loop.
+# How to read messages of one version: (plan, offset of the datum in the message, whether trailing bytes are an error
+# even with ``ignore.trailing.bytes``), tried in order. A first plan of None keeps the version out of the compiled loop.
 Routes: TypeAlias = tuple[tuple[Plan | None, int, bool], ...]
-_MAX_READ = 1_000  # writers' schemas for which columns keep what is compiled
-_MAX_WRITTEN = 16  # Arrow schemas for which a writer does
+_MAX_READ = 1_000  # plans (one per writer's schema) cached by Columns
+_MAX_WRITTEN = 16  # plans (one per Arrow schema) cached by a writer
 _WITH_SCHEMA = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 _Rows = TypeVar("_Rows")
 _Done = TypeVar("_Done")
@@ -34,38 +34,40 @@ _Done = TypeVar("_Done")
 def arrow_schema_of(
     schema: object, *, dialect: Dialect = "arrow", large_types: bool = False, logical_types: bool = True
 ) -> pa.Schema:
-    """The columns that messages of ``schema`` are read into; docs/arrow.md has the table of types.
+    """Return the Arrow schema that messages of ``schema`` are read into; docs/arrow.md has the table of types.
 
     Args:
         schema: as for :class:`~streamnative_serdes.codec.Codec`. A record has a column for each field, and all of them
-            are nullable: a row may be null as a whole. What is no record has one column, "value".
-        dialect: ``"arrow"`` gives times of day and nanoseconds Arrow's own types. ``"spark"`` gives exactly the types
-            that Spark takes back: an int for time-millis, a long for nanoseconds; ``"spark-4.0"`` has a long for
-            time-micros as well.
-        large_types: offsets of text and bytes have 64 bits: ``large_string``, ``large_binary``.
+            are nullable: a row may be null as a whole. Any other type has one column, "value".
+        dialect: ``"arrow"`` uses Arrow's own types for times of day and nanoseconds. ``"spark"`` uses exactly the
+            types that Spark accepts: an int for time-millis, a long for nanoseconds; ``"spark-4.0"`` also has a long
+            for time-micros.
+        large_types: use 64-bit offsets for text and bytes: ``large_string``, ``large_binary``.
         logical_types: as the option ``avro.logical.types``.
 
     Raises:
-        SchemaError: no valid schema, or Arrow has no such types: a record that contains itself, a decimal of more than
-            38 digits.
+        SchemaError: the schema is invalid, or Arrow has no type for it: a record that contains itself, a decimal of
+            more than 38 digits.
     """
     return pa.schema(Layout(parse(schema).root, logical_types, dialect, large_types))
 
 
 def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Rows, _Done]]:
-    """``rows`` and what ``work`` makes of them; in as many parts as it takes, one after the other.
+    """Yield (rows, result of ``work``), for all rows or for as many consecutive parts as needed.
 
-    All in one, unless they take more than a batch can hold::
+    Rows are split only if they do not fit in one batch::
 
         for part, batch in in_parts(messages, lambda part: deserializer.deserialize_batch("topic", part)):
 
     Args:
-        rows: messages to read, or columns to write: whatever ``work`` takes, but for a reader, which can be read once.
+        rows: messages to read or columns to write: anything ``work`` accepts, except a reader, which can be read only
+            once.
         work: reads or writes them.
 
     Raises:
-        SerdesError: as ``work`` does, but for BatchTooLargeError. An error's ``row`` is one of its part.
-        TypeError: ``rows`` would have to be cut, and cannot be.
+        SerdesError: as ``work`` does, except BatchTooLargeError. An error's ``row`` counts within its part.
+        TypeError: ``rows`` has to be split, but is of a type that cannot be sliced.
+        ValueError: the first row alone exceeds the batch limit, so splitting cannot help.
     """
     while True:
         try:
@@ -76,14 +78,14 @@ def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Row
             yield rows, done
             return
         if not cut:
-            raise ValueError("work found no room for the first of its rows, which is no fault of their number")
+            raise ValueError("the first row alone exceeds the batch limit, so splitting cannot help")
         yield from in_parts(part_of(rows, 0, cut), work)
         rows = part_of(rows, cut, None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Capsules:
-    """Arrow data in capsules, for whoever knows the PyCapsule protocol."""
+    """Arrow data in capsules, for consumers of Arrow's PyCapsule protocol."""
 
     schema: object
     array: object
@@ -93,16 +95,16 @@ class _Capsules:
 
 
 class Columns:
-    """The columns of one schema, to which plans read what others wrote. Threads may share it.
+    """The Arrow columns of a reader's schema, and the plans that read writers' schemas into them. Threads may share it.
 
     Args:
         schema: the reader's.
         options: those of a codec.
-        dialect: as of :func:`arrow_schema_of`.
-        large_types: likewise.
+        dialect: as for :func:`arrow_schema_of`.
+        large_types: as for :func:`arrow_schema_of`.
 
     Raises:
-        SchemaError: as :func:`arrow_schema_of` says.
+        SchemaError: as :func:`arrow_schema_of`.
     """
 
     def __init__(self, schema: Schema, options: config.CodecArguments, dialect: Dialect, large_types: bool) -> None:
@@ -112,10 +114,10 @@ class Columns:
         self.arrow_schema: pa.Schema = pa.schema(self._layout)
 
     def plan(self, writer: Schema) -> Plan:
-        """What reads ``writer`` into these columns; made once.
+        """Return the plan that reads data of ``writer`` into these columns; compiled once and cached.
 
         Raises:
-            SchemaError: nothing that it writes can be read.
+            SchemaError: nothing that ``writer`` writes can be read.
         """
         plan = self._plans.get(writer.text)
         if plan is None:
@@ -147,7 +149,7 @@ class Columns:
 
 
 def _default_of(field: Field, options: Mapping[str, Any]) -> tuple[bytes | None, int, str | None]:
-    """A default as Avro, and how many values it counts for; or why there is none, or it cannot be read."""
+    """Return (Avro bytes of the default, number of values in it, None), or (None, 0, why there are none)."""
     codec = Codec(Schema("", Record("Default", (field,))), avro_logical_types=options["avro.logical.types"])
     try:
         data = codec.encode({})
@@ -160,7 +162,7 @@ def _default_of(field: Field, options: Mapping[str, Any]) -> tuple[bytes | None,
 
 
 def _weight(value: object) -> int:
-    """The number of values in ``value``, itself included; long text and bytes count as more, for they are copied."""
+    """Count the values in ``value``, including itself; long text and bytes count as more, since they are copied."""
     if isinstance(value, (str, bytes)):
         return 1 + len(value) // 64
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -168,7 +170,7 @@ def _weight(value: object) -> int:
 
 
 class ColumnWriter:
-    """Writes batches of Arrow columns as messages of one schema. Threads may share it.
+    """Encodes batches of Arrow columns as messages of one schema. Threads may share it.
 
     Args:
         schema: the messages'.
@@ -180,11 +182,11 @@ class ColumnWriter:
         self._plans: dict[pa.Schema, WritePlan] = {}
 
     def encode(self, batch: Any, header: bytes, *, large_types: bool = False) -> pa.Array:
-        """A message for each row of ``batch``, which begins with ``header``.
+        """Return an array with a message for each row of ``batch``; each message begins with ``header``.
 
         Raises:
-            EncodeError: the columns are not those of the schema, or a value does not fit: with row and path.
-            TypeError: ``batch`` is nothing that has Arrow's columns.
+            EncodeError: the columns do not match the schema, or a value does not fit; has row and path.
+            TypeError: ``batch`` is not a type with Arrow columns.
         """
         kind, arrays = pieces_of_columns(batch)
         plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
@@ -205,21 +207,22 @@ class ColumnWriter:
 
 
 class ColumnCodec:
-    """Batches of bare Avro data (no header) of one schema, to Arrow columns and back.
+    """Decodes batches of Avro data without a header into Arrow columns, and encodes columns, for one schema.
 
     Args:
-        schema: as for :class:`~streamnative_serdes.codec.Codec`. Data is written by it; data that is read was written
-            by it.
-        reader_schema: what data is read as, if by another schema.
-        dialect: as of :func:`arrow_schema_of`.
-        large_types: likewise.
+        schema: as for :class:`~streamnative_serdes.codec.Codec`: the writer's schema of data that is read, and the
+            schema of data that is written.
+        reader_schema: the reader's schema, if it differs.
+        dialect: as for :func:`arrow_schema_of`.
+        large_types: as for :func:`arrow_schema_of`.
         **options: those of a codec.
 
     Raises:
-        SchemaError: no valid schema, one that can read nothing of what ``schema`` writes, or Arrow has no such types.
-        ConfigError: a bad value of an option.
+        SchemaError: a schema is invalid, ``reader_schema`` cannot read anything that ``schema`` writes, or Arrow has no
+            type for it.
+        ConfigError: an option has an invalid value.
 
-    It never changes, so any number of threads may share it, and they run side by side.
+    It is immutable, so threads may share it, and they run in parallel.
     """
 
     def __init__(
@@ -240,21 +243,21 @@ class ColumnCodec:
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """Of what is read."""
+        """The Arrow schema of the columns that :meth:`decode` returns."""
         return self._columns.arrow_schema
 
     def decode(self, data: Any, *, error_column: str | None = None) -> pa.RecordBatch:
-        """The columns of ``data``: Arrow data of bytes, one datum each. A null is a row of nulls.
+        """Decode ``data``, Arrow data of bytes with one datum each, into columns. A null gives a row of nulls.
 
         Args:
             data: as for :meth:`KafkaAvroDeserializer.deserialize_batch`.
-            error_column: name of another column, of text, which says why a row could not be read; such a row is null in
-                all other columns. Without it, the first such row is an error.
+            error_column: name of an additional text column that says why a row could not be read; such a row is null in
+                all other columns. Without it, the first such row raises.
 
         Raises:
-            DecodeError: with the number of the row, path and byte; or the array itself is damaged.
-            BatchTooLargeError: all is too much for one batch; :func:`in_parts` cuts it.
-            TypeError: ``data`` is something else.
+            DecodeError: a row cannot be read (has row, path and byte offset), or the array is damaged.
+            BatchTooLargeError: the rows do not fit in one batch; :func:`in_parts` splits them.
+            TypeError: ``data`` is of another type.
         """
         batch, _ = self._columns.decode(
             data, lambda _version: self._routes, _first_error, error_column=error_column, framed=False
@@ -262,17 +265,17 @@ class ColumnCodec:
         return batch
 
     def encode(self, batch: Any) -> pa.Array:
-        """A datum for each row of ``batch``: bytes, a null for a row that is null as a whole.
+        """Encode each row of ``batch`` as bytes; a row that is null as a whole gives a null.
 
         Args:
-            batch: as for :meth:`KafkaAvroSerializer.serialize_batch`. Columns go by their names; docs/arrow.md tells
-                which Arrow types an Avro type takes.
+            batch: as for :meth:`KafkaAvroSerializer.serialize_batch`. Columns are matched to fields by name;
+                docs/arrow.md lists the Arrow types that each Avro type accepts.
 
         Raises:
-            EncodeError: the columns are not those of the schema, or a value does not fit: with row and path; or an
-                array is damaged.
-            BatchTooLargeError: more than 2 GB of data.
-            TypeError: ``batch`` is something else.
+            EncodeError: the columns do not match the schema, a value does not fit (has row and path), or an array is
+                damaged.
+            BatchTooLargeError: the messages take more than 2 GB.
+            TypeError: ``batch`` is of another type.
         """
         return self._writer.encode(batch, b"", large_types=self._large_types)
 

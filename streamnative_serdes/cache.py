@@ -1,4 +1,4 @@
-"""The cache of the SerDes: topic -> schema version (or type) -> what is bound to it, bounded."""
+"""The bounded cache of the SerDes: topic -> schema version or type -> entry."""
 
 from ._cache import LruMap, TopicCache
 

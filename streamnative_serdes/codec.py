@@ -1,4 +1,4 @@
-"""The Avro codec: a schema, compiled once, turns data into Avro bytes and back, also as another schema reads them."""
+"""The Avro codec: compiles a schema once, then encodes and decodes data, with schema resolution if asked for."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ __all__ = ["Codec", "Duration"]
 
 
 class Codec(_CompiledCodec):
-    """Binary Avro of one schema, without any framing (Avro specification 1.12, "Binary Encoding").
+    """Encodes and decodes binary Avro of one schema, without framing (Avro specification 1.12, "Binary Encoding").
 
     Args:
         schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a parsed
-            :class:`~streamnative_serdes.schema.Schema`. Data is written by it; data that is read was written by it.
-        reader_schema: what data is read as, if by another schema (Avro specification 1.12, "Schema Resolution").
-        shapes: what records and enums of the reader's schema are, by full name, where they are no dicts and no text:
-            objects of classes are read, and written as well if there is no other reader's schema.
-        **options: those of docs/config.md that concern a codec, with underscores for dots: ``validate_strict=True``.
+            :class:`~streamnative_serdes.schema.Schema`. It is the writer's schema, for encoding
+            and for decoding.
+        reader_schema: the reader's schema, if it differs (Avro specification 1.12, "Schema Resolution").
+        shapes: classes for records and enums of the reader's schema, by full name; others are dicts and text. Without
+            ``reader_schema`` they are used for writing as well.
+        **options: the codec options of docs/config.md, with underscores for dots: ``validate_strict=True``.
 
     Raises:
-        SchemaError: no valid schema, or one that can read nothing of what ``schema`` writes.
-        ConfigError: a bad value of an option.
+        SchemaError: a schema is invalid, or ``reader_schema`` cannot read anything that ``schema`` writes.
+        ConfigError: an option has an invalid value.
 
-    A codec never changes, so any number of threads may share it; it pickles as its schemas' texts and its options.
+    A codec is immutable, so threads may share it. It pickles as the texts of its schemas and its options.
     """
 
     schema: Schema
@@ -60,7 +61,7 @@ class Codec(_CompiledCodec):
 
 
 def _from_text(writer: str, reader: str, shapes: Shapes, options: config.CodecArguments) -> Codec:
-    # What was compiled once compiles again: a registry's lenient schema too, and one beyond the usual limits.
+    # Parse leniently and without limits: these schemas were accepted before, a registry's lenient ones included.
     limits = Limits(size=max(len(writer), len(reader)), names=1_000_000, depth=1_000)
     schema, reader_schema = (parse(text, strict=False, limits=limits) for text in (writer, reader))
     return Codec(schema, reader_schema, shapes, **options)

@@ -2,18 +2,18 @@
 
 The tree::
 
-    SerdesError                        confluent_kafka's SerializationError and ValueError at once
+    SerdesError                        also a confluent_kafka SerializationError and a ValueError
     ├── ConfigError                    an option is missing, unknown or of the wrong kind
-    ├── SchemaError                    a schema is no Avro schema, or cannot be used here
-    │   └── NestedTooDeeplyError       Python's recursion limit was met; from a shallower stack it may go well
+    ├── SchemaError                    a schema is invalid, or cannot be used here
+    │   └── NestedTooDeeplyError       hit Python's recursion limit; may succeed from a shallower call stack
     ├── EncodeError                    a datum does not fit its schema
     ├── DecodeError                    bytes do not fit their schema
-    ├── BatchTooLargeError             a batch takes more room than Arrow's columns have; a part of it does not
+    ├── BatchTooLargeError             a batch exceeds the limits of Arrow columns; smaller parts of it fit
     └── SchemaRegistryError            the registry refused, or could not be reached
         ├── SchemaNotFoundError        404: no such version, or no schema on the topic
         ├── IncompatibleSchemaError    409: the topic's compatibility strategy refuses a new schema
-        ├── InvalidSchemaError         422: Pulsar does not take this schema text or type
-        ├── AuthenticationError        401: no credentials, or bad ones; an OAuth issuer's no
+        ├── InvalidSchemaError         422: Pulsar does not accept this schema text or type
+        ├── AuthenticationError        401: missing or bad credentials; or refused by the OAuth issuer
         ├── AuthorizationError         401 or 403 with a reason: the role lacks the right
         └── RegistryUnavailableError   no usable answer within the time allowed
 """
@@ -31,15 +31,15 @@ _E = TypeVar("_E", bound="SerdesError")
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as it came, to be kept, routed or read by other means.
+    """A message as received, to be stored, routed or read by other means.
 
     Args:
         data: its value.
         topic: the Kafka topic.
-        partition: None where the message came as bytes alone, and so for the following.
+        partition: None if only the bytes are known; so are the following.
         offset: in its partition.
-        key: as the client has it; None also where the message has none.
-        headers: as the client has them; likewise.
+        key: as the client returned it; None also if the message has no key.
+        headers: as the client returned them; None also if the message has none.
     """
 
     data: Any
@@ -51,7 +51,7 @@ class RawMessage:
 
 
 class SchemaWarning(UserWarning):
-    """A schema says what Avro ignores, and what is meant is another thing as it seems: a misspelt logical type."""
+    """A schema has a word that Avro ignores, but that probably should have an effect: a misspelt logical type."""
 
 
 class SerdesError(SerializationError, ValueError):
@@ -62,16 +62,16 @@ class SerdesError(SerializationError, ValueError):
         topic: the Kafka topic, where known.
         version: the schema version, where known.
         path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``.
-        offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and "offset" Kafka's.
+        offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and Kafka's "offset".
         hint: what the user can do about it.
 
-    Clients report only ``str(error)``, so its first line says all of this. An error of
-    :meth:`KafkaAvroDeserializer.deserialize_many` has the message that could not be read in ``raw``, one of a batch of
-    Arrow columns the number of the row in ``row``.
+    Clients report only ``str(error)``, so its first line contains all of this. Errors of
+    :meth:`KafkaAvroDeserializer.deserialize_many` have the message that could not be read in ``raw``; errors of a batch
+    of Arrow columns have the row number in ``row``.
     """
 
     raw: RawMessage | None = None
-    row: int | None = None  # of a batch of Arrow
+    row: int | None = None  # in an Arrow batch
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class SerdesError(SerializationError, ValueError):
         self.hint = hint
 
     def at(self: _E, *, topic: str | None = None, version: int | None = None) -> _E:
-        """Add where the error happened; what is already known stays as it is."""
+        """Add where the error happened; keeps what is already known."""
         if self.topic is None:
             self.topic = topic
         if self.version is None:
@@ -132,14 +132,14 @@ class ConfigError(SerdesError):
 
 
 class SchemaError(SerdesError):
-    """A schema is no Avro schema, or cannot be used for what was asked."""
+    """A schema is not a valid Avro schema, or cannot be used for what was asked."""
 
 
 class NestedTooDeeplyError(SchemaError):
-    """Schemas are nested too deeply for what is left of Python's recursion limit."""
+    """Schemas are nested too deeply for the remaining depth of Python's recursion limit."""
 
     def __init__(self, message: str = "the schema is nested too deeply", **where: Any) -> None:
-        super().__init__(message, **{"hint": "Python's recursion limit is met", **where})
+        super().__init__(message, **{"hint": "Python's recursion limit was reached", **where})
 
 
 class EncodeError(SerdesError):
@@ -151,10 +151,10 @@ class DecodeError(SerdesError):
 
 
 class BatchTooLargeError(SerdesError):
-    """All is well with each message, but together they take more than one batch of Arrow columns can or may hold.
+    """Each message is fine by itself, but together they exceed what one batch of Arrow columns can or may hold.
 
-    ``row`` is the first that found no room: those before it fit, by themselves; it is never 0.
-    :func:`streamnative_serdes.arrow.in_parts` cuts a batch there.
+    ``row`` is the first row that did not fit; the rows before it fit in a batch of their own. It is never 0.
+    :func:`streamnative_serdes.arrow.in_parts` splits a batch there.
     """
 
 
@@ -164,7 +164,7 @@ class SchemaRegistryError(SerdesError):
     Args:
         message: what was asked and what came back.
         status: HTTP status code; None when there was no answer.
-        reason: the broker's own words, unescaped.
+        reason: the broker's own text, unescaped.
         url: the address asked, without credentials.
         retriable: whether the same request may succeed later.
         **where: as for :class:`SerdesError`.
@@ -186,7 +186,7 @@ class SchemaRegistryError(SerdesError):
         self.url = url
         self.retriable = retriable
 
-    # The same under the names that Confluent's error has
+    # The same, under the names of Confluent's error
 
     @property
     def http_status_code(self) -> int:
@@ -195,7 +195,7 @@ class SchemaRegistryError(SerdesError):
 
     @property
     def error_code(self) -> int:
-        """Confluent's own code: 40401 no schemas, 40402 no such version, 42201 no valid schema; else the status."""
+        """Confluent's error code: 40401 no schemas, 40402 no such version, 42201 invalid schema; else the status."""
         if self.http_status_code == 404:
             return 40401 if self.version is None else 40402
         return 42201 if self.status == 422 else self.http_status_code
@@ -218,11 +218,11 @@ class IncompatibleSchemaError(SchemaRegistryError):
 
 
 class InvalidSchemaError(SchemaRegistryError):
-    """422: Pulsar does not take this schema text or type."""
+    """422: Pulsar does not accept this schema text or type."""
 
 
 class AuthenticationError(SchemaRegistryError):
-    """No credentials, or ones that the registry (401 without a reason) or the OAuth issuer does not take."""
+    """Credentials are missing, or refused by the registry (401 without a reason) or the OAuth issuer."""
 
 
 class AuthorizationError(SchemaRegistryError):

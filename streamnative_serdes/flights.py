@@ -1,4 +1,4 @@
-"""Single flight: a question that is under way is not asked twice; threads that come later wait for the same answer."""
+"""Single flight: one thread does the work for a key, and the others that ask for it wait and share the result."""
 
 from ._flights import Flights
 

@@ -1,4 +1,4 @@
-"""What a message without our header looks like when it cannot be read as Avro: other framings, text, known files."""
+"""Recognizes foreign data in messages that cannot be read as Avro: other framings, text, known file formats."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ _E = TypeVar("_E", bound=SerdesError)
 
 _LOOKED_AT: Final = 256  # bytes
 _QUOTED: Final = 40  # characters
-_LEAST_TEXT: Final = 4  # bytes; fewer are too often text by chance
-# First bytes -> what begins so.
+_LEAST_TEXT: Final = 4  # bytes; shorter data is too often text by chance
+# Magic bytes -> description.
 _BEGINNINGS: Final = {
-    b"Obj\x01": "a file of Avro (an object container), whose records are messages only one by one",
-    b"\xc3\x01": "Avro's single-object encoding, whose framing this deserializer does not read",
-    b"PAR1": "a file of Parquet",
-    b"ARROW1\0\0": "a file of Arrow",
-    b"\x1f\x8b\x08": "gzip: it was compressed before it was given to the client",
-    b"\x28\xb5\x2f\xfd": "zstd: it was compressed before it was given to the client",
-    b"\x04\x22\x4d\x18": "lz4: it was compressed before it was given to the client",
-    b"\xac\xed\x00\x05": "an object of Java's own serialization",
+    b"Obj\x01": "an Avro object container file; send each of its records as a message",
+    b"\xc3\x01": "Avro's single-object encoding, which this deserializer does not read",
+    b"PAR1": "a Parquet file",
+    b"ARROW1\0\0": "an Arrow file",
+    b"\x1f\x8b\x08": "gzip data: the producer compressed it before passing it to the client",
+    b"\x28\xb5\x2f\xfd": "zstd data: the producer compressed it before passing it to the client",
+    b"\x04\x22\x4d\x18": "lz4 data: the producer compressed it before passing it to the client",
+    b"\xac\xed\x00\x05": "an object in Java serialization format",
 }
 
 
 def with_hint(error: _E, data: Any, in_header: int | None) -> _E:
-    """``error`` with a hint where its message has no header of ours, and looks like something else.
+    """Add a hint to ``error`` if its message has no schema version header and looks like something else.
 
     Args:
-        error: why it could not be read.
-        data: the message, whatever holds bytes.
-        in_header: the version in its header; None where it has none.
+        error: why the message could not be read.
+        data: the message, any bytes-like object.
+        in_header: the version in its header; None if it has no header.
     """
     looks = None if in_header is not None else look_of(memoryview(data).tobytes())
     if looks is not None:
@@ -41,14 +41,14 @@ def with_hint(error: _E, data: Any, in_header: int | None) -> _E:
 
 
 def look_of(message: bytes) -> str | None:
-    """What a message without our header looks like, as a hint; None where nothing is likely enough to be named."""
+    """Return a hint that names what a message without a header looks like; None if nothing is likely enough."""
     return _cut_header(message) or _confluent(message) or _known(message) or _text(message)
 
 
 def _cut_header(message: bytes) -> str | None:
     if not message.startswith(header.MARKER) or len(message) >= header.SIZE:
         return None
-    return f"the message may be cut off: it has {len(message)} of the {header.SIZE} bytes of a schema version header"
+    return f"the message may be truncated: it has {len(message)} of the {header.SIZE} bytes of a schema version header"
 
 
 def _confluent(message: bytes) -> str | None:
@@ -57,7 +57,7 @@ def _confluent(message: bytes) -> str | None:
         return None
     return (
         f"the message may come from Confluent's serializer (0x00, schema id {schema_id}), "
-        "whose framing this deserializer does not read"
+        "a framing that this deserializer does not read"
     )
 
 

@@ -1,4 +1,4 @@
-"""The interface that we drop into: confluent-kafka's own names for serializers and their context."""
+"""The serializer interface of confluent-kafka: its base classes and the context, under their own names."""
 
 from confluent_kafka.serialization import (
     Deserializer,
@@ -10,13 +10,13 @@ from confluent_kafka.serialization import (
 
 try:
     from confluent_kafka.serialization import DeserializerBuilder, SerializerBuilder
-except ImportError:  # before 2.16, whose clients are the first to take builders
+except ImportError:  # before 2.16, the first version with builders
 
     class SerializerBuilder:  # type: ignore[no-redef]
-        """Stands in for the interface, so that ours can be imported everywhere."""
+        """Placeholder for the base class, so that our subclass can be imported with older versions."""
 
     class DeserializerBuilder:  # type: ignore[no-redef]
-        """Likewise."""
+        """Placeholder for the base class, so that our subclass can be imported with older versions."""
 
 
 __all__ = [

@@ -1,28 +1,28 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
 # cython: binding=False, auto_pickle=False, embedsignature=True
-"""Avro messages to Arrow columns and back, without Python objects and without the interpreter's lock.
+"""Decodes Avro messages into Arrow columns and encodes columns as messages, without Python objects and the GIL.
 
-Arrays come and go by the Arrow C data interface, so no Arrow library is needed to build this. One compiled unit of
-several files:
+Arrays are passed in and out by the Arrow C data interface, so no Arrow library is needed to build this. One extension
+module, made of these files:
 
-    arrow/layout.pyx    which Arrow columns an Avro schema becomes
-    arrow/columns.pyx   columns in the making: room, nulls, and taking back
-    arrow/plan.pyx      how what one schema wrote gets into the columns of another
-    arrow/ops.pyx       the table of steps that a plan is
-    arrow/read.pyx      bytes -> slots of columns
-    arrow/leaves.pyx    its numbers, text, decimals and UUIDs
-    arrow/skip.pyx      bytes -> where a value ends that has no column
-    arrow/faults.pyx    what went wrong, as errors
-    arrow/checks.pyx    what the producer of an array says of it, checked
-    arrow/arrays.pyx    where the bytes of the rows of an array are
-    arrow/stream.pyx    arrays that come one after the other
-    arrow/messages.pyx  a batch of messages, each by the plan of its schema version
-    arrow/sources.pyx   columns that are written from
-    arrow/write_plan.pyx    how columns become messages of a schema: a table of ops
-    arrow/write.pyx     slots of columns -> bytes
-    arrow/write_batch.pyx   a batch of columns -> an array of messages
-    arrow/c_data.h      the structs of the interface, and their capsules
-    arrow/values.h      text and decimals
+    arrow/layout.pyx    maps an Avro schema to Arrow columns
+    arrow/columns.pyx   builders of columns: append, append null, truncate
+    arrow/plan.pyx      compiles schema resolution into a table of ops that fill columns
+    arrow/ops.pyx       the ops of a read plan
+    arrow/read.pyx      decodes bytes into slots of columns
+    arrow/leaves.pyx    decodes numbers, text, decimals and UUIDs
+    arrow/skip.pyx      skips values that have no column
+    arrow/faults.pyx    converts fault codes to errors
+    arrow/checks.pyx    validates arrays from other producers
+    arrow/arrays.pyx    locates the bytes of each row of an array
+    arrow/stream.pyx    reads the C stream interface
+    arrow/messages.pyx  decodes a batch of messages, each by the plan of its schema version
+    arrow/sources.pyx   loads values from columns that are written
+    arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
+    arrow/write.pyx     encodes slots of columns as bytes
+    arrow/write_batch.pyx   encodes a batch of columns as an array of messages
+    arrow/c_data.h      the structs of the C data interface, and their capsules
+    arrow/values.h      UTF-8 and 128-bit decimals
 """
 
 cimport cython

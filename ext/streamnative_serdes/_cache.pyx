@@ -1,10 +1,10 @@
 # cython: language_level=3, binding=True, auto_pickle=False
-"""Bounded caches: topic -> key -> entry, where a key is a schema version or a type; and one that drops the idle first.
+"""Bounded caches: topic -> key -> entry, where a key is a schema version or a type; and a map that evicts idle entries.
 
-Looking up takes no lock: a dict's look-up is atomic under the GIL, and entries never change. At most ``capacity``
-topics are kept and as many keys per topic; what came first goes first.
+Lookups take no lock: a dict lookup is atomic under the GIL, and entries never change. A TopicCache keeps at most
+``capacity`` topics and ``capacity`` keys per topic, and evicts the oldest first.
 
-Compiled, since an interrupt (Ctrl-C) comes between two bytecodes: in Python it could leave a lock held for ever.
+They are compiled because an interrupt (Ctrl-C) comes between two bytecodes: in Python it could leave a lock held.
 """
 
 from cpython.dict cimport PyDict_Size
@@ -23,11 +23,11 @@ cdef class TopicCache:
             raise ValueError(f"expected a capacity of at least 1, got {capacity}")
         self.capacity = capacity
         self.topics = {}
-        self.lock = threading.RLock()           # a finalizer that runs meanwhile may serialize too
+        self.lock = threading.RLock()           # reentrant: a finalizer that runs in put() may serialize too
 
     cdef object find(self, object topic, object key):
-        """The entry, or None."""
-        cdef dict topics = self.topics          # both dicts are held: another thread may drop them meanwhile
+        """Return the entry, or None."""
+        cdef dict topics = self.topics          # keep a reference to both dicts: another thread may drop them
         cdef PyObject* keys = PyDict_GetItemWithError(topics, topic)
         cdef PyObject* entry
         if keys is NULL:
@@ -59,7 +59,7 @@ cdef class TopicCache:
             self.topics.pop(topic, None)
 
     def after_fork(self):
-        """In a child process: whoever held the lock is not there."""
+        """Replace the lock in a forked child, where the thread that held it does not exist."""
         self.lock = threading.RLock()
 
     def clear(self):

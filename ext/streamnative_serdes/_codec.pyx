@@ -1,29 +1,29 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False
 # cython: binding=False, auto_pickle=False, embedsignature=True
-"""Avro's binary encoding, compiled: a schema becomes a plan once, and the plan turns data into bytes and back.
+"""The Avro binary codec: compiles a schema into a plan once, then encodes and decodes data by that plan.
 
-Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One compiled unit of several files:
+Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One extension module, made of these files:
 
-    codec/buffer.pyx    where bytes go to and come from, and where in the datum we are
+    codec/buffer.pyx    the Writer and the Reader: a byte buffer each, and the path of open containers
     codec/plan.pyx      schema -> tree of nodes
-    codec/default.pyx   what is written for a field that the datum lacks
+    codec/default.pyx   field defaults, encoded in advance for data that lacks the field
     codec/encode.pyx    datum -> bytes
-    codec/objects.pyx   records that are no dicts, and what strict records refuse
-    codec/inputs.pyx    arrays, maps, bytes and numbers from other objects than Python's own
-    codec/union.pyx     unions: the branch that the caller names, or that is chosen
-    codec/fit.pyx       which branches of a union fit a value
+    codec/objects.pyx   records from objects other than dicts, and validate.strict
+    codec/inputs.pyx    arrays, maps, bytes and numbers from types other than Python's built-in ones
+    codec/union.pyx     unions: the branch that the caller names, or the best match
+    codec/fit.pyx       matches a value to the branches of a union
     codec/decode.pyx    bytes -> datum
-    codec/quick.pyx     its common leaves, as long as all is regular
-    codec/skip.pyx      bytes -> where the datum ends
-    codec/resolve.pyx   reading by another schema than the writer's
-    codec/shaped.pyx    records as objects of classes, both ways
+    codec/quick.pyx     fast path for the most common leaf types
+    codec/skip.pyx      finds the end of a datum without decoding it
+    codec/resolve.pyx   schema resolution: decodes the writer's bytes as the reader's schema
+    codec/shaped.pyx    records as instances of user classes, both ways
     codec/logical.pyx   logical types, both ways: UUID, duration, and
     codec/datetime.pyx      dates, times of day, timestamps
     codec/decimal.pyx       decimals
     codec/wire.h        the leaf functions in C: numbers and text,
     codec/calendar.h        days and times,
     codec/values.h          UUIDs and Decimals,
-    codec/objects.h         where a class keeps its values
+    codec/objects.h         offsets of attribute values in instances
 """
 
 cimport cython
@@ -65,7 +65,7 @@ cdef extern from "Python.h":
     const unsigned long Py_TPFLAGS_DICT_SUBCLASS
     PyTypeObject* Py_TYPE(object)
     bint PyType_HasFeature(PyTypeObject*, unsigned long)
-    PyObject* new_bytes "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)   # a reference to be given up by hand
+    PyObject* new_bytes "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)   # new reference
     object PyBytes_FromStringAndSize(const char*, Py_ssize_t)
     char* PyBytes_AS_STRING(PyObject*)
     int _PyBytes_Resize(PyObject**, Py_ssize_t)
@@ -175,7 +175,7 @@ cdef extern from "codec/objects.h":
 
 cdef extern from *:
     """
-    /* Encodes under way in this thread: more than one when user code, met by the first, encodes as well. */
+    /* Number of nested encode calls in this thread: above 1 when user code called by one encode calls another. */
     #ifdef _MSC_VER
     static __declspec(thread) int sns_encoding;
     #else
@@ -195,7 +195,7 @@ cdef extern from *:
 
 
 cdef inline object given(PyObject* made):
-    """The object of a reference that is ours to give up."""
+    """Take ownership of a new reference."""
     out = <object>made
     Py_DECREF(out)
     return out
@@ -226,7 +226,7 @@ for power in range(1, 19):
     POWERS[power] = POWERS[power - 1] * 10
 
 
-# The same functions without Cython's check for an exception after the call.
+# The same functions, without Cython's exception check after the call: the caller checks for NULL.
 cdef PyObject* (*try_encode)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept
 cdef PyObject* (*try_decode)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept
 try_encode = <PyObject* (*)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept><void*>encode_message
@@ -234,7 +234,7 @@ try_decode = <PyObject* (*)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_
 
 
 cdef class Codec:
-    """One schema's plan. Immutable after it is made, so any number of threads may use it at once."""
+    """The compiled plan of one schema. Immutable after construction, so threads may share it."""
 
     def __cinit__(self, root, resolution, options, shapes, *args, **kwargs):
         self.limits.depth = options["max.depth"]
@@ -258,11 +258,11 @@ cdef class Codec:
         return try_decode(self.reading, &self.limits, data, size, offset)
 
     def encode(self, datum):
-        """The Avro bytes of ``datum``. Raises EncodeError with the path of the field that does not fit."""
+        """Encode ``datum`` as Avro bytes. Raises EncodeError with the path of the field that does not fit."""
         return encode_message(self.writing, &self.limits, datum, NULL, 0)
 
     def decode(self, data):
-        """The datum in ``data``, which must be used up. Raises DecodeError with path and byte."""
+        """Decode the datum in ``data``, all of which it must take up. Raises DecodeError with path and byte offset."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
             return decode_message(self.reading, &self.limits, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data),
@@ -274,7 +274,7 @@ cdef class Codec:
             PyBuffer_Release(&view)
 
     def skip(self, data, Py_ssize_t offset=0):
-        """The offset in bytes behind the datum at ``offset``: as by ``decode``, but no objects, and no look at text."""
+        """Return the byte offset after the datum at ``offset``. Checks what ``decode`` checks, except text."""
         cdef Py_buffer view
         get_view(data, &view)
         try:
@@ -290,5 +290,5 @@ cdef int get_view(object data, Py_buffer* view) except -1:
         raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
     try:
         return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
-    except (BufferError, ValueError) as error:      # in pieces, or released
-        raise DecodeError(f"expected bytes that can be read: {error}") from None
+    except (BufferError, ValueError) as error:      # not contiguous, or released
+        raise DecodeError(f"expected a readable buffer, got {type(data).__name__}: {error}") from None

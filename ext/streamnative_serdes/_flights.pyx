@@ -1,9 +1,10 @@
 # cython: language_level=3, binding=True, auto_pickle=False
-"""Single flight: a question that is under way is not asked twice; threads that come later wait for the same answer.
+"""Single flight: one thread does the work for a key, and the others that ask for it wait and share the result.
 
-An interrupt (Ctrl-C in the main thread, an exception that another thread sends) comes between two bytecodes. In Python
-it would so come between a flight's first line and its `try`, or into its `finally`, and leave a flight that nobody ever
-ends. Here are no bytecodes but those of the work itself: a flight that is under way has a thread at work.
+This module is compiled for safety, not for speed. An interrupt (Ctrl-C in the main thread, an exception sent by another
+thread) arrives between two bytecodes. In Python code it could arrive between a flight's first line and its `try`, or
+inside its `finally`, and leave a flight that never ends. Compiled code has no bytecodes of its own, so only the work
+itself can be interrupted, and a flight in the table always has a thread working on it.
 """
 
 import os
@@ -12,13 +13,13 @@ from copy import copy
 
 from streamnative_serdes.errors import SerdesError
 
-# Thread -> the flights that it waits for, in all objects; nested ones last. A thread is its process and number: a fork
-# takes what is here along, and gives the numbers to other threads.
+# (process id, thread id) -> the flights that the thread waits for, across all Flights objects; nested ones last. The
+# process id is part of the key because a forked child inherits this dict and may reuse the thread ids.
 cdef dict _waits_for = {}
 
 
 cdef class Flight:
-    """One thread's work. The gate is shut until it has landed, with a result, an error, or, interrupted, with none."""
+    """The work of one thread. The gate opens when it ends: with a result, an error, or neither if interrupted."""
 
     cdef object gate, leader, result, error
     cdef bint done
@@ -43,7 +44,7 @@ cdef class Flight:
             self.gate.release()
 
     cdef bint depends_on(self, object thread) except -1:
-        """Whether it cannot land before `thread` has gone on, which may wait for it only in the middle of its work."""
+        """Tell whether the flight cannot end until `thread` continues: waiting for it would be a deadlock."""
         cdef Flight next
         if self.leader == thread:
             return True
@@ -53,13 +54,13 @@ cdef class Flight:
         return False
 
     cdef bint wait(self, object thread, double seconds) except -1:
-        """Whether it has landed in time."""
+        """Wait until the flight has ended; False after `seconds`."""
         cdef bint open
         cdef tuple outer = _waits_for.get(thread, ())
         _waits_for[thread] = (*outer, self)
         self.waiting += 1
         try:
-            open = self.gate.acquire(True, seconds)     # where a signal handler may wait for another one
+            open = self.gate.acquire(True, seconds)     # a signal handler that runs here may wait for another flight
         finally:
             self.waiting -= 1
             if outer:
@@ -67,12 +68,12 @@ cdef class Flight:
             else:
                 del _waits_for[thread]
         if open:
-            self.gate.release()     # for the next one
+            self.gate.release()     # let the next waiter through
         return open
 
 
 cdef class Flights:
-    """Work under way by key. A fork's child does not wait for threads of its parent."""
+    """The flights under way, by key. A forked child does not wait for threads of its parent."""
 
     cdef dict under_way
 
@@ -89,14 +90,14 @@ cdef class Flights:
             flight = self.under_way.setdefault(place, own)
             if flight is own:
                 return own.lead(self.under_way, place, work)
-            if flight.depends_on(thread):       # a finalizer or a signal handler in the middle of that work
+            if flight.depends_on(thread):       # called by a finalizer or a signal handler during that work
                 return work()
             if not flight.wait(thread, patience):
-                raise TimeoutError("the answer that another thread is asking for did not come in time")
+                raise TimeoutError("timed out while waiting for another thread that is making the same request")
             if flight.done:
                 break
         if isinstance(flight.error, SerdesError):
-            raise copy(flight.error)    # threads would write their tracebacks, topics and hints into one object
+            raise copy(flight.error)    # each thread adds its own traceback, topic and hint
         if flight.error is not None:
             raise flight.error
         return flight.result

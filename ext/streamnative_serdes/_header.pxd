@@ -1,4 +1,4 @@
-# The schema version header (SNIP 42), small enough to be inlined into its callers.
+# Parses the schema version header (SNIP 42), inline in its callers.
 #
 #     offset 0      2                          10
 #            | 0x03 0x04 | schema version, int64 BE | Avro binary datum ...
@@ -11,7 +11,8 @@ cdef enum:
 
 
 cdef inline int64_t version_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
-    """The version in the header, or NO_VERSION: too short, another marker, or a negative number, which none has."""
+    """Return the version in the header, or NO_VERSION if the data is too short, has another marker or a negative
+    version."""
     cdef uint64_t version = 0
     cdef int i
     if size < HEADER_SIZE or data[0] != 3 or data[1] != 4 or data[2] & 0x80:
@@ -22,7 +23,7 @@ cdef inline int64_t version_of(const uint8_t* data, Py_ssize_t size) noexcept no
 
 
 cdef inline int64_t confluent_id_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
-    """The schema id of Confluent's framing, or NO_VERSION."""
+    """Return the schema id of Confluent's framing, or NO_VERSION."""
     if size < CONFLUENT_SIZE or data[0] != 0 or data[1] & 0x80:
         return NO_VERSION
     return <int64_t>data[1] << 24 | <int64_t>data[2] << 16 | <int64_t>data[3] << 8 | <int64_t>data[4]

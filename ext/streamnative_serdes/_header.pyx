@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, binding=True
-"""The schema version header in front of a message: pack it, read it, tell framings apart (SNIP 42)."""
+"""Packs and reads the schema version header in front of a message (SNIP 42), and recognizes Confluent's framing."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -1,8 +1,9 @@
-/* Calls of instances without a tuple of arguments (PEP 590), for a class with tp_call that may be subclassed and patched.
+/* Fast calls of instances (PEP 590 vectorcall).
  *
- * An instance holds the function in a field, its type the field's offset and a flag. Python 3.12 and later keep the flag
- * right in subclasses, and take it away from a class whose __call__ is replaced. 3.11 does neither, so the flag is
- * handed on when an instance is made, and the function looks whether it is still what a call means.
+ * Vectorcall calls an instance without building a tuple of arguments, for a class with tp_call that users may subclass
+ * and patch. The instance stores the function in a field; its type stores the offset of that field and a flag. Python
+ * 3.12 and later pass the flag on to subclasses and clear it when a class's __call__ is replaced. Python 3.11 does
+ * neither, so the flag is set when an instance is created, and the function checks that __call__ was not replaced.
  */
 #ifndef STREAMNATIVE_SERDES_CALLS_H
 #define STREAMNATIVE_SERDES_CALLS_H
@@ -15,7 +16,7 @@ static inline void sns_set_vectorcall(PyTypeObject *type, Py_ssize_t offset) {
     PyType_Modified(type);
 }
 
-/* Let the type of a new instance be called as base is, if it has not a __call__ of its own. */
+/* Give the type of a new instance the vectorcall of base, unless it defines its own __call__. */
 static inline void sns_inherit_vectorcall(PyObject *self, PyTypeObject *base) {
 #if PY_VERSION_HEX < 0x030C0000
     PyTypeObject *type = Py_TYPE(self);
@@ -28,7 +29,7 @@ static inline void sns_inherit_vectorcall(PyObject *self, PyTypeObject *base) {
 #endif
 }
 
-/* Arguments as tp_call has them: a tuple, and a dict or NULL. */
+/* Convert vectorcall arguments to a tuple and a dict (or NULL), and call tp_call. */
 static PyObject *sns_tuple_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Py_ssize_t i, count = PyVectorcall_NARGS(nargsf), named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     PyObject *result = NULL, *keywords = named ? PyDict_New() : NULL, *positional = PyTuple_New(count);

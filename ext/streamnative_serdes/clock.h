@@ -1,4 +1,4 @@
-/* A clock that never goes back, in seconds from some moment: to compare with itself only. */
+/* Monotonic clock, in seconds since an unspecified start: only differences are meaningful. */
 #ifndef STREAMNATIVE_SERDES_CLOCK_H
 #define STREAMNATIVE_SERDES_CLOCK_H
 

@@ -85,7 +85,7 @@ CASES: dict[str, tuple[str, str]] = {
         "d = {'f0': M()}\nfor s in (WIDE, MAP, ['null', WIDE, MAP]): show(Codec(s), M())", "EncodeError"),
     "mapping that fails": (
         "class M(UserDict):\n    def get(self, k, default=None): raise RuntimeError('broken')\n"
-        "show(Codec(WIDE), M())", "EncodeError field f0: RuntimeError while the value was read: broken"),
+        "show(Codec(WIDE), M())", "EncodeError field f0: reading the value raised RuntimeError: broken"),
     "endless __index__": ("class X:\n    def __index__(self): return Codec('long').encode(self) and 1\n"
                           "try: show(Codec('long'), X())\nexcept RecursionError: say('RecursionError')", ""),
     "__index__ that is no int": ("class X:\n    def __index__(self): return 'x'\nshow(Codec('long'), X())", "EncodeError"),

@@ -73,7 +73,7 @@ def test_a_column_that_differs_in_case_is_named_in_the_error(spark: SparkSession
     with pytest.raises(ConfigError, match=r"expected a column note, got Note.*hint: rename the column"):
         encode_df(df, conf, topic=TOPIC, schema=ORDER)
     inner = record({"name": "of", "type": ORDER}, name="Outer")
-    with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but 'Note'"):
+    with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but there is 'Note'"):
         encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner)
     ignoring = {**conf, "unmatched.columns": "ignore"}
     for columns in ("id, 'a' note, 'b' Note", "id, 'a' other"):
@@ -114,7 +114,7 @@ def test_a_column_of_another_type_is_refused_before_the_job_and_by_name(
     spark: SparkSession, conf: dict[str, str], kafka: dict[str, str], rows: int
 ) -> None:
     df = spark.range(rows).selectExpr("id", "1.5D note", "struct(id, array('x') note) of", "null nothing")
-    expected = "topic orders, schema version 0, field note: expected a column for string, got one of "
+    expected = "topic orders, schema version 0, field note: expected a column for string, got a column of type "
     with pytest.raises(EncodeError, match=expected + r"double \(hint: cast"):
         encode_df(df, conf, topic=TOPIC, schema=ORDER)
     with pytest.raises(EncodeError, match=expected + "double"):
@@ -125,7 +125,7 @@ def test_a_column_of_another_type_is_refused_before_the_job_and_by_name(
     with pytest.raises(EncodeError, match=r"topic orders: expected a struct for record Order, got bigint \(hint"):
         KafkaAvroSink(TOPIC, kafka, conf, ORDER, value="id").write(df)
     with pytest.raises(
-        EncodeError, match="topic days, schema version 0: expected a column for date, got one of struct"
+        EncodeError, match="topic days, schema version 0: expected a column for date, got a column of type struct"
     ):
         KafkaAvroSink("days", kafka, conf, {"type": "int", "logicalType": "date"}, value="of").write(df)
 

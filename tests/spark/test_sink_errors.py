@@ -23,7 +23,7 @@ def test_a_kafka_user_of_another_tenant_is_refused_where_the_topic_has_a_short_n
 ) -> None:
     signed_in = {**kafka, "sasl.username": "t2/default", "sasl.password": "token:a"}
     for make in (KafkaAvroSink, KafkaAvroSource):
-        with pytest.raises(ConfigError, match=r"is of tenant t2, and pulsar\.tenant is public"):
+        with pytest.raises(ConfigError, match=r"belongs to tenant t2, but pulsar\.tenant is public"):
             make(TOPIC, signed_in, conf, SCHEMA)
     KafkaAvroSink(f"public/default/{TOPIC}", signed_in, conf, SCHEMA)
     KafkaAvroSource(f"public/default/{TOPIC}", signed_in, conf, SCHEMA)
@@ -68,7 +68,7 @@ def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], con
 def test_a_column_in_other_letters_is_not_left_out(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    expected = "record Order has a field note, the row a column 'Note' .row"
+    expected = "record Order has a field note, but the row has a column 'Note' .row"
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
     with pytest.raises(ConfigError, match="topic flights: expected a column note, got Note"):
         sink.write(orders.withColumnRenamed("note", "Note"))
@@ -88,7 +88,7 @@ def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str
     with pytest.raises(EncodeError, match="record Note has no field for columns 'id', 'state', and no column for its"):
         KafkaAvroSink(TOPIC, kafka, conf, note).foreach_partition([Row(id=1, state="PAID")])
     sink = KafkaAvroSink(TOPIC, kafka, {**conf, "unmatched.columns": "ignore"}, note)
-    with pytest.raises(EncodeError, match="record Note has none of the row's columns 'id', 'state'"):
+    with pytest.raises(EncodeError, match="record Note has no field for any of the row's columns 'id', 'state'"):
         sink.foreach_partition([Row(id=1, state="PAID")])
 
 

@@ -172,7 +172,7 @@ def test_what_is_too_much_for_one_batch_is_cut_over_all_pieces() -> None:
     assert caught.value.row == 4
     for data in (chunks, [many] * 6, pytest.importorskip("pandas").Series([many] * 6)):
         assert [batch.num_rows for _, batch in in_parts(data, codec.decode)] == [4, 2]
-    with pytest.raises(TypeError, match=r"Streamed cannot be cut, .*: read it into a table before"):
+    with pytest.raises(TypeError, match=r"Streamed does not fit in one batch, .*: read it into a table first"):
         list(in_parts(Streamed(chunks), codec.decode))
 
 
@@ -218,7 +218,7 @@ def test_a_stream_can_be_read_once() -> None:
     assert pa.table(Once()).num_rows == 7
     taken = Once()
     pa.table(taken)
-    with pytest.raises(SerdesError, match="the Arrow stream was read already"):
+    with pytest.raises(SerdesError, match="the Arrow stream has already been read"):
         CODEC.encode(taken)
 
 
@@ -237,8 +237,8 @@ NO_MESSAGES: list[tuple[Any, str]] = [
     ([b"x", object()], "expected messages as bytes or None, got object"),
     (None, "got NoneType$"),
     (5, "got int$"),
-    (pa.record_batch([DATA], ["value"]), "got one of struct .hint: take the one column"),
-    (pa.table({"value": DATA}), "got one of struct .hint: take the one column"),
+    (pa.record_batch([DATA], ["value"]), "got one of struct .hint: pass only the column"),
+    (pa.table({"value": DATA}), "got one of struct .hint: pass only the column"),
     (pa.array([1]), "got one of int64"),
     (pa.array(DATA).dictionary_encode(), "got one of dictionary .hint: cast it to binary"),
 ]
@@ -274,13 +274,13 @@ def test_frames_of_which_there_are_no_columns_yet() -> None:
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"got LazyFrame .hint: collect\(\) it"):
         CODEC.encode(polars_frame().lazy())
-    with pytest.raises(TypeError, match=r"got LazyFrame .hint: collect\(\) it, and take the one column"):
+    with pytest.raises(TypeError, match=r"got LazyFrame .hint: collect\(\) it, and pass only the column"):
         CODEC.decode(polars_frame().lazy())
     with pytest.raises(TypeError, match="got one of struct"):
         CODEC.decode(polars.DataFrame({"value": DATA}))
     with pytest.raises(TypeError, match="got one of struct"):
         CODEC.decode(pandas.DataFrame({"value": DATA}))
-    with pytest.raises(EncodeError, match=r"no Arrow columns can be made of the DataFrame: .*column name"):
+    with pytest.raises(EncodeError, match=r"cannot convert the DataFrame to Arrow columns: .*column name"):
         CODEC.encode(pandas.DataFrame({"name": ["x", 5], "age": [1, 2]}))
 
 
@@ -288,7 +288,9 @@ def test_a_level_of_the_index_that_is_a_column_as_well_is_an_error_that_says_how
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS).convert_dtypes()
     twice = frame.set_index(["name", "age"], drop=False)
-    with pytest.raises(EncodeError, match=r"index are both called 'name' .hint: df.reset_index\('name', drop=True\)"):
+    with pytest.raises(
+        EncodeError, match=r"index level are both named 'name' .hint: df.reset_index\('name', drop=True\)"
+    ):
         CODEC.encode(twice)
     kept = twice.reset_index("name", drop=True).reset_index("age", drop=True)
     assert CODEC.encode(kept) == CODEC.encode(frame)

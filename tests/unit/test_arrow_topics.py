@@ -96,7 +96,7 @@ def test_a_version_that_the_reader_cannot_read_is_an_error_of_its_rows(registry:
     assert batch.column("why").to_pylist() == [
         None,
         "topic t, schema version 0, field name: the writer's string cannot be read as the reader's int "
-        "(hint: nothing that was written can be read by this schema)",
+        "(hint: no data of the writer's schema can be read with this schema)",
     ]
     with pytest.raises(SchemaError, match=r"topic t, row 1, schema version 0, field name: the writer's string"):
         deserializer.deserialize_batch("t", pa.array([None, *messages]))
@@ -232,7 +232,9 @@ def test_a_version_that_a_recreated_topic_lacks_is_an_error_of_each_of_its_rows(
     batch = deserializer.deserialize_batch("t", rows, error_column="why")
     assert batch["name"].to_pylist() == [None, None, "v1", "v0"]
     for why in batch["why"].to_pylist()[:2]:
-        assert why.startswith("topic t, schema version 1, field f0, byte 14: the message ends inside a number")
+        assert why.startswith(
+            "topic t, schema version 1, field f0, byte 14: the message ends in the middle of a number"
+        )
 
 
 def test_what_a_recreated_topic_does_not_read_either_says_what_it_looks_like(

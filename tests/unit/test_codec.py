@@ -116,7 +116,7 @@ def test_a_message_that_is_cut_off_or_too_long_is_refused(schema: Any, datum: An
             codec.decode(data[:end])
         with pytest.raises(DecodeError):
             codec.skip(data[:end])
-    with pytest.raises(DecodeError, match="expected the message to end, got 1 more bytes"):
+    with pytest.raises(DecodeError, match="expected the end of the message, got 1 more bytes"):
         codec.decode(data + b"\x00")
 
 
@@ -189,9 +189,9 @@ def test_decode_and_skip_take_any_bytes(wrap: Any) -> None:
 
 @pytest.mark.parametrize("data", ["text", None, 5, [1], memoryview(bytes(4))[::2]])
 def test_decode_of_something_else_than_bytes_is_a_decode_error(data: Any) -> None:
-    with pytest.raises(DecodeError, match="expected bytes"):
+    with pytest.raises(DecodeError, match=r"expected (bytes|a readable buffer)"):
         Codec("int").decode(data)
-    with pytest.raises(DecodeError, match="expected bytes"):
+    with pytest.raises(DecodeError, match=r"expected (bytes|a readable buffer)"):
         Codec("int").skip(data)
 
 

@@ -23,20 +23,22 @@ def refused(schema: Any, data: bytes) -> str:
 
 def test_a_boolean_is_0_or_1() -> None:
     assert [Codec("boolean").decode(bytes([byte])) for byte in (0, 1)] == [False, True]
-    assert refused("boolean", b"\x02") == "expected a boolean of 0 or 1, got 2"
-    assert refused(["null", "boolean"], b"\x02\x02") == "expected a boolean of 0 or 1, got 2"
+    assert refused("boolean", b"\x02") == "expected byte 0 or 1 for a boolean, got 2"
+    assert refused(["null", "boolean"], b"\x02\x02") == "expected byte 0 or 1 for a boolean, got 2"
 
 
 def test_a_branch_of_an_optional_value_is_0_or_1() -> None:
     for schema in (["null", "int"], ["int", "null"]):
-        assert "expected a branch of a union from 0 to 1, got 2" in refused(schema, b"\x04\x02")
-        assert "expected a branch of a union from 0 to 1, got -1" in refused(schema, b"\x01\x02")
+        assert "expected a union branch index from 0 to 1, got 2" in refused(schema, b"\x04\x02")
+        assert "expected a union branch index from 0 to 1, got -1" in refused(schema, b"\x01\x02")
 
 
 def test_a_block_is_no_longer_than_what_is_left() -> None:
     """One item, the size of the block, the item, the end."""
     assert Codec(array("int")).decode(b"\x01\x02\x0e\x00") == [7]
-    assert refused(array("int"), b"\x01\x06\x0e\x00").startswith("expected a block of at most the 2 bytes left, got")
+    assert refused(array("int"), b"\x01\x06\x0e\x00").startswith(
+        "expected a block of at most the 2 remaining bytes, got"
+    )
     assert "block" in refused(array("int"), b"\x01\x04\x0e\x00")  # all that is left, and more than the item takes
 
 
@@ -78,7 +80,7 @@ def test_a_dict_that_changes_its_size_with_its_last_value_is_an_error(change: Ca
             return 7
 
     changing: dict[str, Any] = {"a": 1, "b": Changes()}
-    with pytest.raises(EncodeError, match="changed its size while it was written"):
+    with pytest.raises(EncodeError, match="changed size during encoding"):
         Codec(mapping("int")).encode(changing)
 
 

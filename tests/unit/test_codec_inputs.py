@@ -155,7 +155,7 @@ def test_values_that_stand_for_a_type_are_taken(schema: Any, datum: Any, back: A
         assert (result, type(result)) == (back, type(back))
 
 
-LOOSE = "(hint: give list(value) for the items of what can be iterated over)"
+LOOSE = "(hint: pass list(value) to write the items of an iterable)"
 
 
 @pytest.mark.parametrize(
@@ -164,12 +164,12 @@ LOOSE = "(hint: give list(value) for the items of what can be iterated over)"
         (
             "bytes",
             memoryview(b"abcd")[::2],
-            "expected bytes that can be read: memoryview: underlying buffer is not C-con",
+            "expected a readable buffer, got memoryview: memoryview: underlying buffer is not C-con",
         ),
         ("bytes", memoryview(b"abcd")[::-1], "not C-contiguous"),
-        ("bytes", memoryview(machine.array("i", [1])), "got memoryview (hint: its items are no bytes"),
-        ("bytes", machine.array("d", [1]), "got array (hint: its items are no bytes; give value.tobytes()"),
-        ("bytes", memoryview(b"a").cast("?"), "its items are no bytes"),
+        ("bytes", memoryview(machine.array("i", [1])), "got memoryview (hint: its items are not bytes"),
+        ("bytes", machine.array("d", [1]), "got array (hint: its items are not bytes; pass value.tobytes()"),
+        ("bytes", memoryview(b"a").cast("?"), "its items are not bytes"),
         ("bytes", 3, "expected bytes, got int 3"),
         ("bytes", [1, 2], "expected bytes, got list"),
         ("bytes", "ab", "encode text first"),
@@ -193,7 +193,7 @@ LOOSE = "(hint: give list(value) for the items of what can be iterated over)"
         (INTS, list, "expected array, got type"),
         (MAP, [("a", 1)], "expected map, got list"),
         (MAP, {"a", "b"}, "expected map, got set"),
-        (MAP, collections.UserDict({1: 1}), "expected a string as key of a map, got int 1"),
+        (MAP, collections.UserDict({1: 1}), "expected a string as map key, got int 1"),
         (MAP, queue.Queue(), "expected map, got Queue"),
         ("boolean", 1, "expected boolean, got int 1"),
         ("null", 0, "expected null, got int 0"),
@@ -216,7 +216,7 @@ def test_what_stands_for_no_such_value_is_refused(schema: Any, datum: Any, expec
 def test_a_released_memoryview_is_an_error() -> None:
     view = memoryview(b"ab")
     view.release()
-    with pytest.raises(EncodeError, match="expected bytes that can be read: operation forbidden"):
+    with pytest.raises(EncodeError, match="expected a readable buffer, got memoryview: operation forbidden"):
         Codec("bytes").encode(view)
 
 
@@ -268,20 +268,20 @@ class Pairs(Mapping[str, int]):
 @pytest.mark.parametrize(
     ("schema", "datum", "expected"),
     [
-        (INTS, Claims(2, itertools.repeat(1)), "has 2 different items, but it gives more"),
-        (INTS, Claims(2, [1]), "has 2 different items, but it gives 1"),
-        (INTS, Claims(-1, []), "ValueError while the value was read"),
-        (INTS, Claims(2**80, []), "OverflowError while the value was read"),
-        (MAP, Pairs(2, itertools.repeat(("a", 1))), "has 2 different items, but it gives 1"),
+        (INTS, Claims(2, itertools.repeat(1)), "is 2, but it has more different items"),
+        (INTS, Claims(2, [1]), "is 2, but it has 1 different items"),
+        (INTS, Claims(-1, []), "reading the value raised ValueError"),
+        (INTS, Claims(2**80, []), "reading the value raised OverflowError"),
+        (MAP, Pairs(2, itertools.repeat(("a", 1))), "is 2, but it has 1 different items"),
         (
             MAP,
             Pairs(1, zip(map(str, itertools.count()), itertools.repeat(1))),
-            "has 1 different items, but it gives more",
+            "is 1, but it has more different items",
         ),
-        (MAP, Pairs(2, [("a", 1), ("a", 2)]), "has 2 different items, but it gives 1"),  # several values for one key
-        (MAP, Pairs(1, [("a",)]), "ValueError while the value was read"),
-        (MAP, Pairs(1, [([], 1)]), "TypeError while the value was read"),
-        (MAP, Pairs(1, 5), "TypeError while the value was read"),
+        (MAP, Pairs(2, [("a", 1), ("a", 2)]), "is 2, but it has 1 different items"),  # several values for one key
+        (MAP, Pairs(1, [("a",)]), "reading the value raised ValueError"),
+        (MAP, Pairs(1, [([], 1)]), "reading the value raised TypeError"),
+        (MAP, Pairs(1, 5), "reading the value raised TypeError"),
     ],
     ids=ident,
 )
@@ -337,5 +337,5 @@ class EndlessMap(collections.UserDict):  # type: ignore[type-arg]
 def test_the_largest_length_that_can_be_told_is_compared_with_what_there_is(kind: str, datum: Any) -> None:
     codec = Codec({"type": kind, "items" if kind == "array" else "values": "int"})
 
-    with pytest.raises(EncodeError, match=f"by its length it has {sys.maxsize} different items, but it gives 2"):
+    with pytest.raises(EncodeError, match=f"of the value is {sys.maxsize}, but it has 2 different items"):
         codec.encode(datum)

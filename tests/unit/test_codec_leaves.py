@@ -162,8 +162,8 @@ def test_a_number_of_every_width_is_read_and_no_wider_one() -> None:
             data = varint(number)
             assert codec.decode(data) == number
             for end in range(len(data)):
-                with pytest.raises(DecodeError, match="ends inside a number"):
+                with pytest.raises(DecodeError, match="ends in the middle of a number"):
                     codec.decode(data[:end])
     for wide in (b"\xff" * 9 + b"\x02", b"\xff" * 10 + b"\x00", b"\x80" * 9 + b"\x7f", b"\x80" * 20):
-        with pytest.raises(DecodeError, match="of 64 bits, got a wider one"):
+        with pytest.raises(DecodeError, match="of at most 64 bits, got a larger one"):
             codec.decode(wide)

@@ -297,8 +297,8 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (DATE, True, "expected date, got bool True"),
     (DATE, 1.0, "expected date, got float 1.0"),
     (TIME_MS, dt.time(1, tzinfo=UTC), "expected a time without a time zone for time-millis"),
-    (TIME_MS, 86_400_000, "time-millis 86400000 is no time of day"),
-    (TIME_US, -1, "time-micros -1 is no time of day"),
+    (TIME_MS, 86_400_000, "time-millis 86400000 is not a time of day"),
+    (TIME_US, -1, "time-micros -1 is not a time of day"),
     (TIME_US, dt.timedelta(1), "expected a time for time-micros, got timedelta"),
     (TS_MS, dt.datetime(2020, 1, 1), "expected a datetime with a time zone for timestamp-millis"),
     (TS_US, dt.datetime(2020, 1, 1), "expected a datetime with a time zone for timestamp-micros"),
@@ -313,20 +313,20 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (TS_US, dt.datetime(1, 1, 1, tzinfo=EAST), "is outside of the years 1 to 9999 in UTC"),
     (TS_US, dt.datetime(9999, 12, 31, 23, 59, tzinfo=ODD), "is outside of the years 1 to 9999 in UTC"),
     (TS_NS, 2**63, "timestamp-nanos out of range"),
-    (TS_NS, dt.datetime(2300, 1, 1, tzinfo=UTC), "does not fit 64 bits of nanoseconds"),
-    (LOCAL_NS, dt.datetime(1600, 1, 1), "does not fit 64 bits of nanoseconds"),
+    (TS_NS, dt.datetime(2300, 1, 1, tzinfo=UTC), "does not fit in 64 bits of nanoseconds"),
+    (LOCAL_NS, dt.datetime(1600, 1, 1), "does not fit in 64 bits of nanoseconds"),
     (
         LOCAL_MS,
         dt.datetime(2020, 1, 1, tzinfo=UTC),
         "expected a datetime without a time zone for local-timestamp-millis",
     ),
-    (UUID_TEXT, "nothing", "expected uuid, got 'nothing', which is none"),
+    (UUID_TEXT, "nothing", "expected uuid, got 'nothing', which is not a valid UUID"),
     (UUID_TEXT, b"0" * 16, "expected uuid, got bytes"),
-    (UUID_FIXED, b"0" * 15, "which is none"),
+    (UUID_FIXED, b"0" * 15, "which is not a valid UUID"),
     (UUID_FIXED, 5, "expected uuid, got int 5"),
     (DURATION, (1, 2), "expected duration, got tuple"),
-    (DURATION, (0, 0, -1), "duration: -1 is outside of 0 to 4294967295"),
-    (DURATION, (2**32, 0, 0), "duration: 4294967296 is outside of 0 to 4294967295"),
+    (DURATION, (0, 0, -1), "duration: expected counts from 0 to 4294967295, got -1"),
+    (DURATION, (2**32, 0, 0), "duration: expected counts from 0 to 4294967295, got 4294967296"),
     (DURATION, (1.0, 0, 0), "expected duration, got float 1.0"),
     (decimal(4, 2), Decimal("1.234"), "it has more than 2 decimal places"),
     (decimal(4, 2), Decimal("100"), "it has more than 4 digits"),
@@ -362,29 +362,29 @@ def test_what_cannot_be_given_back_is_refused_when_it_is_written(schema: Any, da
     [
         (DATE, varint(2_932_897), "date 2932897 is outside of the years 1 to 9999"),
         (DATE, varint(-719_163), "date -719163 is outside"),
-        (DATE, varint(2**31), "integer of 32 bits"),
-        (TIME_MS, varint(-1), "time-millis -1 is no time of day"),
-        (TIME_US, varint(86_400_000_000), "is no time of day"),
+        (DATE, varint(2**31), "integer of at most 32 bits"),
+        (TIME_MS, varint(-1), "time-millis -1 is not a time of day"),
+        (TIME_US, varint(86_400_000_000), "is not a time of day"),
         (TS_MS, varint(2**63 - 1), "is outside of the years 1 to 9999"),
         (TS_US, varint(-(2**63)), "is outside of the years 1 to 9999"),
         (TS_US, varint(LAST_US + 1), "is outside of the years 1 to 9999"),
         (LOCAL_MS, varint(-(2**63)), "is outside of the years 1 to 9999"),
-        (UUID_TEXT, sized(b"nothing"), "expected uuid, got 'nothing', which is none"),
-        (UUID_TEXT, sized(b"z" * 36), "which is none"),
+        (UUID_TEXT, sized(b"nothing"), "expected uuid, got 'nothing', which is not a valid UUID"),
+        (UUID_TEXT, sized(b"z" * 36), "which is not a valid UUID"),
         (UUID_TEXT, sized(b"\xff" * 36), "expected text in UTF-8"),
         (decimal(4, 2), b"\x00", "expected a decimal, got no bytes"),
         (decimal(4, 2), sized((10_000).to_bytes(2, "big")), "expected a decimal of at most 4 digits"),
         (decimal(4, 2), sized((-10_000).to_bytes(2, "big", signed=True)), "expected a decimal of at most 4 digits"),
         (decimal(20), sized(b"\x7f" * 100_000), "expected a decimal of at most 20 digits"),
         (fixed_decimal(2, 4), b"\x7f\xff", "expected a decimal of at most 4 digits"),
-        (BIG, b"\x00", "the message ends inside a number"),
+        (BIG, b"\x00", "the message ends in the middle of a number"),
         (BIG, sized(b"\x00\x00"), "expected a big-decimal of 1 to 1786 bytes, got 0"),
         (BIG, sized(sized(b"\x01" * 1787) + b"\x00"), "expected a big-decimal of 1 to 1786 bytes, got 1787"),
         (BIG, sized(sized(b"\x7f" * 1786) + b"\x00"), "4300 digits"),
-        (BIG, sized(sized(b"\x01") + b"\x00\x00"), "expected the big-decimal to end, got 1 more bytes"),
-        (BIG, sized(b"\x04\x01"), "expected a length from 0 to the 1 bytes left, got 2"),
-        (BIG, sized(sized(b"\x01") + varint(2**31)), "integer of 32 bits"),
-        (BIG, sized(sized(b"\x01") + varint(-(2**31) - 1)), "integer of 32 bits"),
+        (BIG, sized(sized(b"\x01") + b"\x00\x00"), "expected the end of the big-decimal, got 1 more bytes"),
+        (BIG, sized(b"\x04\x01"), "expected a length from 0 to 1, the number of remaining bytes, got 2"),
+        (BIG, sized(sized(b"\x01") + varint(2**31)), "integer of at most 32 bits"),
+        (BIG, sized(sized(b"\x01") + varint(-(2**31) - 1)), "integer of at most 32 bits"),
     ],
     ids=ident,
 )
@@ -509,7 +509,7 @@ def test_a_row_in_a_branch_that_failed_makes_no_naive_datetime_after_it_local() 
         "of": {"in": {"at": AWARE, "what": "no int"}, "then": AWARE},
         "last": AWARE,
     }
-    with pytest.raises(EncodeError, match="no branch of the union of record A, record B takes dict"):
+    with pytest.raises(EncodeError, match="no branch of the union of record A, record B accepts dict"):
         EITHER.encode({"of": {"in": row, "then": NAIVE}, "last": AWARE})
     with pytest.raises(EncodeError, match=r"field last: .*a datetime with a time zone"):
         EITHER.encode({"of": {"in": row, "then": AWARE}, "last": NAIVE})
@@ -523,7 +523,7 @@ def test_a_named_tuple_in_a_branch_that_failed_leaves_the_naive_datetimes_of_the
         "of": {"in": {"at": AWARE, "what": "no int"}, "then": AWARE},
         "last": AWARE,
     }
-    with pytest.raises(EncodeError, match="no branch of the union of record A, record B takes dict"):
+    with pytest.raises(EncodeError, match="no branch of the union of record A, record B accepts dict"):
         EITHER.encode(Row(of={"in": Pair(NAIVE, "no int"), "then": NAIVE}, last=NAIVE))
 
 
@@ -615,5 +615,5 @@ def test_nanoseconds_are_written_to_the_last_microsecond_that_fits(
     codec = Codec(LOCAL_NS if zone is None else TS_NS)
 
     assert codec.decode(codec.encode(last.replace(tzinfo=zone))) == micros * 1000
-    with pytest.raises(EncodeError, match="does not fit 64 bits of nanoseconds"):
+    with pytest.raises(EncodeError, match="does not fit in 64 bits of nanoseconds"):
         codec.encode(beyond.replace(tzinfo=zone))

@@ -135,6 +135,6 @@ def test_a_value_may_encode_others_while_it_is_read_but_not_without_end() -> Non
     codec = Codec("long")
     assert codec.encode(Encoding(5)) == b"\x02"
     for _ in range(3):  # the count is taken back each time
-        with pytest.raises(EncodeError, match="encodes other values while it is read"):
+        with pytest.raises(EncodeError, match="encoding the value encodes other values"):
             codec.encode(Encoding(10_000))
     assert codec.encode(Encoding(5)) == b"\x02"

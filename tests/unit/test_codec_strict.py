@@ -28,7 +28,7 @@ USER = record(
 )
 
 MISSING = "the field is missing and has no default"
-ASKED = "the field is missing, and validate.strict asks for all"
+ASKED = "the field is missing, and validate.strict requires all"
 
 STRICT, LENIENT = {"validate_strict": True}, {"validate_strict_allow_default": True}
 BOTH = {**STRICT, **LENIENT}
@@ -176,7 +176,7 @@ def test_a_declared_field_without_a_value_is_an_error_in_any_mode() -> None:
     schema = record("Declared", *FIELDS, ("later", "int", 0))
 
     for options in ({}, STRICT, LENIENT):
-        with pytest.raises(EncodeError, match="AttributeError while the value was read") as caught:
+        with pytest.raises(EncodeError, match="reading the value raised AttributeError") as caught:
             Codec(schema, **options).encode(Declared(1))
         assert caught.value.path == "later"
 

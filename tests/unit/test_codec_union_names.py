@@ -107,7 +107,7 @@ def test_a_name_without_namespace_will_do_where_it_is_the_only_one(name: str, br
         assert branch_of(NAMESPACED, {"-type": name, "x": 1}) == branch
         return
     for datum in ((name, {"x": 1}), {"-type": name, "x": 1}):
-        with pytest.raises(EncodeError, match=f"'{name}' names no branch of the union.*a.b.Cat, c.Dog, d.Dog"):
+        with pytest.raises(EncodeError, match=f"the union has no branch named '{name}'.*a.b.Cat, c.Dog, d.Dog"):
             Codec(NAMESPACED).encode(datum)
 
 
@@ -141,11 +141,11 @@ def test_a_tuple_that_names_nothing_is_an_array(schema: Any, datum: Any, back: A
         (
             ["null", "string"],
             ("strin", "a"),
-            "'strin' names no branch of the union (hint: its branches are null, string)",
+            "the union has no branch named 'strin' (hint: its branches are null, string)",
         ),
-        (["null", CAT], ("Dog", {}), "'Dog' names no branch of the union (hint: its branches are null, Cat)"),
+        (["null", CAT], ("Dog", {}), "the union has no branch named 'Dog' (hint: its branches are null, Cat)"),
         (["null", CAT, "int"], ("Dog", {}), "(hint: its branches are null, Cat, int)"),
-        (["null", "string", "int"], ("a", "b"), "'a' names no branch"),
+        (["null", "string", "int"], ("a", "b"), "the union has no branch named 'a'"),
         (["null", "string"], ("null", "a"), "expected null, got str 'a'"),
         (["null", "string"], ("string", None), "expected string, got NoneType None"),
         (["null", "string"], ("string", ("string", "a")), "expected string, got a tuple"),
@@ -158,7 +158,7 @@ def test_a_tuple_that_names_nothing_is_an_array(schema: Any, datum: Any, back: A
         (["null", "string", "int"], (["x"], 2), "expected union of null, string, int, got a tuple"),
         (["null", "string", "int"], (), "expected union of null, string, int, got a tuple"),
         ([enum(f"E{i}", "A") for i in range(1000)], ("E", "A"), "E18, E19)"),
-        (["null", "int"], ("x" * 10_000, 1), "names no branch of the union"),
+        (["null", "int"], ("x" * 10_000, 1), "the union has no branch named"),
     ],
     ids=ident,
 )
@@ -202,7 +202,7 @@ def test_a_type_hint_names_the_record(make: Any, name: str, branch: int, strict:
     ],
 )
 def test_a_type_hint_that_names_no_record_is_an_error(schema: Any, datum: Any, names: str) -> None:
-    with pytest.raises(EncodeError, match=f"names no branch of the union .hint: its branches are {names}.$"):
+    with pytest.raises(EncodeError, match=f"the union has no branch named .* .hint: its branches are {names}.$"):
         Codec(schema).encode(datum)
 
 

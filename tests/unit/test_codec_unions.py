@@ -173,15 +173,19 @@ def test_a_member_is_its_name_before_its_value() -> None:
 @pytest.mark.parametrize(
     ("schema", "datum", "expected"),
     [
-        (["int", "long"], 2**63, "no branch of the union of int, long takes int 9223372036854775808: int: int out of"),
+        (
+            ["int", "long"],
+            2**63,
+            "no branch of the union of int, long accepts int 9223372036854775808: int: int out of",
+        ),
         (["int", "boolean"], 1.0, "expected union of int, boolean, got float 1.0"),
         (["string", "int", "long"], True, "expected union of string, int, long, got bool True"),
         (["int", "long"], True, "expected union of int, long, got bool True"),
-        ([PRICE, LARGE], Decimal("1.00001"), "takes Decimal 1.00001: decimal: decimal(5, 2) cannot hold 1.00001"),
-        ([SUIT, enum("Pet", "CAT")], "DOG", "no branch of the union of enum Suit, enum Pet takes str 'DOG'"),
-        ([SUIT, "int"], "DOG", "'DOG' is no symbol of enum Suit"),
+        ([PRICE, LARGE], Decimal("1.00001"), "accepts Decimal 1.00001: decimal: decimal(5, 2) cannot hold 1.00001"),
+        ([SUIT, enum("Pet", "CAT")], "DOG", "no branch of the union of enum Suit, enum Pet accepts str 'DOG'"),
+        ([SUIT, "int"], "DOG", "'DOG' is not a symbol of enum Suit"),
         (["string", SUIT], Colour.RED, "expected union of string, enum Suit, got Colour"),
-        (["string", SUIT], Suit.TEXT, "'Suit.TEXT' is no symbol of enum Suit"),  # by its class it is meant to be one
+        (["string", SUIT], Suit.TEXT, "'Suit.TEXT' is not a symbol of enum Suit"),  # by its class it is meant to be one
         (
             [CAT, DOG],
             {"name": 5, "breed": "b"},
@@ -190,9 +194,9 @@ def test_a_member_is_its_name_before_its_value() -> None:
         (
             [CAT, DOG, "int"],
             {"name": "a"},
-            "no branch of the union of record Cat, record Dog, int takes dict: record Cat (field lives)",
+            "no branch of the union of record Cat, record Dog, int accepts dict: record Cat (field lives)",
         ),
-        ([CAT, DOG], object(), "got object (hint: give to_dict to turn objects into mappings)"),
+        ([CAT, DOG], object(), "got object (hint: pass to_dict to turn objects into mappings)"),
         (["null", "int", "string"], {1}, "expected union of null, int, string, got set"),
     ],
     ids=ident,

@@ -208,6 +208,6 @@ def test_who_waits_for_a_request_of_another_thread_does_so_until_its_deadline(is
         until(lambda: issuer.deadlines, "the first asks")
         outcome = renewed.token(time.monotonic() + 0.05)
         assert isinstance(outcome, Trouble)
-        assert "another thread is asking for" in outcome.text
+        assert "another thread that is making the same request" in outcome.text
         issuer.open.set()
         assert isinstance(first.result(HANG_SECONDS), Token)

@@ -1,28 +1,28 @@
-# Arrow arrays of bytes or text that others made: where the bytes of each row are.
+# Locates the bytes of each row in Arrow arrays of bytes or text from other producers.
 
-cdef enum Bytes:                # how an array holds bytes
+cdef enum Bytes:                # physical layouts of bytes or text
     SMALL_OFFSETS
     LARGE_OFFSETS
-    VIEWS                       # 16 bytes each: size, then the bytes, or 4 of them, number of the buffer, offset
+    VIEWS                       # 16 bytes each: size, then the bytes; or size, first 4 bytes, buffer index, offset
     FIXED_SLOTS
 
 cdef enum:
-    INLINE_BYTES = 12           # that a view holds itself
+    INLINE_BYTES = 12           # longest value that a view stores inline
 
 cdef struct BytesArray:
     int how
     int64_t length
     int64_t offset              # of the first row, in slots
-    const uint8_t* valid        # bitmap, or NULL: no nulls
+    const uint8_t* valid        # null bitmap, or NULL if there are no nulls
     const uint8_t* slots        # offsets or views
     const uint8_t* data
     const void** buffers        # VIEWS
     int64_t width               # FIXED_SLOTS
-    int64_t size                # of all slots that are read, in bytes
+    int64_t size                # total size of the slots that are read, in bytes
 
 
 cdef int how_bytes(bytes format) except -2:
-    """How an array of this format holds bytes or text; -1 if it holds none."""
+    """Return the layout of bytes or text for a format; -1 for other types."""
     if format in (b"z", b"u"):
         return SMALL_OFFSETS
     if format in (b"Z", b"U"):
@@ -33,7 +33,7 @@ cdef int how_bytes(bytes format) except -2:
 
 
 cdef int64_t width_of(bytes format, bytes head) except -2:
-    """The number that follows ``head``; -1 if the format has another one, or no such number."""
+    """Return the number after ``head`` in the format; -1 if the format does not begin with it, or has no number."""
     cdef bytes digits = format[len(head):]
     if not format.startswith(head) or not digits.isdigit() or len(digits) > 10 or int(digits) > INT32_MAX:
         return -1
@@ -41,10 +41,10 @@ cdef int64_t width_of(bytes format, bytes head) except -2:
 
 
 cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, int64_t offset, Span used):
-    """Look at ``array``, of which the slots ``used`` are read, and which has to stay alive as long as ``out`` is used.
+    """Open ``array`` to read its slots ``used``. It has to stay alive as long as ``out`` is used.
 
-    ``width`` is that of FIXED_SLOTS, ``offset`` that of row 0 in the buffers. Returns what is wrong with the array, or
-    None.
+    ``width`` is the size of FIXED_SLOTS in bytes, ``offset`` the slot of row 0 in the buffers. Returns what is wrong
+    with the array, or None.
     """
     cdef Span inside
     cdef str fault = fault_of_array(array, used, 3 if how != FIXED_SLOTS else 2, 0)
@@ -62,13 +62,13 @@ cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, 
         return open_views(out, array, used)
     fault = fault_of_offsets(out.slots, how == LARGE_OFFSETS, array.offset + used.first, used.count, -1, &inside)
     out.size = inside.count
-    # An array of nothing but empty text need not have a buffer; some address is all that is needed then.
+    # An array of empty text alone may lack a data buffer; then any address will do.
     out.data = out.slots if array.buffers[2] is NULL else <const uint8_t*>array.buffers[2]
     return "there are offsets, but no bytes" if fault is None and inside.count and array.buffers[2] is NULL else fault
 
 
 cdef str open_views(BytesArray* out, ArrowArray* array, Span used):
-    """The rest of open_bytes: the last buffer has the sizes of those between, which views point into."""
+    """Open an array of views: the last buffer holds the sizes of the data buffers that the views point into."""
     cdef int64_t count = array.n_buffers - 3, bad
     cdef const int64_t* sizes = <const int64_t*>array.buffers[array.n_buffers - 1]
     out.data, out.buffers = out.slots, array.buffers
@@ -81,12 +81,13 @@ cdef str open_views(BytesArray* out, ArrowArray* array, Span used):
 
 cdef int64_t bad_view(BytesArray* a, int64_t first, int64_t count, int64_t buffers,
                       const int64_t* sizes) noexcept nogil:
-    """Which of ``count`` views from ``first`` on does not lie in its buffer; -1 if all do, and their size is known."""
+    """Return the first of ``count`` views from ``first`` on that points outside its buffer; -1 if none does, and set
+    the total size."""
     cdef const int32_t* view
     cdef int64_t i
     a.size = 0
     for i in range(count):
-        if not is_valid(a.valid, first + i):            # what a null has is anybody's guess
+        if not is_valid(a.valid, first + i):            # the view of a null is undefined
             continue
         view = <const int32_t*>(a.slots + 16 * (first + i))
         if view[0] < 0:
@@ -104,7 +105,7 @@ cdef inline bint is_valid(const uint8_t* valid, int64_t slot) noexcept nogil:
 
 
 cdef inline const uint8_t* bytes_at(const BytesArray* a, int64_t row, int64_t* size) noexcept nogil:
-    """The bytes of a row that is not null."""
+    """Return the bytes of a row that is not null."""
     cdef const int32_t* offsets = <const int32_t*>a.slots + a.offset + row
     if unlikely(a.how != SMALL_OFFSETS):
         return other_bytes_at(a, a.offset + row, size)

@@ -1,7 +1,7 @@
-/* The Arrow C data interface: its structs, made with malloc and given away as capsules; no Arrow library is needed.
+/* The Arrow C data interface: its structs, allocated with malloc and exported as capsules; no Arrow library is needed.
  *
- * Source: https://arrow.apache.org/docs/format/CDataInterface.html, and its PyCapsule protocol. Whoever takes a struct
- * moves it out of the capsule by setting `release` to NULL; a capsule that still has one when it dies releases it.
+ * Source: https://arrow.apache.org/docs/format/CDataInterface.html, and its PyCapsule protocol. A consumer moves the
+ * struct out of the capsule and sets `release` to NULL; a capsule that still owns its struct releases it when freed.
  */
 #ifndef STREAMNATIVE_SERDES_C_DATA_H
 #define STREAMNATIVE_SERDES_C_DATA_H
@@ -72,7 +72,7 @@ static void sns_release_schema(struct ArrowSchema *schema) {
     schema->release = NULL;
 }
 
-/* A schema of children that are to be filled in; -1 without memory, and then it is safe to release what is there. */
+/* Create a schema whose children the caller fills in; -1 if out of memory, and then it can be released. */
 static int sns_fill_schema(struct ArrowSchema *out, const char *format, const char *name, int64_t flags, int64_t count) {
     size_t format_size = strlen(format) + 1, name_size = strlen(name) + 1;
     char *text = (char *)malloc(format_size + name_size);
@@ -93,7 +93,7 @@ static int sns_fill_schema(struct ArrowSchema *out, const char *format, const ch
     return 0;
 }
 
-/* --- arrays, whose buffers come from malloc and go along ---------------------------------------------------------- */
+/* --- arrays, which own their malloc'ed buffers -------------------------------------------------------------------- */
 
 static void sns_release_array(struct ArrowArray *array) {
     int64_t i;
@@ -108,7 +108,7 @@ static void sns_release_array(struct ArrowArray *array) {
     array->release = NULL;
 }
 
-/* An array of children and buffers that are to be filled in; -1 without memory, as above. */
+/* Create an array whose children and buffers the caller fills in; -1 if out of memory, as above. */
 static int sns_fill_array(struct ArrowArray *out, int64_t length, int64_t nulls, int64_t buffers, int64_t count) {
     memset(out, 0, sizeof(*out));
     out->release = sns_release_array;
@@ -141,7 +141,7 @@ static void sns_drop_array(PyObject *capsule) {
     free(array);
 }
 
-/* A capsule of a struct that is to be filled in. */
+/* Create a capsule with a struct that the caller fills in. */
 static PyObject *sns_new_schema(void) {
     struct ArrowSchema *schema = (struct ArrowSchema *)calloc(1, sizeof(*schema));
     PyObject *capsule = schema == NULL ? PyErr_NoMemory() : PyCapsule_New(schema, "arrow_schema", sns_drop_schema);

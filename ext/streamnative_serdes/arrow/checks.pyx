@@ -1,13 +1,13 @@
-# What the producer of Arrow arrays says of them, checked before a slot is read: once for each array, but for the
-# numbers of dictionaries, which are checked as they are read (write.pyx).
+# Validates Arrow arrays from other producers before a slot is read: once for each array, except dictionary indices,
+# which are checked as they are read (write.pyx).
 #
-# The C data interface does not tell how long buffers are, but for those that views point into. So this much is trusted:
-# bitmaps, slots and offsets are there for ``offset + length`` slots, bytes and text up to the last offset, and nobody
-# changes them in the meantime.
+# The C data interface does not tell the size of buffers, except those that views point into. So this much is trusted:
+# null bitmaps, slots and offsets have ``offset + length`` entries, data buffers reach to the last offset, and nobody
+# modifies them meanwhile.
 
-cdef int64_t MOST_SLOTS = <int64_t>1 << 55      # more would overflow, as bytes
+cdef int64_t MOST_SLOTS = <int64_t>1 << 55      # larger counts would overflow when converted to bytes
 
-cdef struct Span:               # of slots, as their own array counts them
+cdef struct Span:               # a range of slots, counted in their own array
     int64_t first
     int64_t count
 
@@ -17,14 +17,15 @@ ctypedef fused Offset:
 
 
 cdef str fault_of_array(ArrowArray* array, Span used, int64_t buffers, int64_t children):
-    """What is wrong with an array, or None.
+    """Return what is wrong with an array, or None.
 
-    ``used`` are the slots that are read; ``buffers`` is how many it has at least, the first for its nulls.
+    ``used`` are the slots that are read; ``buffers`` is the minimum number of buffers, the first of which is the null
+    bitmap.
     """
     if array is NULL or array.release is NULL:
-        return "it is missing, or was taken by another reader"
+        return "it is missing, or was already consumed by another reader"
     if array.offset < 0 or array.length < 0 or array.offset > MOST_SLOTS or array.length > MOST_SLOTS - array.offset:
-        return f"a length of {array.length} at an offset of {array.offset}"
+        return f"it has length {array.length} and offset {array.offset}"
     if used.first < 0 or used.count < 0 or used.first > array.length or used.count > array.length - used.first:
         return f"expected {used.first + used.count} slots, got {array.length}"
     if array.n_buffers < buffers or (buffers and array.buffers is NULL):
@@ -34,7 +35,7 @@ cdef str fault_of_array(ArrowArray* array, Span used, int64_t buffers, int64_t c
     if not used.count:
         return None
     if buffers and array.null_count > 0 and array.buffers[0] is NULL:
-        return "there are nulls, but no bitmap of them"
+        return "it has nulls, but no null bitmap"
     return "its second buffer is missing" if buffers > 1 and array.buffers[1] is NULL else None
 
 
@@ -43,13 +44,13 @@ cdef inline const uint8_t* bitmap_of(ArrowArray* array) noexcept:
 
 
 cdef str fault_of_offsets(const uint8_t* offsets, bint large, int64_t first, int64_t count, int64_t most, Span* inside):
-    """What is wrong with ``count`` offsets from ``first`` on, and the one that ends them; or None.
+    """Return what is wrong with the ``count + 1`` offsets from ``first`` on, or None.
 
-    ``most`` is the highest that there may be, or -1 where nobody tells; ``inside`` is set to what they span.
+    ``most`` is the largest valid offset, or -1 if unknown; ``inside`` is set to the range that the offsets cover.
     """
     cdef int64_t begin, end, fall
     inside.first = inside.count = 0
-    if count == 0:              # of which there need not be any
+    if count == 0:              # an empty array need not have offsets
         return None
     with nogil:
         if large:
@@ -59,15 +60,15 @@ cdef str fault_of_offsets(const uint8_t* offsets, bint large, int64_t first, int
             begin, end = (<const int32_t*>offsets)[first], (<const int32_t*>offsets)[first + count]
             fall = first_fall(<const int32_t*>offsets + first, count)
     if fall >= 0:
-        return f"its offsets go backwards at slot {fall}"
+        return f"its offsets decrease at slot {fall}"
     if begin < 0 or (most >= 0 and end > most):
-        return f"its offsets go from {begin} to {end}" + (f", of {most} slots" if most >= 0 else "")
+        return f"its offsets go from {begin} to {end}" + (f", but there are {most} slots" if most >= 0 else "")
     inside.first, inside.count = begin, end - begin
     return None
 
 
 cdef int64_t first_fall(const Offset* offsets, int64_t count) noexcept nogil:
-    """The first slot that ends before it begins, or -1. The loop that is taken has no branches."""
+    """Return the first slot that ends before it begins, or -1. The first loop is branch-free, for the usual case."""
     cdef int64_t i
     cdef bint falls = False
     for i in range(count):

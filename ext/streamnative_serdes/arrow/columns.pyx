@@ -1,20 +1,20 @@
-# Arrow columns in the making: what a slot is appended to, what a row that failed is taken back from, and how they are
-# given away. Buffers come from malloc, since they outlive the interpreter's hold on them.
+# Column builders: append slots, truncate after a row that failed, and export the result as Arrow arrays. Buffers come
+# from malloc, since consumers may free them without the GIL.
 #
-# A column has no bitmap of nulls until its first null. Bits beyond the length of a bitmap are 1 at all times.
+# A column has no null bitmap until its first null. Bits beyond the length of a bitmap are always 1.
 
 cdef enum:
-    LEAST_SLOTS = 64            # that a column of items begins with
-    LEAST_BYTES = 1024          # likewise, of text and bytes
+    LEAST_SLOTS = 64            # initial capacity of a column of items
+    LEAST_BYTES = 1024          # initial capacity for text or bytes
     KEPT_BYTES = 8 << 20
 
 cdef struct Column:
     int64_t length
-    int64_t capacity            # slots that there is room for
+    int64_t capacity            # slots
     int64_t nulls
-    uint8_t* valid              # bitmap, or NULL while there are no nulls
+    uint8_t* valid              # null bitmap, or NULL while there are no nulls
     uint8_t* data               # bits, slots of ``width`` bytes, or the bytes of VARIABLE
-    uint8_t* offsets            # VARIABLE and LIST: capacity + 1 of them, each of 32 bits, or 64 if ``large``
+    uint8_t* offsets            # VARIABLE and LIST: capacity + 1 offsets of 32 bits, or of 64 bits if ``large``
     int64_t used, room          # VARIABLE: bytes
     Column* children
     int count
@@ -25,7 +25,7 @@ cdef struct Column:
 
 
 cdef Column* new_columns(Layout layout, int64_t rows, int64_t size) except NULL:
-    """Empty columns of ``layout``. Those that have a slot for each row get room for all of them."""
+    """Create empty columns for ``layout``. Columns with one slot per row are allocated for all rows at once."""
     cdef Column* columns = <Column*>calloc(layout.count, sizeof(Column))
     cdef int i, texts = 0
     cdef Spec* spec
@@ -74,15 +74,15 @@ cdef void free_columns(Column* columns, int count) noexcept nogil:
     free(columns)
 
 
-# glibc gives memory back to the system beyond a threshold, which grows with the largest block that was freed so far.
-# Where none was, each batch would be made of fresh pages, and take half as long again.
+# glibc returns freed memory to the system above a threshold, which grows with the largest block freed so far. With the
+# initial threshold each batch would be built in fresh pages and take half as long again.
 free(malloc(KEPT_BYTES))
 
 
 # --- room -------------------------------------------------------------------------------------------------------------
 
 cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
-    """Room for ``capacity`` slots, no fewer than before. False without memory, and all is as it was."""
+    """Grow to ``capacity`` slots, never fewer than before. False if out of memory; then nothing has changed."""
     cdef int64_t before = c.capacity, bits = (capacity + 7) >> 3, bits_before = (before + 7) >> 3
     cdef uint8_t* made
     if c.storage == FIXED_WIDTH or c.storage == BITS:
@@ -120,7 +120,7 @@ cdef bint grow(Column* c) noexcept nogil:
 
 
 cdef int grow_bytes(Column* c, int64_t more) noexcept nogil:
-    """Room for ``more`` bytes: 0, or the fault."""
+    """Make room for ``more`` bytes. Returns 0 or the fault."""
     cdef int64_t need = c.used + more
     cdef int64_t limit = INT64_MAX if c.large else INT32_MAX
     if need > limit:
@@ -129,7 +129,7 @@ cdef int grow_bytes(Column* c, int64_t more) noexcept nogil:
 
 
 cdef int grow_both(Column* c, int64_t size) noexcept nogil:
-    """Room for one more slot of VARIABLE of so many bytes: 0, or the fault."""
+    """Make room for one more VARIABLE slot of ``size`` bytes. Returns 0 or the fault."""
     if not has_slot(c):
         return NO_MEMORY
     return grow_bytes(c, size) if size > c.room - c.used else 0
@@ -146,7 +146,7 @@ cdef inline int64_t offset_of(Column* c, int64_t slot) noexcept nogil:
 
 
 cdef inline void end_slot(Column* c, int64_t offset) noexcept nogil:
-    """One more slot, which ends at ``offset``."""
+    """Append a slot that ends at ``offset``."""
     c.length += 1
     if c.large:
         (<int64_t*>c.offsets)[c.length] = offset
@@ -155,7 +155,7 @@ cdef inline void end_slot(Column* c, int64_t offset) noexcept nogil:
 
 
 cdef inline int put_bytes(Column* c, const uint8_t* data, int64_t size) noexcept nogil:
-    """One more slot of VARIABLE: 0, or the fault."""
+    """Append a VARIABLE slot. Returns 0 or the fault."""
     cdef int fault
     if unlikely(size > c.room - c.used or c.length == c.capacity):
         fault = grow_both(c, size)
@@ -168,7 +168,7 @@ cdef inline int put_bytes(Column* c, const uint8_t* data, int64_t size) noexcept
 
 
 cdef inline void put_bit(Column* c, bint value) noexcept nogil:
-    """One more slot of BITS, for which there is room."""
+    """Append a BITS slot; the caller has made room."""
     cdef uint8_t* byte = &c.data[c.length >> 3]
     cdef int shift = c.length & 7
     byte[0] = <uint8_t>((byte[0] & ~(1 << shift)) | (value << shift))
@@ -176,7 +176,7 @@ cdef inline void put_bit(Column* c, bint value) noexcept nogil:
 
 
 cdef int put_null(Column* c) noexcept nogil:
-    """One more slot that is null: 0, or the fault."""
+    """Append a null. Returns 0 or the fault."""
     cdef int64_t slot = c.length
     cdef int fault = put_blank(c)
     if fault:
@@ -194,7 +194,7 @@ cdef int put_null(Column* c) noexcept nogil:
 
 
 cdef int put_blank(Column* c) noexcept nogil:
-    """One more slot of zeros, as a column has them below a null: 0, or the fault."""
+    """Append a slot of zeros: children of a null struct have such slots. Returns 0 or the fault."""
     cdef int i, fault
     if not has_slot(c):
         return NO_MEMORY
@@ -216,7 +216,7 @@ cdef int put_blank(Column* c) noexcept nogil:
 
 
 cdef void truncate(Column* c, int64_t length) noexcept nogil:
-    """Take back all slots from ``length`` on, here and below; a column that was not reached has fewer."""
+    """Remove all slots from ``length`` on, in this column and its children; a column not reached yet has fewer."""
     cdef int i
     while c.length > length:
         c.length -= 1
@@ -234,10 +234,10 @@ cdef void truncate(Column* c, int64_t length) noexcept nogil:
             truncate(&c.children[i], length)
 
 
-# --- given away -------------------------------------------------------------------------------------------------------
+# --- export -----------------------------------------------------------------------------------------------------------
 
 cdef int give_away(Column* c, ArrowArray* out, int extra) except -1:
-    """Move the buffers of ``c`` and of all below into ``out``, with room for ``extra`` children more."""
+    """Move the buffers of ``c`` and its children into ``out``, with room for ``extra`` more children."""
     cdef int buffers = 0 if c.storage == NOTHING else 1 if c.storage == STRUCT else 3 if c.storage == VARIABLE else 2
     cdef int i
     if sns_fill_array(out, c.length, c.nulls, buffers, c.count + extra) < 0:
@@ -250,7 +250,7 @@ cdef int give_away(Column* c, ArrowArray* out, int extra) except -1:
         out.buffers[1] = give(&c.data)
     if c.storage == VARIABLE:
         if c.room - c.used > c.used // 4 and c.used:
-            resize_bytes(c, c.used)         # what it was given in good hope is given back
+            resize_bytes(c, c.used)         # release unused capacity
         out.buffers[2] = give(&c.data)
     for i in range(c.count):
         give_away(&c.children[i], out.children[i], 0)

@@ -1,4 +1,4 @@
-# What went wrong without the interpreter's lock, as the errors that the codec for objects raises.
+# Converts fault codes, recorded without the GIL, to the same errors that the object codec raises.
 
 cdef enum Fault:
     NO_FAULT
@@ -27,7 +27,7 @@ cdef enum Fault:
     TOO_MANY_SLOTS
     MISMATCH
     TRAILING
-    NULL_VALUE                  # from here on when writing alone
+    NULL_VALUE                  # from here on: writing only
     HUGE_NUMBER
     HUGE_FLOAT
     LOSSY
@@ -40,44 +40,45 @@ cdef enum:
     MAX_PATH = 1000             # characters of each end of a path in an error
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
 
-# The fault -> what is said of it, with ``a`` and ``b`` as they were noted, and a hint.
+# Fault -> (message, hint); ``a`` and ``b`` are the numbers recorded with the fault.
 FAULTS = {
-    BAD_SIZE: ("expected a length from 0 to the {b} bytes left, got {a}", None),
-    CUT_OFF: ("expected {a} bytes, got {b}: the message is cut off or not of this schema", None),
-    BAD_BOOLEAN: ("expected a boolean of 0 or 1, got {a}", None),
+    BAD_SIZE: ("expected a length from 0 to {b}, the number of remaining bytes, got {a}", None),
+    CUT_OFF: ("expected {a} bytes, got {b}: the message is truncated or of another schema", None),
+    BAD_BOOLEAN: ("expected byte 0 or 1 for a boolean, got {a}", None),
     EMPTY_DECIMAL: ("expected a decimal, got no bytes", None),
     LONG_DECIMAL: ("expected a decimal of at most {a} digits, got more", None),
     BAD_BIG_DECIMAL: (f"expected a big-decimal of 1 to {MAX_BIG_DECIMAL} bytes, got {{a}}", None),
-    LONG_BIG_DECIMAL: ("expected the big-decimal to end, got {a} more bytes", None),
-    BAD_BLOCK: ("expected a block of at most the {left} bytes left, got {a}, {b} bytes", None),
-    BAD_BLOCK_END: ("a block of an array or a map does not end where it says", None),
-    TOO_FEW_BYTES: ("expected {a} items of at least {b} bytes, but only {left} bytes are left", None),
+    LONG_BIG_DECIMAL: ("expected the end of the big-decimal, got {a} more bytes", None),
+    BAD_BLOCK: ("expected a block of at most the {left} remaining bytes, got a block of {b} bytes (item count {a})",
+                None),
+    BAD_BLOCK_END: ("the items of an array or map block do not end at the block's declared size", None),
+    TOO_FEW_BYTES: ("expected {a} items of at least {b} bytes each, but only {left} bytes remain", None),
     TOO_DEEP: ("the message is nested deeper than {depth} levels", "max.depth is the limit"),
-    TOO_MANY_EMPTY: ("the message holds too many values without bytes", "max.empty.values is the limit"),
+    TOO_MANY_EMPTY: ("the message holds too many zero-byte values", "max.empty.values is the limit"),
     TOO_MANY_ITEMS: ("the message holds too many items", "max.items is the limit"),
-    TOO_MANY_SLOTS: ("the items of the message take far more room in columns than in bytes",
-                     "max.items is the limit; nulls of records with many fields are slots in all of them"),
-    TRAILING: ("expected the message to end, got {a} more bytes", "it was written with another schema"),
+    TOO_MANY_SLOTS: ("the items of the message take far more slots in columns than bytes in the message",
+                     "max.items is the limit; a null record takes a slot in the column of each of its fields"),
+    TRAILING: ("expected the end of the message, got {a} more bytes", "it was probably written with another schema"),
     OVERFLOW: ("the message has more text, bytes or items in one column than 32-bit offsets can count",
-               "large_types, which Spark does not take, has offsets of 64 bits"),
+               "large_types uses 64-bit offsets, which Spark does not accept"),
 }
 
-# The fault -> what is said of the batch where it is no fault of the message.
+# Fault -> message, when the message alone would fit, but the batch does not.
 BATCH_FAULTS = {
     OVERFLOW: "the batch has more text, bytes or items in one column than 32-bit offsets can count",
-    TOO_MANY_SLOTS: "the items of the batch take far more room in columns than in bytes",
+    TOO_MANY_SLOTS: "the items of the batch take far more slots in columns than bytes in the messages",
 }
 
 
 cdef object batch_too_large(int fault, int64_t row, str path):
     error = BatchTooLargeError(BATCH_FAULTS[fault], path=path,
-                               hint="streamnative_serdes.arrow.in_parts hands in fewer messages at once")
+                               hint="streamnative_serdes.arrow.in_parts splits the batch")
     error.row = row
     return error
 
 
 cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):
-    """The error for the fault in ``r``, with path and byte. ``start`` is the first byte of the message."""
+    """Return the error for the fault in ``r``, with path and byte offset. ``start`` is the message's first byte."""
     error = fault_error(plan, r)
     error.path = path_of(plan, r)
     error.offset = r.p - start
@@ -93,7 +94,7 @@ cdef object fault_error(Plan plan, Reader* r):
     if r.fault == BAD_NUMBER:
         return DecodeError(bad_number(r.p, r.end, a))
     if r.fault == BAD_BRANCH:
-        return DecodeError(f"expected a branch of a union from 0 to {b - 1}, got {a}")
+        return DecodeError(f"expected a union branch index from 0 to {b - 1}, got {a}")
     if r.fault == NO_SYMBOL:
         return no_symbol(plan, r.op, label, a)
     if r.fault == BAD_TEXT or r.fault == BAD_UUID:
@@ -110,15 +111,15 @@ cdef str bad_number(const uint8_t* start, const uint8_t* end, int64_t width):
     while p < end and p - start < 10 and p[0] >= 0x80:
         p += 1
     if p == end:
-        return "the message ends inside a number: it is cut off or not of this schema"
-    return f"expected a variable-length integer of {width} bits, got a wider one"
+        return "the message ends in the middle of a number: it is truncated or of another schema"
+    return f"expected a variable-length integer of at most {width} bits, got a larger one"
 
 
 cdef object no_symbol(Plan plan, Op* op, str label, int64_t index):
     if 0 <= index < op.member:
         return DecodeError(f"the reader's {label} has no symbol {shorten(plan.notes[op - plan.ops][index])}",
-                           hint="give the reader's enum that symbol, or a default")
-    return DecodeError(f"expected a symbol of {label} from 0 to {op.member - 1}, got {index}")
+                           hint="add the symbol to the reader's enum, or give the enum a default")
+    return DecodeError(f"expected a symbol index of {label} from 0 to {op.member - 1}, got {index}")
 
 
 cdef object bad_text(bytes data):
@@ -126,22 +127,22 @@ cdef object bad_text(bytes data):
         text = data.decode()
     except UnicodeDecodeError as error:
         return DecodeError(f"expected text in UTF-8: {error.reason} in {shorten(data)}")
-    return DecodeError(f"expected uuid, got {shorten(text)}, which is none")
+    return DecodeError(f"expected uuid, got {shorten(text)}, which is not a valid UUID")
 
 
 cdef str out_of_range(str label):
     if label.startswith("time-"):
-        return "no time of day"
+        return "not a time of day"
     return f"outside of the years 1 to 9999 that {'date' if label == 'date' else 'datetime'} can hold"
 
 
 cdef str shorten(object value):
-    """Text or bytes for an error, never long."""
+    """Show text or bytes in an error, never long."""
     return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
 
 
 cdef str path_of(Plan plan, Reader* r):
-    """The path to the field at which work stopped: ``user.tags["a"][3]``."""
+    """Return the path of the field where an error occurred: ``user.tags["a"][3]``."""
     cdef list parts = [segment(plan, &r.steps[i]) for i in range(r.depth)]
     cdef str path = "".join(parts).lstrip(".")
     return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"

@@ -1,28 +1,28 @@
-# Which Arrow columns an Avro schema becomes: one tree of Shapes, whose columns are numbered so that children follow
-# each other. The types are those that Spark takes back (docs/arrow.md has the table).
+# Maps an Avro schema to Arrow columns: a tree of Shapes, whose columns are numbered so that siblings are consecutive.
+# The types are those that Spark accepts (docs/arrow.md has the table).
 
 cdef enum:
-    MAX_LEVELS = 60             # of columns in one another: readers of the C data interface stop at 64
-    MAX_COLUMNS = 20_000        # a record that is used twice has its columns twice, so nesting may double them
+    MAX_LEVELS = 60             # of nested columns: readers of the C data interface stop at 64
+    MAX_COLUMNS = 20_000        # a record used twice has its columns twice, so each level of nesting may double them
     MAX_PRECISION = 38          # digits of decimal128
 
-cdef enum Storage:              # what a column keeps of each slot, besides whether it is null
+cdef enum Storage:              # how a column stores its slots, besides the null bitmap
     NOTHING                     # the null type
     BITS
     FIXED_WIDTH
     VARIABLE                    # offsets, and bytes
     LIST                        # offsets into the one child; a map is a list of entries
-    STRUCT                      # a slot in each child
+    STRUCT                      # one slot in each child
 
-cdef enum Form:                 # how a type of Avro is held by its column
+cdef enum Form:                 # how an Avro type maps to its column
     VALUE
     ITEMS                       # parts: the item
     ENTRIES                     # parts: key, value
-    FIELDS                      # parts: by field
-    WHOLE                       # a union of int and long: the number
-    REAL                        # a union of float and double
-    MEMBERS                     # any other union; parts: by branch, None for null
-    EMPTY                       # a union of null alone, or of nothing
+    FIELDS                      # parts: one per field
+    WHOLE                       # a union of int and long: a column of longs
+    REAL                        # a union of float and double: a column of doubles
+    MEMBERS                     # any other union: a struct; parts: one per branch, None for null
+    EMPTY                       # a union of null alone, or without branches
 
 cdef struct Spec:
     int storage
@@ -30,9 +30,9 @@ cdef struct Spec:
     int first, count            # the children are first, first + 1, ...
     bint nullable
     bint large                  # VARIABLE: offsets have 64 bits
-    int64_t slots               # that one slot of this column takes with those below it, but for items of lists
+    int64_t slots               # slots that one value takes in this column and its children, without list items
 
-# (format, storage, bytes) of what needs no more than a name.
+# Avro type -> (format, storage, bytes), for types without parameters.
 PRIMITIVE_FORMATS = {
     "null": ("n", NOTHING, 0), "boolean": ("b", BITS, 0), "int": ("i", FIXED_WIDTH, 4), "long": ("l", FIXED_WIDTH, 8),
     "float": ("f", FIXED_WIDTH, 4), "double": ("g", FIXED_WIDTH, 8),
@@ -40,7 +40,7 @@ PRIMITIVE_FORMATS = {
     "timestamp-millis": ("tsu:UTC", FIXED_WIDTH, 8), "timestamp-micros": ("tsu:UTC", FIXED_WIDTH, 8),
     "local-timestamp-millis": ("tsu:", FIXED_WIDTH, 8), "local-timestamp-micros": ("tsu:", FIXED_WIDTH, 8),
 }
-# Where the dialects differ: times of day and nanoseconds.
+# The dialects differ in times of day and nanoseconds.
 DIALECTS = {
     "arrow": {"time-millis": ("ttm", FIXED_WIDTH, 4), "time-micros": ("ttn", FIXED_WIDTH, 8),
               "timestamp-nanos": ("tsn:UTC", FIXED_WIDTH, 8), "local-timestamp-nanos": ("tsn:", FIXED_WIDTH, 8)},
@@ -54,11 +54,11 @@ TEXTS = frozenset(("string", "enum"))
 
 @cython.final
 cdef class Shape:
-    """The column that holds one type of the schema."""
+    """The column for one type of the schema."""
     cdef int column
     cdef int form
-    cdef object schema          # the type; of a union of null and one other, the other
-    cdef list parts             # Shapes below
+    cdef object schema          # the Avro type; for a union of null and one other type, the other
+    cdef list parts             # child Shapes
 
     def __cinit__(self, int column, int form, object schema):
         self.column, self.form, self.schema, self.parts = column, form, schema, []
@@ -66,16 +66,16 @@ cdef class Shape:
 
 @cython.final
 cdef class Layout:
-    """The columns of a schema: immutable, and shared by all plans that fill them."""
+    """The Arrow columns of a schema. Immutable, and shared by all plans that fill them."""
     cdef Spec* specs
     cdef int count
-    cdef readonly bint wrapped  # no record: the one column "value"
-    cdef list names, formats    # bytes, by column
+    cdef readonly bint wrapped  # the schema is not a record: the only column is "value"
+    cdef list names, formats    # bytes, by column number
     cdef Shape root             # of the schema; column 0 is the struct of a row
-    cdef object logical         # whether logical types are seen
+    cdef object logical         # whether logical types are used
     cdef bint large
     cdef dict dialect
-    cdef set open_records       # ids of the records around what is being laid out
+    cdef set open_records       # ids of the records around the current type, to detect recursion
 
     def __cinit__(self, schema, bint logical, str dialect not None, bint large):
         self.logical, self.large, self.open_records = logical, large, set()
@@ -94,7 +94,7 @@ cdef class Layout:
         PyMem_Free(self.specs)
 
     cdef int reserve(self, Py_ssize_t count) except -1:
-        """Room for so many columns that follow each other: the number of the first."""
+        """Reserve ``count`` consecutive columns. Returns the number of the first."""
         cdef int first = self.count
         cdef Spec* specs
         if count > MAX_COLUMNS - first:
@@ -116,12 +116,12 @@ cdef class Layout:
         try:
             self.names[column] = name.replace("\0", "").encode()
         except UnicodeEncodeError:
-            raise SchemaError(f"{name!r:.80} is no name that Arrow can hold") from None
+            raise SchemaError(f"{name!r:.80} cannot be an Arrow column name: it is not valid UTF-8") from None
         self.formats[column] = format.encode()
         return 0
 
     cdef int struct(self, int column, str name, bint nullable, list names) except -1:
-        """A column with one child for each name: the number of the first."""
+        """Give a column one child for each name. Returns the number of the first."""
         cdef int first
         self.set(column, name, nullable, "+s", STRUCT)
         first = self.reserve(len(names))
@@ -148,11 +148,11 @@ cdef class Layout:
         cdef int i, first
         if id(schema) in self.open_records:
             raise SchemaError(f"record {schema.name} contains itself, and Arrow has no recursive types",
-                              hint="a reader's schema without that field can be read")
+                              hint="pass a reader's schema without that field")
         self.open_records.add(id(schema))
         first = self.struct(column, name, nullable, [field.name for field in schema.fields])
         for i, field in enumerate(schema.fields):
-            # A row may be null as a whole: a tombstone, or what could not be read.
+            # A row may be null as a whole: a tombstone, or a message that could not be read.
             shape.parts.append(self.lay_out(first + i, field.type, field.name, level == 0, level + 1))
         self.open_records.remove(id(schema))
         return shape
@@ -211,7 +211,7 @@ cdef class Layout:
             if not 0 <= logical.scale <= logical.precision <= MAX_PRECISION:
                 raise SchemaError(f"decimal({logical.precision}, {logical.scale}) has more digits than the "
                                   f"{MAX_PRECISION} of Arrow's decimal128",
-                                  hint="avro.logical.types=false gives its bytes")
+                                  hint="avro.logical.types=false reads it as bytes")
             return self.set(column, name, nullable, f"d:{logical.precision},{logical.scale}", FIXED_WIDTH, 16)
         text = schema.kind in TEXTS
         return self.set(column, name, nullable, ("U" if text else "Z") if self.large else ("u" if text else "z"),
@@ -229,14 +229,14 @@ cdef class Layout:
                     spec.slots += self.specs[spec.first + i].slots
         return 0
 
-    # As Arrow's schema
+    # Export as an Arrow schema
 
     def __arrow_c_schema__(self):
-        """The struct of a row, as a capsule (Arrow's PyCapsule protocol)."""
+        """Return the Arrow schema of a row, a struct, as a capsule (Arrow's PyCapsule protocol)."""
         return self.export(None)
 
     cdef object export(self, bytes extra):
-        """With ``extra``, another nullable column of text of that name comes last."""
+        """With ``extra``, a nullable text column of that name is added at the end."""
         cdef object capsule = sns_new_schema()
         self.fill(<ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema"), 0, extra)
         return capsule

@@ -1,9 +1,9 @@
-# The leaves of read.pyx: numbers, text, decimals, UUIDs.
+# Decodes leaf values into columns: numbers, text, decimals, UUIDs.
 
-# --- numbers and lengths: each gives where it ends, or NULL and a fault -----------------------------------------------
+# --- numbers and lengths: each returns its end, or NULL with a fault --------------------------------------------------
 
 cdef inline const uint8_t* stop(Reader* r, const uint8_t* p, int fault, int64_t a=0, int64_t b=0) noexcept nogil:
-    """NULL, and the fault came up at ``p``."""
+    """Record a fault at ``p``; returns NULL."""
     r.p = p
     fail(r, fault, a, b)
     return NULL
@@ -18,13 +18,13 @@ cdef inline const uint8_t* get_varint(uint64_t* value, const uint8_t* p, const u
 
 
 cdef inline const uint8_t* get_size(int64_t* size, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
-    """The length of bytes or text, checked against what is left."""
+    """Read the length of bytes or text, and check that enough bytes are left."""
     cdef uint64_t value = 0
     p = get_varint(&value, p, end, False, r)
     if unlikely(p is NULL):
         return NULL
     size[0] = <int64_t>(value >> 1)
-    # A length of 0 or more is even before it is unfolded.
+    # The zigzag encoding of a non-negative number is even.
     if unlikely(value & 1 or value >> 1 > <uint64_t>(end - p)):
         return stop(r, p, BAD_SIZE, sns_unzigzag(value), end - p)
     return p
@@ -38,7 +38,7 @@ cdef inline bint has_room(Column* c, Reader* r) noexcept nogil:
     return likely(has_slot(c)) or fail(r, NO_MEMORY)
 
 
-# The same on the Reader itself, for all that is not in a hurry.
+# The same on the Reader, for code that is not performance-critical.
 
 cdef bint next_varint(uint64_t* value, bint narrow, Reader* r) noexcept nogil:
     cdef const uint8_t* p = get_varint(value, r.p, r.end, narrow, r)
@@ -120,7 +120,7 @@ cdef const uint8_t* stop_in(Op* op, Reader* r, const uint8_t* p, int fault, int6
 
 
 cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept nogil:
-    cdef int64_t q = a / 1000 if b == 1000 else a / b       # a constant divides quicker
+    cdef int64_t q = a / 1000 if b == 1000 else a / b       # division by a constant is faster
     return q - 1 if a - q * b < 0 else q
 
 
@@ -215,7 +215,7 @@ cdef bint read_fixed(Op* op, Column* c, Reader* r) noexcept nogil:
 
 
 cdef bint read_big_decimal(Column* c, Reader* r) noexcept nogil:
-    """Bytes that hold the unscaled number as bytes, then the scale as int: looked at, and kept as they are."""
+    """Append a big-decimal (bytes of the unscaled number, then its scale) as it is, after checking it."""
     cdef const uint8_t* outer_end = r.end
     cdef const uint8_t* start
     cdef int64_t outer = 0, size = 0
@@ -223,7 +223,7 @@ cdef bint read_big_decimal(Column* c, Reader* r) noexcept nogil:
     if not next_size(&outer, r):
         return False
     start = r.p
-    r.end = start + outer               # what is inside may not read beyond its own bytes
+    r.end = start + outer               # reads inside must stay within these bytes
     if not next_size(&size, r):
         return False
     if size == 0 or size > MAX_BIG_DECIMAL:
@@ -238,7 +238,7 @@ cdef bint read_big_decimal(Column* c, Reader* r) noexcept nogil:
 
 
 cdef bint read_uuid(Column* c, Reader* r) noexcept nogil:
-    """As text in its usual form, whichever form it has."""
+    """Append a UUID as text in the usual form, whichever form the message has."""
     cdef uint8_t raw[16]
     cdef uint8_t text[36]
     cdef const uint8_t* p
@@ -262,7 +262,7 @@ cdef bint fail_text(Reader* r, int fault, const uint8_t* text, int64_t size) noe
 
 
 cdef bint unusual_uuid(uint8_t* raw, const uint8_t* p, int64_t size) noexcept with gil:
-    """Without dashes, in braces, as a URN: whatever Python takes."""
+    """Parse the other forms that uuid.UUID accepts: without dashes, in braces, as a URN."""
     try:
         number = UUID((<char*>p)[:size].decode()).bytes
     except ValueError:

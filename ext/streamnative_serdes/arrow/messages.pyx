@@ -1,29 +1,29 @@
-# A batch of messages -> columns: each row by the plan of its schema version. Rows whose versions are known stay in one
-# loop without the interpreter's lock; what is not known, or cannot be read, leaves it.
+# Decodes a batch of messages into columns, each row by the plan of its schema version. Rows with known versions are
+# read in one loop without the GIL; an unknown version or a row that cannot be read leaves the loop.
 
 cdef enum:
-    ROUTES = 64                 # versions that the loop has at hand; a power of two
+    ROUTES = 64                 # versions cached for the loop; a power of two
     HEADERLESS = NO_VERSION     # the version of a message without a header
 
-cdef enum Stop:                 # why the loop ended
+cdef enum Stop:                 # why the loop stopped
     DONE
-    UNKNOWN                     # a version that it has no route for
+    UNKNOWN                     # a version without a route
     FAILED                      # a row that cannot be read
 
 cdef struct Route:
     bint there
     int64_t version
-    Op* root                    # NULL: no row can be read in the loop
+    Op* root                    # NULL: rows of this version are read outside the loop
     int64_t offset              # of the datum in the message
-    bint trailing               # bytes may follow the datum
-    int64_t rows                # that were read by it
+    bint trailing               # extra bytes may follow the datum
+    int64_t rows                # rows read by this route
 
 
 cdef class Decoder:
-    """Reads batches of messages into the columns of ``layout``. Never changes, so any number of threads may use it.
+    """Decodes batches of messages into the columns of ``layout``. Immutable, so threads may share it.
 
-    ``options`` are checked options of a codec, by dotted key. Without ``framed``, all messages are bare datums: Avro
-    without a header, of version -1.
+    ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
+    version -1.
     """
     cdef readonly Layout layout
     cdef bint framed
@@ -38,17 +38,17 @@ cdef class Decoder:
         self.trailing = options["ignore.trailing.bytes"]
 
     def decode(self, schema, arrays, find, failed, str error_column):
-        """The messages in ``arrays``, as the two capsules of a struct of the layout's columns, a row each.
+        """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` gives the capsule of one after the other.
-        ``find(version)`` tells how messages of a version are read: a tuple of (plan, offset, whole), tried one after
-        the other, or the error that all of them get. A first plan of None keeps the version out of the loop; ``whole``
-        lets no bytes follow the datum, whatever the options say.
-        ``failed(version, errors, message)`` is asked about a row that none of them could read; it gives another such
-        tuple, or the error. With ``error_column``, a column of that name comes last and has the errors' texts; without,
-        the first of them is raised. A row that is null, or cannot be read, is null in all columns.
+        Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
 
-        Also returns {(version, which of its plans, or -1 for none): rows}.
+        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+        ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
+        error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
+        whatever the options say.
+        ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
+        tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
+        first error is raised. A row that is null, or cannot be read, is null in all columns.
         """
         cdef int i
         cdef Batch batch = Batch(self, schema, find, failed, error_column)
@@ -61,23 +61,23 @@ cdef class Decoder:
 
 @cython.final
 cdef class Batch:
-    """One call of Decoder.decode: arrays that become one batch."""
+    """The state of one Decoder.decode call, which makes one batch of all arrays."""
     cdef Decoder decoder
-    cdef bint framed, wrapped, trailing     # copies, for the loop may count no references
+    cdef bint framed, wrapped, trailing     # copied, since the loop runs without the GIL
     cdef int64_t empty, items
     cdef object find, failed
-    cdef bytes error_name       # None: errors are raised
-    cdef int how                # the arrays hold bytes
+    cdef bytes error_name       # of the error column; None: errors are raised
+    cdef int how                # layout of the arrays' bytes
     cdef int64_t width
-    cdef BytesArray rows        # of the array that is read
-    cdef int64_t done           # rows of arrays before
+    cdef BytesArray rows        # of the current array
+    cdef int64_t done           # rows of the arrays before it
     cdef Column* columns
     cdef Reader r
     cdef Route[ROUTES] routes
-    cdef dict known             # version -> what find() said
+    cdef dict known             # version -> result of find()
     cdef dict counts
     cdef list errors            # (row, text)
-    cdef int64_t version        # of the row at which the loop stopped
+    cdef int64_t version        # of the row where the loop stopped
     cdef int64_t pool           # batch_slots_left before that row
 
     def __cinit__(self, Decoder decoder not None, schema, find, failed, error_column):
@@ -100,13 +100,13 @@ cdef class Batch:
         free(self.r.steps)
 
     cdef int open(self, ArrowArray* array) except -1:
-        """Look at the next array. The first one's rows get room at once, what comes after it as it comes."""
+        """Open the next array. Columns are allocated for the rows of the first array, and grow for later ones."""
         cdef Span used
         used.first, used.count = 0, array.length
         fault = open_bytes(&self.rows, self.how, self.width, array, array.offset, used)
         if fault is not None:
             raise DecodeError(f"the Arrow array of messages is damaged: {fault}",
-                              hint="pyarrow's array.validate(full=True) may tell more")
+                              hint="pyarrow's array.validate(full=True) may give details")
         return self.begin(self.rows.length, self.rows.size) if self.columns is NULL else 0
 
     cdef int begin(self, int64_t rows, int64_t size) except -1:
@@ -114,7 +114,7 @@ cdef class Batch:
         return 0
 
     cdef int read(self, ArrowArray* array) except -1:
-        """Read one more array, which has to stay alive meanwhile."""
+        """Decode one more array. It has to stay alive during the call."""
         cdef int64_t row = 0
         cdef int why = DONE
         self.open(array)
@@ -132,7 +132,7 @@ cdef class Batch:
         return 0
 
     cdef object ask(self, int64_t version):
-        """What reads this version. The first of it goes to where the loop finds it."""
+        """Return the attempts for this version, and give the first of them to the loop as its route."""
         cdef Route* route = &self.routes[version & (ROUTES - 1)]
         cdef tuple ways
         found = self.known.get(version)
@@ -158,7 +158,7 @@ cdef class Batch:
         return 0
 
     cdef int rescue(self, int64_t row) except -1:
-        """The first route could not read this row: try the others."""
+        """Try the other plans for a row that the first route could not read."""
         cdef int64_t size = 0, version = self.version
         cdef const uint8_t* start = bytes_at(&self.rows, row, &size)
         found = self.known[version]
@@ -182,7 +182,7 @@ cdef class Batch:
 
     cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,
                            list errors) except -1:
-        """Whether one of the plans reads the row. ``number`` is that of the first."""
+        """Try the plans in order, and return whether one could read the row. ``number`` is the index of the first."""
         for plan, offset, whole in ways:
             if self.reads(row, <Plan?>plan, start, size, offset, self.trailing and not whole, errors):
                 self.note(self.version, number, 1)
@@ -192,7 +192,7 @@ cdef class Batch:
 
     cdef bint reads(self, int64_t row, Plan plan, const uint8_t* start, int64_t size, int64_t offset, bint trailing,
                     list errors) except -1:
-        """Whether ``plan`` reads the row. If not, why not is added to ``errors``."""
+        """Return whether ``plan`` can read the row; if not, add the reason to ``errors``."""
         cdef bint done
         self.r.p, self.r.end = start + offset, start + size
         with nogil:
@@ -202,7 +202,7 @@ cdef class Batch:
         return done
 
     cdef object error(self, Plan plan, const uint8_t* start, int64_t row):
-        """The fault of the row as an error; what was made of the row is taken back."""
+        """Return the row's fault as an error, and remove the row's slots."""
         cdef int fault = self.r.fault
         row += self.done
         if fault == NO_MEMORY:
@@ -215,7 +215,7 @@ cdef class Batch:
         return error
 
     cdef bint fits_alone(self) noexcept:
-        """Whether what the row wants to pay with is no more than a batch of it alone would have."""
+        """Whether the row would fit within the slot limit of a batch of its own."""
         return self.pool - self.r.batch_slots_left - self.r.slots_left <= self.items
 
     cdef int refuse(self, int64_t row, object error) except -1:
@@ -228,16 +228,16 @@ cdef class Batch:
             raise MemoryError()
         return 0
 
-    # Given away
+    # Export
 
     cdef tuple exported(self):
-        """The capsules of schema and array."""
+        """Return the capsules of schema and array."""
         cdef object capsule = sns_new_array()
         cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef bint extra = self.error_name is not None
         if self.columns is NULL:
             self.begin(0, 0)
-        # All columns are null where a row is; a batch has no bitmap of its own.
+        # A null row is null in all columns, since a record batch has no null bitmap of its own.
         free(self.columns.valid)
         self.columns.valid, self.columns.nulls = NULL, 0
         give_away(self.columns, out, extra)
@@ -268,19 +268,19 @@ cdef class Batch:
 
 
 cdef bytes format_of_bytes(ArrowSchema* schema):
-    """The format of arrays of bytes or text. Raises TypeError for any other."""
+    """Return the layout of arrays of bytes or text. Raises TypeError for other types."""
     if schema.release is NULL or schema.format is NULL:
-        raise TypeError("expected an Arrow array of bytes or text, got one that was taken by another reader")
+        raise TypeError("expected an Arrow array of bytes or text, got one that was already consumed by another reader")
     if how_bytes(schema.format) < 0 or schema.dictionary is not NULL:
         name = type_name(schema.format) if schema.dictionary is NULL else "dictionary"
-        hint = {"struct": " (hint: take the one column that has the messages)",
+        hint = {"struct": " (hint: pass only the column of messages)",
                 "dictionary": " (hint: cast it to binary)"}.get(name, "")
         raise TypeError(f"expected an Arrow array of bytes or text, got one of {name}{hint}")
     return schema.format
 
 
 cdef int put_nulls(Column* c, int64_t length) noexcept nogil:
-    """Nulls until there are ``length`` slots: 0, or the fault."""
+    """Append nulls up to ``length`` slots. Returns 0 or the fault."""
     cdef int fault = 0
     while c.length < length and not fault:
         fault = put_null(c)
@@ -288,7 +288,7 @@ cdef int put_nulls(Column* c, int64_t length) noexcept nogil:
 
 
 cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
-    """Read rows from ``row`` on. Returns where it stopped."""
+    """Decode rows from ``row`` on, without the GIL. Returns the row where it stopped."""
     cdef const uint8_t* p
     cdef int64_t size = 0
     cdef Route* route
@@ -321,9 +321,9 @@ cdef int64_t stop_at(Batch batch, int64_t row, int* why) noexcept nogil:
 
 
 cdef inline bint read_row(Batch batch, Op* root, const bint* trailing) noexcept nogil:
-    """The message from ``r.p`` to ``r.end``, which must be used up unless bytes may follow the datum.
+    """Decode the message from ``r.p`` to ``r.end``, all of which it must take up unless trailing bytes are allowed.
 
-    A fault leaves what was made of the message behind. ``trailing`` is looked at only where there are such bytes.
+    After a fault, slots of the message remain in the columns. ``trailing`` is read only if there are extra bytes.
     """
     cdef Reader* r = &batch.r
     r.depth, r.fault = 0, NO_FAULT

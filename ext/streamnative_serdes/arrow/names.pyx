@@ -1,4 +1,4 @@
-# The names that people know of Arrow's types, for errors; the C data interface has formats of a few letters.
+# Names Arrow types in errors as users know them: the C data interface only has short format strings.
 
 TYPE_NAMES = {"n": "null", "b": "bool", "c": "int8", "s": "int16", "i": "int32", "l": "int64", "C": "uint8",
               "S": "uint16", "I": "uint32", "L": "uint64", "e": "halffloat", "f": "float", "g": "double",
@@ -12,7 +12,7 @@ UNIT_NAMES = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
 
 
 cdef str type_name(bytes format):
-    """What Arrow calls the type of this format, without what is inside it: ``timestamp[us, tz=UTC]``, ``list``."""
+    """Return Arrow's name for the type of a format, without child types: ``timestamp[us, tz=UTC]``, ``list``."""
     text = format.decode("utf-8", "replace")
     head, _, rest = text.partition(":")
     kind, unit = head[:2], UNIT_NAMES.get(head[2:])

@@ -1,15 +1,15 @@
-# The steps by which what one schema wrote gets into columns, as a table that is compiled once: of which kinds they are,
-# which numbers fit them, and the least that each takes.
+# The ops of a read plan, a table compiled once: their kinds, the number ranges they accept, and the minimum size of a
+# value.
 
 cdef enum OpKind:
     READ_NULL
     READ_BOOLEAN
     READ_INT
     READ_LONG
-    READ_NUMBER                 # an int or a long in bounds, in other units, or as another type
+    READ_NUMBER                 # an int or long with bounds, unit conversion, or as another type
     READ_FLOAT
     READ_DOUBLE
-    READ_WIDENED                # a float as a double
+    READ_WIDENED                # float to double
     READ_STRING
     READ_BYTES
     READ_FIXED
@@ -21,18 +21,18 @@ cdef enum OpKind:
     READ_ARRAY
     READ_MAP
     READ_UNION
-    READ_MEMBER                 # a branch of the reader's union: one child of a struct, the others null
-    READ_DEFAULT                # no bytes of the message, but a default of the reader's
-    READ_MISMATCH               # what cannot be read, should a message come to it
-    READ_BROKEN                 # a record that lacks a field, likewise
+    READ_MEMBER                 # a branch of the reader's union: one child of a struct; the others are null
+    READ_DEFAULT                # the reader's default; reads no bytes
+    READ_MISMATCH               # a type that cannot be read: an error once a message contains it
+    READ_BROKEN                 # a record that lacks a field without a default: an error in the same way
     READ_SKIPPED
 
-cdef enum Out:                  # what READ_NUMBER makes
+cdef enum Out:                  # output type of READ_NUMBER
     OUT_INT32
     OUT_INT64
     OUT_FLOAT
     OUT_DOUBLE
-    OUT_ROUNDED                 # a float, in a column of doubles
+    OUT_ROUNDED                 # rounded to float, in a column of doubles
 
 cdef struct Symbol:
     const uint8_t* text
@@ -40,21 +40,21 @@ cdef struct Symbol:
 
 cdef struct Op:
     int kind
-    int column                  # where it goes; of no meaning in READ_SKIPPED and below
-    int null_index              # in a union of this and null: which branch is null; else -1
+    int column                  # target column; unused in READ_SKIPPED and its parts
+    int null_index              # in a union with null: index of the null branch; else -1
     int count
-    Op** parts                  # of a record: one for each field of the writer's, then the defaults
-    Py_ssize_t min_size         # least number of bytes; never too large
+    Op** parts                  # record: one for each writer's field, then the defaults
+    Py_ssize_t min_size         # lower bound on the encoded size, in bytes
     Py_ssize_t empty_fields     # READ_RECORD: fields that may take no bytes
     int64_t filled              # READ_RECORD: values that come from defaults
-    int64_t slots               # READ_ARRAY, READ_MAP: that one item takes in columns
-    int64_t low, high           # READ_NUMBER: the least, and the first that is too much, in the reader's unit
-    int64_t times, by           # READ_NUMBER: the reader's unit = the writer's * times / by
-    int64_t unit                # READ_NUMBER: the column's unit = the reader's * unit
-    bint narrow                 # READ_NUMBER: it is written as an int
+    int64_t slots               # READ_ARRAY, READ_MAP: slots that one item takes in columns
+    int64_t low, high           # READ_NUMBER: valid range low <= n < high, in the reader's unit
+    int64_t times, by           # READ_NUMBER: number in the reader's unit = number in the writer's * times / by
+    int64_t unit                # READ_NUMBER: number in the column's unit = number in the reader's * unit
+    bint narrow                 # READ_NUMBER: written as an int
     bint bounded
     int out
-    int member                  # READ_MEMBER: which
+    int member                  # READ_MEMBER: index of the child
     Py_ssize_t size             # READ_FIXED, READ_DECIMAL: bytes, or -1; READ_DEFAULT: of text
     int precision
     const uint8_t* text         # READ_DEFAULT
@@ -66,14 +66,14 @@ LAST_DAY = 2_932_896                # 9999-12-31
 
 
 cdef int64_t nanos_in_tick(str name) except -1:
-    """0 for what has no ticks."""
+    """Return the nanoseconds in one tick; 0 for types without ticks."""
     if "time" not in name:
         return 0
     return {"millis": 1_000_000, "micros": 1000, "nanos": 1}[name.rpartition("-")[2]]
 
 
 cdef int set_bounds(Op* op, str name) except -1:
-    """What Python's types, and so the codec for objects, can hold."""
+    """Return the range that Python's types, and so the object codec, can hold."""
     cdef int64_t day = DAY // (1000 if name.endswith("millis") else 1)
     op.bounded = True
     if name == "date":
@@ -88,7 +88,7 @@ cdef int set_bounds(Op* op, str name) except -1:
 
 
 cdef bint settle_op(Op* op) noexcept:
-    """Whether its least size, or the number of its fields that may be empty, changed."""
+    """Update min_size and empty_fields; returns whether either changed."""
     cdef Py_ssize_t size = 0, empty = 0
     cdef bint changed
     cdef int i

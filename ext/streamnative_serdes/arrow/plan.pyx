@@ -1,5 +1,5 @@
-# How what one schema wrote gets into the columns of a Layout: a Resolution (streamnative_serdes.schema), compiled once
-# into a table of Ops. A plan never changes after that, so any number of threads may walk it.
+# Compiles a Resolution (streamnative_serdes.schema) into a table of Ops that decode a writer's data into the columns of
+# a Layout. A plan never changes after that, so threads may share it.
 
 MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}
 cdef enum:
@@ -9,7 +9,7 @@ cdef enum:
 
 @cython.final
 cdef class Same:
-    """How a type is read as itself: what Resolution says of two schemas."""
+    """The resolution of a type with itself: same interface as Resolution."""
     cdef readonly object writer, reader, fault, late_fault, parts, added
 
     def __cinit__(self, schema):
@@ -27,10 +27,10 @@ cdef class Same:
 
 @cython.final
 cdef class Plan:
-    """Reads one writer's schema into the columns of ``layout``.
+    """Decodes data of one writer's schema into the columns of ``layout``.
 
-    ``resolution`` is None for a writer's schema that is the reader's; ``default_of(field)`` gives (Avro bytes of the
-    default, their weight in values, None), or (None, 0, why there are none).
+    ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
+    default, number of values in it, None), or (None, 0, why there is no usable default).
     """
     cdef readonly Layout layout
     cdef Op* ops
@@ -39,11 +39,11 @@ cdef class Plan:
     cdef int root
     cdef object default_of
     cdef bint logical
-    cdef list parts             # by op: the numbers of its parts
-    cdef list labels            # by op: what it is called in errors
-    cdef list notes             # by op: names of fields, symbols, or why it cannot be read
-    cdef list kept              # what ops point into
-    cdef dict skips             # id of a type -> (it, kept alive; its op)
+    cdef list parts             # by op: numbers of its parts
+    cdef list labels            # by op: name of its type in errors
+    cdef list notes             # by op: field names, symbols, or why it cannot be read
+    cdef list kept              # objects that ops point into, kept alive
+    cdef dict skips             # id of a type -> (the type, kept alive; its op)
     cdef int64_t filled         # values from defaults so far
 
     def __cinit__(self, Layout layout not None, resolution, schema, default_of):
@@ -62,7 +62,7 @@ cdef class Plan:
         PyMem_Free(self.edges)
 
     cdef int add(self, int kind, int column, str label, list parts=None, object note=None) except -1:
-        """The number of a new op. Pointers to ops hold until the next one."""
+        """Add an op and return its number. Invalidates pointers to ops."""
         cdef Op* op
         if self.count == self.room:
             self.make_room()
@@ -86,7 +86,7 @@ cdef class Plan:
         return 0
 
     cdef int link(self) except -1:
-        """Turn the numbers of parts into pointers."""
+        """Replace the numbers of parts by pointers."""
         cdef int i, at = 0, total = sum(map(len, self.parts))
         self.edges = <Op**>PyMem_Malloc(max(total, 1) * sizeof(Op*))
         if self.edges is NULL:
@@ -99,7 +99,7 @@ cdef class Plan:
         return 0
 
     cdef int settle(self) except -1:
-        """Least sizes, which grow from 0 towards the truth where a type that is skipped contains itself."""
+        """Compute min_size; where a skipped type contains itself, it grows from 0 towards the true minimum."""
         cdef int i, _round
         cdef bint changed = True
         for _round in range(8):
@@ -140,7 +140,7 @@ cdef class Plan:
             pairwise = step.reader.kind == "union" and part.reader.kind != "union"
             parts.append(self.chosen(part, step.reader, shape, depth) if pairwise
                          else self.compile(part, shape, depth + 1))
-        if len(parts) == 2:             # of null and one other: no op of its own
+        if len(parts) == 2:             # null and one other type: needs no op of its own
             for null_index in range(2):
                 other = parts[1 - null_index]
                 if self.ops[<int>parts[null_index]].kind == READ_NULL and self.ops[other].kind != READ_NULL:
@@ -150,7 +150,7 @@ cdef class Plan:
         return self.add(READ_UNION, shape.column, f"union of {labels}", parts)
 
     cdef int chosen(self, object step, object union, Shape shape, int depth) except -1:
-        """What reads by ``step``, whose reader is a branch of ``union``."""
+        """Return the op for ``step``, whose reader is a branch of ``union``."""
         cdef int inner, op, member = 0
         if step.fault or step.late_fault or shape.form != MEMBERS:
             return self.compile(step, shape, depth + 1)
@@ -163,7 +163,7 @@ cdef class Plan:
                 self.ops[op].member = member
                 return op
             member += part is not None
-        raise SchemaError("a resolution that names no branch of the reader's union")
+        raise SchemaError("the resolution does not name a branch of the reader's union")
 
     cdef int items(self, object step, Shape shape, int depth) except -1:
         cdef bint keyed = step.writer.kind == "map"
@@ -207,7 +207,7 @@ cdef class Plan:
         self.ops[op].text, self.ops[op].size = <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
         return op
 
-    # Leaves: the writer's bytes, the reader's type
+    # Leaf types: from the writer's bytes to the reader's type
 
     cdef int enum(self, object writer, object reader, Shape shape) except -1:
         cdef int op, i
@@ -244,7 +244,7 @@ cdef class Plan:
         return op
 
     cdef int number(self, object writer, object reader, str name, Shape shape) except -1:
-        """An int or a long, as whatever the reader has for it."""
+        """Return the op that reads an int or a long as the reader's type."""
         cdef int op = self.add(READ_NUMBER, shape.column, name)
         cdef Op* new = &self.ops[op]
         cdef bytes format = self.layout.formats[shape.column]
@@ -256,7 +256,7 @@ cdef class Plan:
         new.out = OUT_INT32 if self.layout.specs[shape.column].width == 4 else OUT_INT64
         self.scale(new, writer, reader)
         set_bounds(new, name)
-        if shape.form == VALUE and format.startswith((b"ts", b"tt")):       # not where it stands for itself
+        if shape.form == VALUE and format.startswith((b"ts", b"tt")):       # not in a WHOLE union
             new.unit = 1000 if name in ("timestamp-millis", "local-timestamp-millis", "time-micros") else 1
         if new.times == new.by == new.unit == 1 and not new.bounded:
             if new.narrow and new.out == OUT_INT32:
@@ -266,7 +266,7 @@ cdef class Plan:
         return op
 
     cdef int scale(self, Op* op, object writer, object reader) except -1:
-        """Between times of one kind the moment counts, not the number."""
+        """Set the unit factors of ``op``: between times of one kind the moment is kept, not the number."""
         cdef str wrote = self.logical_name(writer), reads = self.logical_name(reader)
         cdef int64_t written = nanos_in_tick(wrote), read = nanos_in_tick(reads)
         if written and read and wrote.startswith("time-") == reads.startswith("time-"):
@@ -276,7 +276,7 @@ cdef class Plan:
     cdef str logical_name(self, object schema):
         return schema.logical.name if self.logical and schema.logical is not None else ""
 
-    # What is skipped, which may contain itself
+    # Skipped types, which may be recursive
 
     cdef int skip(self, object schema, int depth) except -1:
         cdef str kind = schema.kind
@@ -302,7 +302,7 @@ cdef class Plan:
         cdef int op
         if kind == "record":
             op = self.add(READ_RECORD, -1, f"record {schema.name}", None, [str(field.name) for field in schema.fields])
-            self.skips[id(schema)] = schema, op     # before its fields, so that they may point back at it
+            self.skips[id(schema)] = schema, op     # before its fields, which may refer to it
             inner = [field.type for field in schema.fields]
         elif kind == "union":
             op, inner = self.add(READ_UNION, -1, "union"), schema.branches
@@ -317,11 +317,11 @@ cdef bytes symbol_text(object symbol):
     try:
         return symbol.encode()
     except UnicodeEncodeError:
-        raise SchemaError(f"{symbol!r:.80} is no text that Arrow can hold") from None
+        raise SchemaError(f"{symbol!r:.80} cannot be stored in Arrow: it is not valid UTF-8") from None
 
 
 cdef int leaf_kind(str wrote, str reads, str name) except -1:
-    """What reads all but an int or a long as ``reads``, of the logical type ``name`` if it has one."""
+    """Return the kind of op that reads ``wrote`` (other than int or long) as ``reads``, with logical type ``name``."""
     if name == "decimal":
         return READ_DECIMAL
     if name == "big-decimal":

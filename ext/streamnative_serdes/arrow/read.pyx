@@ -1,10 +1,10 @@
-# Avro bytes and a plan -> slots of columns, without the interpreter's lock and without Python objects.
+# Decodes Avro bytes into slots of columns by a plan, without the GIL and without Python objects.
 #
-# By the rules of the codec for objects (codec/decode.pyx): nothing from the wire is trusted. All functions give True,
-# or False with a fault in the Reader, whose ``p`` then stands where the codec for objects would have stopped.
+# It applies the same checks as the object codec (codec/decode.pyx): nothing from the wire is trusted. All functions
+# return True, or False with a fault in the Reader, whose ``p`` is then where the object codec would have stopped.
 
 cdef enum:
-    FREE_SLOTS = 16             # per byte of a message, that its arrays and maps may take before the batch pays
+    FREE_SLOTS = 16             # slots that arrays and maps may take per byte of a message, free of the batch's budget
     MAX_BIG_DECIMAL = 1_786     # bytes: 4,300 digits
 
 cdef struct Step:               # an open container
@@ -17,15 +17,15 @@ cdef struct Reader:
     const uint8_t* p
     const uint8_t* end
     Column* columns
-    int64_t empty_left          # of one message, as in the codec for objects
+    int64_t empty_left          # of one message, as in the object codec
     int64_t items_left
-    int64_t slots_left          # of one message, before the batch pays
-    int64_t batch_slots_left    # for items that take more room than bytes
+    int64_t slots_left          # of one message, before the batch's budget is used
+    int64_t batch_slots_left    # of the batch, for items that take more slots than bytes
     int depth
     int max_depth
     Step* steps
-    Step outside                # the step of what is in no container
-    int fault                   # and what there is to say of it
+    Step outside                # step of a value outside any container
+    int fault                   # fault code; a, b, op and text hold its details
     int64_t a, b
     const uint8_t* text
     Op* op
@@ -37,15 +37,15 @@ cdef bint fail(Reader* r, int fault, int64_t a=0, int64_t b=0) noexcept nogil:
 
 
 cdef inline bint made(Reader* r, int fault) noexcept nogil:
-    """Whether a slot could be made."""
+    """Turn the result of an append (0 or a fault) into True or False, and record the fault."""
     return likely(fault == 0) or fail(r, fault)
 
 
 # --- one run of values: the fields of a record, the items of a block, or a single value -------------------------------
 
 cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t first, Reader* r) noexcept nogil:
-    """``count`` values by the ops ``parts[0]``, ``parts[stride]``, ..."""
-    cdef const uint8_t* p = r.p         # in a register, as long as nobody takes its address
+    """Decode ``count`` values by the ops ``parts[0]``, ``parts[stride]``, ..."""
+    cdef const uint8_t* p = r.p         # stays in a register as long as its address is not taken
     cdef const uint8_t* end = r.end
     cdef int64_t i, branch = 0
     cdef Op* op
@@ -58,7 +58,7 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
             if likely(p < end and p[0] <= 2 and not p[0] & 1):
                 branch = p[0] >> 1
                 p += 1
-            else:                       # fails, or is overlong (80 00), or names no branch
+            else:                       # truncated, overlong (80 00), or not a branch index
                 r.p = p
                 if not next_branch(&branch, 2, r):
                     return False
@@ -85,7 +85,7 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
             p = read_enum(op, c, p, end, r)
         elif op.kind == READ_DECIMAL:
             p = read_decimal(op, c, p, end, r)
-        else:                           # what is larger, or rare, has its own function
+        else:                           # large or rare types have their own functions
             r.p = p
             p = r.p if read_other(op, c, step, r) else NULL
         if unlikely(p is NULL):
@@ -138,7 +138,7 @@ cdef inline Step* enter(Op* op, Reader* r) noexcept nogil:
 
 
 cdef inline bint pay_empty(Reader* r, int64_t count) noexcept nogil:
-    """Values without bytes cost a sender nothing, so their number is bounded."""
+    """Count zero-byte values against their limit: they cost a sender nothing, but memory here."""
     if unlikely(count > r.empty_left):
         return fail(r, TOO_MANY_EMPTY)
     r.empty_left -= count
@@ -153,7 +153,7 @@ cdef inline bint pay_items(Reader* r, int64_t count) noexcept nogil:
 
 
 cdef inline bint pay_slots(Reader* r, int64_t count) noexcept nogil:
-    """An item of one byte, a null, may take a slot in a thousand columns: the batch pays for what is too much."""
+    """Count slots of items. A one-byte null may take a slot in a thousand columns: the batch's budget bounds that."""
     r.slots_left -= count
     if unlikely(r.slots_left < 0):
         if -r.slots_left > r.batch_slots_left:
@@ -175,9 +175,9 @@ cdef bint read_record(Op* op, Column* c, Reader* r) noexcept nogil:
 
 
 cdef int64_t read_count(Op* op, Py_ssize_t least, const uint8_t** block_end, Reader* r) noexcept nogil:
-    """The number of items in the next block of an array or a map; 0 ends it, -1 is a fault.
+    """Read the number of items in the next block of an array or a map; 0 ends it, -1 is a fault.
 
-    ``least`` is the least number of bytes of one item. ``block_end`` is where the block says that it ends, or NULL.
+    ``least`` is the minimum size of one item in bytes. ``block_end`` is set to the declared end of the block, or NULL.
     """
     cdef uint64_t value = 0
     cdef int64_t count
@@ -231,7 +231,7 @@ cdef bint read_array(Op* op, Column* c, Reader* r) noexcept nogil:
 
 
 cdef bint end_list(Column* c, Reader* r) noexcept nogil:
-    """One more slot of LIST, after its items."""
+    """Append a LIST slot, after its items."""
     if unlikely(c.children[0].length > INT32_MAX):
         return fail(r, OVERFLOW)
     if not has_room(c, r):
@@ -291,7 +291,7 @@ cdef bint read_member(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
 
 
 cdef bint read_default(Op* op, Step* step, Reader* r) noexcept nogil:
-    """A default was read by the codec for objects when the plan was made, and paid for with its record."""
+    """Append a default. It was checked when the plan was built, and its record has counted it against the limits."""
     cdef Reader inner = r[0]
     inner.p, inner.end = op.text, op.text + op.size
     inner.empty_left = inner.items_left = inner.slots_left = inner.batch_slots_left = INT64_MAX

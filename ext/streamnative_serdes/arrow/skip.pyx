@@ -1,4 +1,4 @@
-# Avro bytes and a plan -> where a value ends that the reader has no column for. By the same rules as read.pyx.
+# Skips values that the reader has no column for, with the same checks as read.pyx.
 
 cdef bint skip_value(Op* op, Reader* r) noexcept nogil:
     cdef const uint8_t* p = NULL

@@ -1,7 +1,7 @@
-# Arrow columns that are written from: what they are by their formats, known once for a plan, and where their slots are,
-# known for each batch.
+# Loads values from Arrow columns to be written: SourceType describes a column's type, once for a plan; Source locates
+# its slots, for each batch.
 
-cdef enum Load:                 # how a slot of a column becomes a number or text
+cdef enum Load:                 # how a slot of a column is loaded
     LOAD_NOTHING                # the null type
     LOAD_BIT
     LOAD_I8
@@ -15,42 +15,42 @@ cdef enum Load:                 # how a slot of a column becomes a number or tex
     LOAD_FLOAT
     LOAD_DOUBLE
     LOAD_128
-    LOAD_BYTES                  # BytesArray says how
+    LOAD_BYTES                  # as BytesArray.how says
     LOAD_LIST
     LOAD_LARGE_LIST
     LOAD_FIXED_LIST
     LOAD_STRUCT
 
 cdef struct Source:
-    BytesArray slots            # of LOAD_BYTES all of it; of others valid, offset, and slots as the values
-    int64_t width               # LOAD_FIXED_LIST: items; of numbers of a dictionary: how many values it has
+    BytesArray slots            # LOAD_BYTES: all fields; others: valid, offset, and slots as the values
+    int64_t width               # LOAD_FIXED_LIST: items; dictionary indices: number of values in the dictionary
 
 LOADS = {b"n": LOAD_NOTHING, b"b": LOAD_BIT, b"c": LOAD_I8, b"s": LOAD_I16, b"i": LOAD_I32, b"l": LOAD_I64,
          b"C": LOAD_U8, b"S": LOAD_U16, b"I": LOAD_U32, b"L": LOAD_U64, b"f": LOAD_FLOAT, b"g": LOAD_DOUBLE,
          b"+l": LOAD_LIST, b"+L": LOAD_LARGE_LIST, b"+m": LOAD_LIST, b"+s": LOAD_STRUCT,
          b"tdD": LOAD_I32, b"tdm": LOAD_I64, b"tts": LOAD_I32, b"ttm": LOAD_I32, b"ttu": LOAD_I64, b"ttn": LOAD_I64}
-# The unit of a time or timestamp -> nanoseconds; of what has days, milliseconds.
+# Unit of a time or timestamp -> nanoseconds.
 UNITS = {"s": 1_000_000_000, "m": 1_000_000, "u": 1000, "n": 1}
 
 
 @cython.final
 cdef class SourceType:
-    """One column of a batch that is to come: how its slots are loaded, and where it is."""
+    """The type of one column: how its slots are loaded, and its place among the columns."""
     cdef bytes format
     cdef str name
     cdef int load
     cdef int how                # LOAD_BYTES
     cdef int64_t width          # LOAD_FIXED_LIST: items; FIXED_SLOTS: bytes
-    cdef int number             # of the source
-    cdef int parent, child      # of the source that it is a child of; -1: it is the batch itself
-    cdef bint inherits          # the parent is a struct, whose offset counts here as well
-    cdef bint is_dictionary     # it holds the values that the parent's numbers stand for
+    cdef int number             # index in the list of sources
+    cdef int parent, child      # index of the parent source (-1: this is the batch), and of the child in it
+    cdef bint inherits          # the parent is a struct, whose offset applies here too
+    cdef bint is_dictionary     # holds the values that the parent's indices refer to
     cdef list children
     cdef SourceType dictionary
 
 
 cdef int load_of(bytes format, str name) except -1:
-    """How the column, of this format, is loaded. Raises EncodeError for what cannot be written."""
+    """Return how a column of this format is loaded. Raises EncodeError for types that cannot be written."""
     if format in LOADS:
         return LOADS[format]
     if how_bytes(format) >= 0:
@@ -66,7 +66,7 @@ cdef int load_of(bytes format, str name) except -1:
 
 
 cdef object scale_of(bytes format):
-    """Of a decimal of 128 bits; None for all else."""
+    """Return the parameters of a 128-bit decimal; None for other types."""
     cdef list parts = format[2:].split(b",")
     if not format.startswith(b"d:") or len(parts) < 2 or parts[2:] not in ([], [b"128"]):
         return None
@@ -77,13 +77,13 @@ cdef object scale_of(bytes format):
 
 
 cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int child, bint inherits, int level):
-    """The column of ``schema``, and of all below it; each is added to ``sources``."""
+    """Add the column of ``schema`` and its children to ``sources``."""
     cdef SourceType out = SourceType()
     cdef int64_t i
     if level > 2 * MAX_LEVELS:
         raise EncodeError(f"the columns are nested deeper than {2 * MAX_LEVELS} levels")
     if schema is NULL or schema.release is NULL or schema.format is NULL:
-        raise EncodeError("the Arrow schema is damaged: a column's type is missing, or was taken by another reader")
+        raise EncodeError("the Arrow schema is damaged: a column's type is missing or was consumed by another reader")
     out.format = schema.format
     out.name = "" if schema.name is NULL else (<bytes>schema.name).decode("utf-8", "replace")
     out.number, out.parent, out.child, out.inherits = <int>len(sources), parent, child, inherits
@@ -102,7 +102,7 @@ cdef SourceType source_type(ArrowSchema* schema, list sources, int parent, int c
 
 
 cdef int check_type(SourceType kind, ArrowSchema* schema) except -1:
-    """Raises EncodeError for children that the type cannot have, and for a dictionary of what is no whole number."""
+    """Raise EncodeError for a wrong number of children, and for a dictionary whose indices are not integers."""
     cdef bint is_list = kind.load in (LOAD_LIST, LOAD_LARGE_LIST, LOAD_FIXED_LIST)
     cdef int64_t expected = schema.n_children if kind.load == LOAD_STRUCT else is_list
     if schema.n_children != expected or expected < 0 or (expected and schema.children is NULL):
@@ -115,8 +115,8 @@ cdef int check_type(SourceType kind, ArrowSchema* schema) except -1:
 
 cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t offset, Span used,
                      Span* below) except -1:
-    """``offset``: of slot 0 in the column's buffers; ``used``: the slots that rows may reach; ``below``: set to those
-    of its children, or of its dictionary.
+    """Open a column. ``offset``: of slot 0 in its buffers; ``used``: the slots that rows may refer to; ``below``: set
+    to the used slots of its children, or of its dictionary.
 
     Raises EncodeError for an array that is damaged.
     """
@@ -127,12 +127,12 @@ cdef int open_source(Source* out, SourceType kind, ArrowArray* array, int64_t of
         fault = open_slots(out, kind, array, offset, used, below)
     if fault is not None:
         raise EncodeError(f"the Arrow column is damaged: {fault}",
-                          hint="pyarrow's array.validate(full=True) may tell more")
+                          hint="pyarrow's array.validate(full=True) may give details")
     return 0
 
 
 cdef str open_slots(Source* out, SourceType kind, ArrowArray* array, int64_t offset, Span used, Span* below):
-    """As open_bytes, for columns of all other types."""
+    """As open_bytes, for all other types."""
     cdef int64_t buffers = 0 if kind.load == LOAD_NOTHING else 1 if kind.load >= LOAD_FIXED_LIST else 2
     cdef str fault = fault_of_array(array, used, buffers, len(kind.children))
     if fault is not None:
@@ -155,7 +155,7 @@ cdef str open_slots(Source* out, SourceType kind, ArrowArray* array, int64_t off
 
 
 cdef str spread(Source* out, int64_t width, ArrowArray* array, Span used, Span* below):
-    """LOAD_FIXED_LIST: ``width`` slots for each."""
+    """Set the used slots of a fixed-size list's child: ``width`` for each list."""
     out.width = width
     if width and array.offset + array.length > MOST_SLOTS // width:
         return f"{array.length} lists of {width} values"
@@ -164,7 +164,7 @@ cdef str spread(Source* out, int64_t width, ArrowArray* array, Span used, Span* 
 
 
 cdef inline bint load_whole(const Source* s, int load, int64_t slot, int64_t* out) noexcept nogil:
-    """A whole number, as 64 bits with a sign. False: it is too large for that."""
+    """Load an integer as int64; False if it is too large."""
     cdef const uint8_t* p = s.slots.slots
     slot += s.slots.offset
     if load == LOAD_I64:
@@ -188,7 +188,7 @@ cdef inline bint load_whole(const Source* s, int load, int64_t slot, int64_t* ou
 
 
 cdef inline bint load_real(const Source* s, int load, int64_t slot, double* out) noexcept nogil:
-    """False: a whole number that a double does not hold."""
+    """Load a number as double; False if that would lose digits of an integer."""
     cdef int64_t whole = 0
     if load == LOAD_DOUBLE:
         out[0] = (<const double*>s.slots.slots)[slot + s.slots.offset]

@@ -1,20 +1,20 @@
-# Arrow data that comes in several arrays, one after the other: the C stream interface.
+# Reads Arrow data in several arrays through the C stream interface.
 
 @cython.final
 cdef class Stream:
-    """The arrays of ``capsule``, an Arrow stream: iterating gives the capsules of one after the other, once.
+    """An iterator over the arrays of ``capsule``, an Arrow stream. Yields their capsules; can be iterated only once.
 
-    Raises SerdesError, here and while iterating, for a stream that was read already, and for what its producer says.
+    Raises SerdesError, here and during iteration, if the stream was already read or its producer fails.
     """
     cdef object capsule
-    cdef readonly object schema     # the arrays', as a capsule
+    cdef readonly object schema     # capsule of the arrays' schema
 
     def __cinit__(self, capsule):
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
         cdef ArrowSchema* schema
         cdef int code
         if stream.release is NULL:
-            raise SerdesError("the Arrow stream was read already")
+            raise SerdesError("the Arrow stream has already been read")
         self.capsule, self.schema = capsule, sns_new_schema()
         schema = <ArrowSchema*>PyCapsule_GetPointer(self.schema, "arrow_schema")
         with nogil:
@@ -30,7 +30,7 @@ cdef class Stream:
         cdef object capsule = sns_new_array()
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef int code
-        with nogil:                     # whoever makes the array may need the interpreter for it, in another thread
+        with nogil:                     # the producer may need the GIL in another thread
             code = stream.get_next(stream, array)
         if code:
             raise self.error(stream, code)

@@ -1,10 +1,10 @@
-/* Leaf functions of columns in C: UTF-8, and decimals of 128 bits. No function here can run Python code. */
+/* UTF-8 validation, 128-bit decimals and symbol tables in C, for Arrow. No function here can run Python code. */
 #ifndef STREAMNATIVE_SERDES_ARROW_VALUES_H
 #define STREAMNATIVE_SERDES_ARROW_VALUES_H
 
 #include "../codec/wire.h"
 
-/* Of these, the text of UUIDs alone is for here. */
+/* Only the UUID text functions of this file are used here. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -14,7 +14,7 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* What is read next of a column, but for a hundred other columns in between. */
+/* Prefetch memory that is read again after a hundred other columns. */
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_PREFETCH(p) __builtin_prefetch(p)
 #else
@@ -28,7 +28,7 @@ static inline int sns_is_tail(const uint8_t *p, int n) { /* n bytes of 10xxxxxx 
     return 1;
 }
 
-/* Strict: no surrogates, nothing overlong, nothing above U+10FFFF. */
+/* Strict UTF-8: no surrogates, no overlong forms, nothing above U+10FFFF. */
 static SNS_NOINLINE int sns_check_utf8(const uint8_t *p, Py_ssize_t n) {
     const uint8_t *end = p + n;
     while (p < end) {
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t high;
 } sns_int128;
 
-/* A big-endian number of n > 0 bytes; 0 if it takes more than 128 bits. */
+/* Read a big-endian number of n > 0 bytes; 0 if it needs more than 128 bits. */
 static inline int sns_get_int128(const uint8_t *p, Py_ssize_t n, sns_int128 *out) {
     uint64_t sign = (uint64_t)0 - (p[0] >> 7);
     if (n <= 8) {
@@ -81,7 +81,7 @@ static inline int sns_within(sns_int128 v, sns_int128 limit) {
     return v.high < limit.high || (v.high == limit.high && v.low < limit.low);
 }
 
-/* As Arrow keeps it: 16 bytes in the order of the machine. */
+/* Store in Arrow's format: 16 bytes in native byte order. */
 static inline void sns_put_int128(uint8_t *p, sns_int128 v) {
     memcpy(p + 8 * SNS_SWAP, &v.low, 8);
     memcpy(p + 8 * !SNS_SWAP, &v.high, 8);
@@ -94,7 +94,7 @@ static inline sns_int128 sns_load_int128(const uint8_t *p) {
     return v;
 }
 
-/* Bytes that it takes in two's complement, at least 1. */
+/* Size in bytes in two's complement, at least 1. */
 static inline int sns_int128_size(sns_int128 v) {
     uint64_t sign = (uint64_t)0 - (v.high >> 63), rest;
     int size;
@@ -116,7 +116,7 @@ static inline void sns_put_big_endian(uint8_t *p, sns_int128 v, Py_ssize_t n) {
     while (n--) *p++ = (uint8_t)(n < 8 ? v.low >> (8 * n) : v.high >> (8 * (n - 8)));
 }
 
-/* Times 10 ** places; 0 if that has more than 38 digits. */
+/* Multiply by 10 ** places; 0 if the result has more than 38 digits. */
 static inline int sns_shift_left(sns_int128 *v, int places, const sns_int128 *tens) {
     if (places > 38 || !sns_within(*v, tens[38 - places])) return 0;
     while (places--) { /* 8 * v + 2 * v */
@@ -128,7 +128,7 @@ static inline int sns_shift_left(sns_int128 *v, int places, const sns_int128 *te
     return 1;
 }
 
-/* Divided by 10 ** places; 0 if that leaves a rest. */
+/* Divide by 10 ** places; 0 if there is a remainder. */
 static inline int sns_shift_right(sns_int128 *v, int places) {
     uint64_t sign = (uint64_t)0 - (v->high >> 63);
     uint32_t limbs[4];

@@ -1,11 +1,11 @@
-# Slots of columns and a plan -> Avro bytes, without the interpreter's lock. Values are held to what the codec for
-# objects holds them to (codec/encode.pyx). All functions give where they stopped, or NULL and a fault in the Writer.
+# Encodes slots of columns as Avro bytes by a plan, without the GIL, with the same checks as the object codec
+# (codec/encode.pyx). All functions return where they stopped writing, or NULL with a fault in the Writer.
 
 cdef enum:
-    AHEAD = 16                  # slots
+    AHEAD = 16                  # slots to prefetch
     AHEAD_BYTES = 256
-    LEAST_ROOM = 48             # bytes: number of a branch, and any value that is no longer than
-    SHORT = 32                  # bytes, with their number
+    LEAST_ROOM = 48             # bytes that are always free before a value: branch index, length, and up to
+    SHORT = 32                  # bytes of data
 
 cdef struct WriteStep:          # an open container
     WriteOp* op
@@ -16,7 +16,7 @@ cdef struct WriteStep:          # an open container
 cdef struct Writer:
     uint8_t* base
     uint8_t* end
-    uint8_t* p                  # where the last value ended
+    uint8_t* p                  # end of the last value
     const Source* sources
     const uint8_t* header       # of each message
     int64_t header_size
@@ -26,7 +26,7 @@ cdef struct Writer:
     WriteStep outside
     int fault
     int64_t a
-    const uint8_t* text         # and its size in ``a``
+    const uint8_t* text         # its size is in ``a``
     double real
     WriteOp* op
 
@@ -42,7 +42,7 @@ cdef uint8_t* halt_at(Writer* w, WriteOp* op, int fault, const uint8_t* text, in
 
 
 cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
-    """The same place in a larger buffer."""
+    """Grow the buffer, and return the same position in it."""
     cdef int64_t used = p - w.base
     cdef int64_t size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
     cdef uint8_t* made = <uint8_t*>realloc(w.base, size)
@@ -64,7 +64,7 @@ cdef inline uint8_t* put_whole(uint8_t* p, int64_t value) noexcept nogil:
 
 cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t slot, int slot_stride, WriteStep* step,
                            int64_t first, uint8_t* p, Writer* w) noexcept nogil:
-    """``count`` values by ``parts[0]``, ``parts[stride]``, ..., from ``slot``, ``slot + slot_stride``, ..."""
+    """Encode ``count`` values by ``parts[0]``, ``parts[stride]``, ..., from ``slot``, ``slot + slot_stride``, ..."""
     cdef int64_t i, at, size = 0
     cdef WriteOp* op
     cdef const Source* s
@@ -72,7 +72,7 @@ cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t s
     for i in range(count):
         op = parts[i * stride]
         s = &w.sources[op.source]
-        at = slot + s.slots.offset      # in the column's buffers
+        at = slot + s.slots.offset      # index in the column's buffers
         step.index = first + i
         p = room(w, p, LEAST_ROOM)
         if unlikely(p is NULL):
@@ -151,7 +151,7 @@ cdef uint8_t* write_null(WriteOp* op, uint8_t* p, Writer* w) noexcept nogil:
 
 cdef uint8_t* write_indexed(WriteOp* op, const Source* s, int64_t slot, WriteStep* step, uint8_t* p,
                             Writer* w) noexcept nogil:
-    """The value of a dictionary that the slot's number stands for."""
+    """Encode the dictionary value that the slot's index refers to."""
     cdef int64_t number = 0
     if not load_whole(s, op.load, slot, &number) or number < 0 or number >= s.width:
         return halt(w, op, BAD_INDEX)
@@ -211,8 +211,8 @@ cdef inline uint8_t* write_float(WriteOp* op, const Source* s, int64_t slot, uin
 
 cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size, bint counted, uint8_t* p,
                                  Writer* w) noexcept nogil:
-    """Bytes, after their number if ``counted``. There is room for what is short."""
-    if unlikely(<uint64_t>size > SHORT):        # with a sign, what follows would take more instructions
+    """Write bytes, with their length first if ``counted``. Short data needs no check: LEAST_ROOM is free."""
+    if unlikely(<uint64_t>size > SHORT):        # unsigned, since a signed comparison would take more instructions
         p = room(w, p, size + LEAST_ROOM)
         if unlikely(p is NULL):
             return NULL
@@ -245,7 +245,7 @@ cdef uint8_t* write_enum(WriteOp* op, const Source* s, int64_t slot, uint8_t* p,
 
 
 cdef uint8_t* write_uuid(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
-    """From text of any form, or 16 bytes; to text of the usual form, or 16 bytes."""
+    """Encode a UUID from text of any form, or 16 bytes, as text of the usual form, or 16 bytes."""
     cdef uint8_t raw[16]
     cdef int64_t size = 0
     cdef const uint8_t* text = bytes_at(&s.slots, slot, &size)
@@ -284,7 +284,7 @@ cdef uint8_t* write_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t*
 
 
 cdef uint8_t* write_big_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
-    """Bytes that hold the unscaled number as bytes, then the scale as int: looked at, and written as they are."""
+    """Write the bytes of a big-decimal (unscaled number, then scale) as they are, after checking them."""
     cdef int64_t size = 0
     cdef const uint8_t* data = bytes_at(&s.slots, slot, &size)
     cdef const uint8_t* end = data + size
@@ -315,7 +315,7 @@ cdef uint8_t* write_record(WriteOp* op, int64_t slot, uint8_t* p, Writer* w) noe
     cdef WriteStep* step = enter_write(op, w)
     if step is NULL:
         return NULL
-    # The offset of a struct is in those of its children.
+    # The offset of a struct is already part of its children's offsets.
     p = write_values(op.parts, op.count, 1, slot, 0, step, 0, p, w)
     if p is not NULL:
         w.depth -= 1

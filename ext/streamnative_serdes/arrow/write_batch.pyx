@@ -1,40 +1,40 @@
-# A batch of Arrow columns -> an array of messages, and what went wrong as errors.
+# Encodes a batch of Arrow columns as an array of messages, and converts fault codes to errors.
 
 cdef enum:
-    ROW_BYTES = 16              # that the buffer begins with for each row, besides its text
-    MOST_BYTES = 1 << 30        # that it begins with for text
+    ROW_BYTES = 16              # initial buffer size per row, besides text
+    MOST_BYTES = 1 << 30        # largest initial buffer size for text
 
 WRITE_FAULTS = {
     NULL_VALUE: ("expected {label}, got null", None),
-    HUGE_NUMBER: ("{label} out of range: a number of 64 bits without a sign does not fit", None),
-    LOSSY: ("a {label} cannot hold a whole number of the column without loss", None),
-    LOSSY_DECIMAL: ("{label} cannot hold the number: it has more decimal places", "round the column before"),
-    LONG_DECIMAL: ("{label} cannot hold the number: it has more digits", None),
-    TWO_MEMBERS: ("expected one member of the union that is not null, got more", None),
-    BAD_INDEX: ("the column is damaged: it points outside of its own values", None),
+    HUGE_NUMBER: ("{label} out of range: the column's unsigned 64-bit number does not fit", None),
+    LOSSY: ("a {label} cannot hold an integer of the column without loss", None),
+    LOSSY_DECIMAL: ("{label} cannot hold the number: it has too many decimal places", "round the column first"),
+    LONG_DECIMAL: ("{label} cannot hold the number: it has too many digits", None),
+    TWO_MEMBERS: ("expected at most one non-null member of the union, got more", None),
+    BAD_INDEX: ("the column is damaged: a dictionary index is out of bounds", None),
     BAD_SIZE: ("expected exactly {size} bytes, got {a}", None),
     BAD_UNIT: ("{label}: {a} is too large for Avro's unit", None),
-    BAD_BIG_DECIMAL: ("expected the bytes of a big-decimal", None),
+    BAD_BIG_DECIMAL: ("expected a big-decimal: bytes of the unscaled number and its scale", None),
     TOO_DEEP: ("the datum is nested deeper than {depth} levels", "max.depth is the limit"),
     OVERFLOW: ("the message takes more than the 2 GB that 32-bit offsets can count",
-               "large_types, which Spark does not take, has offsets of 64 bits"),
+               "large_types uses 64-bit offsets, which Spark does not accept"),
 }
 
 
 cdef struct Opened:
     ArrowArray* array
-    Span below                  # slots of its children that rows may reach
+    Span below                  # slots of its children that rows may refer to
 
 
 @cython.final
 cdef class Encoding:
-    """A batch that is written, of one array or several."""
+    """The state of encoding one batch, of one or several arrays."""
     cdef WritePlan plan
     cdef Source* sources
     cdef Writer w
     cdef Column messages
     cdef bytes header
-    cdef int64_t done           # rows of arrays before
+    cdef int64_t done           # rows of the arrays before
 
     def __cinit__(self, WritePlan plan, bytes header, bint large):
         self.plan, self.header = plan, header       # kept alive
@@ -54,7 +54,7 @@ cdef class Encoding:
         free(self.messages.offsets)
 
     cdef int open(self, ArrowArray* array) except -1:
-        """Look at the columns of ``array``, which has to stay alive. Raises EncodeError for one that is damaged."""
+        """Open the columns of ``array``, which has to stay alive. Raises EncodeError if one is damaged."""
         cdef Opened* opened = <Opened*>PyMem_Calloc(len(self.plan.sources), sizeof(Opened))
         cdef SourceType kind
         if opened is NULL:
@@ -71,7 +71,7 @@ cdef class Encoding:
         return 0
 
     cdef int open_column(self, SourceType kind, Opened* opened) except -1:
-        """One of the columns; those before it are open, its parent among them."""
+        """Open one column; the columns before it, including its parent, are open."""
         cdef Opened* it = &opened[kind.number]
         cdef ArrowArray* parent
         cdef int64_t offset = 0
@@ -88,7 +88,7 @@ cdef class Encoding:
         return open_source(&self.sources[kind.number], kind, it.array, offset, used, &it.below)
 
     cdef int write(self, ArrowArray* array) except -1:
-        """Write one more array."""
+        """Encode one more array."""
         cdef int64_t row
         self.open(array)
         self.reserve(array.length)
@@ -100,7 +100,7 @@ cdef class Encoding:
         return 0
 
     cdef int reserve(self, int64_t count) except -1:
-        """Room for so many more rows: just what they take when they are the first."""
+        """Make room for ``count`` more rows; exactly that for the first array."""
         cdef int64_t used = self.w.p - self.w.base, before = self.w.end - self.w.base, need
         cdef uint8_t* base = self.w.base
         if count > INT64_MAX // (2 * ROW_BYTES) - self.done:
@@ -117,7 +117,7 @@ cdef class Encoding:
         return 0
 
     cdef int64_t text_size(self) except -1:
-        """Bytes of all text and bytes: about what there is to write, but for what is above a limit."""
+        """Estimate the bytes to write: the total size of text and bytes, up to a limit."""
         cdef int64_t size = 0
         cdef int i
         for i in range(len(self.plan.sources)):
@@ -130,14 +130,14 @@ cdef class Encoding:
             raise MemoryError()
         if self.w.fault == OVERFLOW and row > 0:
             error = BatchTooLargeError("the messages take more than the 2 GB that 32-bit offsets can count",
-                                       hint="streamnative_serdes.arrow.in_parts hands in fewer rows at once")
+                                       hint="streamnative_serdes.arrow.in_parts splits the batch")
         else:
             error = write_error(self.plan, &self.w)
         error.row = row
         raise error
 
     cdef tuple exported(self):
-        """The capsules of schema and array."""
+        """Return the capsules of schema and array."""
         cdef object schema = sns_new_schema(), array = sns_new_array()
         self.messages.data, self.messages.used = self.w.base, self.w.p - self.w.base
         self.messages.room = self.w.end - self.w.base
@@ -150,10 +150,10 @@ cdef class Encoding:
 
 
 def encode_batch(WritePlan plan not None, arrays, bytes header not None, bint large):
-    """The rows of ``arrays``, capsules of arrays of the plan's schema, as messages that begin with ``header``.
+    """Encode the rows of ``arrays``, capsules of arrays of the plan's Arrow schema, as messages that begin with header.
 
-    A row that is null as a whole is a null. Gives the capsules of schema and array, binary or large_binary. An error's
-    row is that of all arrays together.
+    A row that is null as a whole gives a null. Returns the capsules of schema and array, binary or large_binary. The
+    row number of an error counts over all arrays.
     """
     cdef Encoding encoding = Encoding(plan, header, large)
     for data in arrays:
@@ -162,7 +162,7 @@ def encode_batch(WritePlan plan not None, arrays, bytes header not None, bint la
 
 
 cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
-    """Write all rows. Returns how many there are, or the first that could not be written."""
+    """Encode all rows. Returns their number, or the first row that failed."""
     cdef Writer* w = &e.w
     cdef WriteOp* root = e.plan.ops + e.plan.root
     cdef const Source* rows = &e.sources[0]
@@ -199,7 +199,7 @@ cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Write
 
 
 cdef str path_of_source(list sources, SourceType kind):
-    """Which column it is: ``user.tags[].key``."""
+    """Return the path of a column: ``user.tags[].key``."""
     cdef str path = ""
     cdef SourceType parent
     while kind.parent >= 0:
@@ -231,16 +231,16 @@ cdef object write_fault(WritePlan plan, Writer* w):
         return EncodeError(f"expected text in UTF-8, got {shorten((<char*>w.text)[:a])}")
     text = shorten((<char*>w.text)[:a].decode("utf-8", "replace"))
     if w.fault == BAD_UUID:
-        return EncodeError(f"expected uuid, got {text}, which is none")
+        return EncodeError(f"expected uuid, got {text}, which is not a valid UUID")
     symbols = plan.notes[w.op - plan.ops]
-    return EncodeError(f"{text} is no symbol of {label}", hint=f"its symbols are {', '.join(symbols[:20])}")
+    return EncodeError(f"{text} is not a symbol of {label}", hint=f"its symbols are {', '.join(symbols[:20])}")
 
 
 cdef str whole_out_of_range(str label, int64_t number):
     if label == "int" or label == "long":
         return f"{label} out of range: {number} does not fit {32 if label == 'int' else 64} bits"
     if label.startswith("time-"):
-        return f"{label} {number} is no time of day"
+        return f"{label} {number} is not a time of day"
     return f"{label} {number} is outside of the years 1 to 9999"
 
 

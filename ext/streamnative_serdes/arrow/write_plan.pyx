@@ -1,13 +1,13 @@
-# How Arrow columns become messages of a schema: the columns' types, checked against it once and compiled into a table
-# of WriteOps. A plan never changes after that.
+# Compiles a schema and the types of Arrow columns, which it checks against each other, into a table of WriteOps. A plan
+# never changes after that.
 
 cdef enum WriteKind:
     WRITE_NULL
     WRITE_BOOLEAN
-    WRITE_INT                   # from a column of just this type, which needs no look; likewise
+    WRITE_INT                   # from a column of exactly this type, without a range check; same for WRITE_LONG
     WRITE_LONG
-    WRITE_WHOLE                 # a whole number or a time, from any column of such
-    WRITE_EITHER                # a whole number, by the first of two branches that takes it
+    WRITE_WHOLE                 # an integer or a time, from a column of any such type
+    WRITE_EITHER                # an integer, as the first of two branches that can hold it
     WRITE_DOUBLE
     WRITE_FLOAT
     WRITE_TEXT
@@ -19,40 +19,40 @@ cdef enum WriteKind:
     WRITE_DECIMAL
     WRITE_BIG_DECIMAL
     WRITE_CONSTANT              # the default of a field without a column
-    WRITE_INDEXED               # a number of a dictionary, whose value is written
+    WRITE_INDEXED               # a dictionary index, whose value is written
     WRITE_RECORD
     WRITE_ARRAY
     WRITE_MAP
-    WRITE_MEMBERS               # a union, from a struct of which one child is not null
+    WRITE_MEMBERS               # a union, from a struct with one non-null child
 
 cdef enum:
     NO_BYTES = -2
-    MAX_TRIED = 200_000         # pairs of a type and a column: unions of records that hold such unions multiply
+    MAX_TRIED = 200_000         # pairs of a type and a column: nested unions of records multiply them
 
 cdef struct WriteOp:
     int kind
     int source                  # the column
     int load
-    int null_branch             # what a null is written as; -1: it is an error; NO_BYTES: the type is null itself
-    int branch                  # written before what is no null; -1: no union
+    int null_branch             # branch index for nulls; -1: a null is an error; NO_BYTES: the type itself is null
+    int branch                  # branch index for other values; -1: not a union
     int count
     WriteOp** parts
-    int64_t times, by           # WRITE_WHOLE: Avro's unit = the column's * times / by
-    int64_t low, high           # WRITE_WHOLE: the least, and the last that there is
+    int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by
+    int64_t low, high           # WRITE_WHOLE: valid range, both included
     Py_ssize_t size             # WRITE_FIXED, WRITE_DECIMAL, WRITE_UUID: bytes, or -1; WRITE_CONSTANT: of text
     int precision
-    int shift                   # WRITE_DECIMAL: places that Avro's scale has more, or fewer, than the column's
+    int shift                   # WRITE_DECIMAL: Avro's scale minus the column's
     const uint8_t* text         # WRITE_CONSTANT
     Symbol* symbols             # WRITE_ENUM
-    int32_t* table              # WRITE_ENUM: numbers of symbols by hash, -1 where there is none
-    uint32_t mask               # of the table's size
+    int32_t* table              # WRITE_ENUM: hash table of symbol indexes; -1: free
+    uint32_t mask               # size of the table - 1
 
 
 @cython.final
 cdef class WritePlan:
-    """Writes batches of one Arrow schema, the capsule ``arrow``, as messages of the schema ``root``.
+    """Encodes batches of one Arrow schema, the capsule ``arrow``, as messages of the Avro schema ``root``.
 
-    ``options`` are checked options of a codec, by dotted key; ``default_of`` is as for a Plan.
+    ``options`` are validated codec options, by dotted key; ``default_of`` is as for a Plan.
     """
     cdef WriteOp* ops
     cdef WriteOp** edges
@@ -60,11 +60,11 @@ cdef class WritePlan:
     cdef int tried
     cdef object default_of
     cdef bint logical, closed, complete
-    cdef bint matched           # columns that are no fields are an error where fields have no column
+    cdef bint matched           # unknown columns are an error if fields have no column
     cdef int max_depth
     cdef list parts, labels, notes, kept
     cdef list sources           # SourceTypes; the first is the batch
-    cdef list path              # where in the schema work is
+    cdef list path              # path of the current type in the schema
 
     def __cinit__(self, root, arrow, options, default_of):
         self.default_of, self.logical, self.max_depth = default_of, options["avro.logical.types"], options["max.depth"]
@@ -90,7 +90,7 @@ cdef class WritePlan:
         PyMem_Free(self.edges)
 
     cdef int add(self, int kind, SourceType source, str label, list parts=None, object note=None) except -1:
-        """The number of a new op. Pointers to ops hold until the next one."""
+        """Add an op and return its number. Invalidates pointers to ops."""
         cdef WriteOp* op
         cdef WriteOp* ops
         if self.count == self.room:
@@ -121,7 +121,7 @@ cdef class WritePlan:
         return 0
 
     cdef object place(self, object error):
-        """The error, which happened here if nobody has said where."""
+        """Return the error, with the current path unless it has one."""
         if error.path is None:
             error.path = ".".join(self.path).replace(".[", "[")
         return error
@@ -163,7 +163,7 @@ cdef class WritePlan:
         return op
 
     cdef int within(self, str step, object schema, SourceType source) except -1:
-        """What is at ``step`` of the path."""
+        """Compile the type at ``step`` of the path."""
         cdef int op
         self.path.append(step)
         op = self.compile(schema, source)
@@ -171,7 +171,7 @@ cdef class WritePlan:
         return op
 
     cdef int refuse(self, str expected, SourceType source) except -1:
-        raise EncodeError(f"expected a column for {expected}, got one of {type_name(source.format)}",
+        raise EncodeError(f"expected a column for {expected}, got a column of type {type_name(source.format)}",
                           hint="cast the column to another type")
 
     cdef int record(self, object schema, SourceType source) except -1:
@@ -180,7 +180,7 @@ cdef class WritePlan:
             self.refuse(f"record {schema.name}", source)
         columns = {(<SourceType>child).name: child for child in source.children}
         if len(columns) < len(source.children):
-            raise EncodeError(f"two columns of record {schema.name} have one name")
+            raise EncodeError(f"two columns of record {schema.name} have the same name")
         self.match(schema, columns)
         for field in schema.fields:
             column = columns.pop(field.name, None)
@@ -194,24 +194,24 @@ cdef class WritePlan:
                         [str(field.name) for field in schema.fields])
 
     cdef int match(self, object schema, dict columns) except -1:
-        """Raise for columns that seem to be fields, but are called otherwise."""
+        """Raise EncodeError for columns that seem to be fields under another name."""
         cdef list lacking = [field.name for field in schema.fields if field.name not in columns]
         fields = {field.name for field in schema.fields}
         unknown = {name.lower(): name for name in columns if name not in fields}
         for name in lacking:
             if name.lower() in unknown:
                 self.path.append(name)
-                raise EncodeError(f"there is no column of that name, but {unknown[name.lower()]!r:.80}",
-                                  hint="rename it: upper and lower case differ in Avro")
+                raise EncodeError(f"there is no column of that name, but there is {unknown[name.lower()]!r:.80}",
+                                  hint="rename the column: names in Avro are case-sensitive")
         if self.matched and lacking and unknown:
             text, hint = unmatched(schema.name, list(unknown.values()), lacking)
             raise EncodeError(text, hint=hint)
         return 0
 
     cdef int missing(self, object field, SourceType source) except -1:
-        """A field without a column."""
+        """Compile a field without a column: write its default."""
         cdef int op
-        data, _, reason = (None, 0, ": validate.strict asks for all") if self.complete else self.default_of(field)
+        data, _, reason = (None, 0, ": validate.strict requires all") if self.complete else self.default_of(field)
         if reason is not None:
             self.path.append(field.name)
             raise EncodeError(f"there is no column of that name{reason}")
@@ -231,7 +231,7 @@ cdef class WritePlan:
             self.refuse("map", source)
         entries = source.children[0]
         if entries.load != LOAD_STRUCT or len(entries.children) != 2:
-            raise EncodeError("the Arrow schema is damaged: a map's entries are no keys and values")
+            raise EncodeError("the Arrow schema is damaged: a map's entries are not a struct of key and value")
         key = entries.children[0]
         if key.format not in TEXT_FORMATS:
             self.refuse("the keys of a map", key)
@@ -267,12 +267,12 @@ cdef class WritePlan:
         return op
 
     cdef int either(self, list branches, list others, SourceType source) except -1:
-        """Plain types before logical ones, and of those the int first."""
+        """Compile a union of int and long: tries types without a logical type first, then int before long."""
         cdef list order = sorted(others, key=lambda i: (self.logical and branches[i].logical is not None,
                                                         branches[i].kind if not branches[i].logical else "", i))
         cdef list parts = [self.of_branch(branches, i, source) for i in order]
         for part in parts:
-            self.ops[<int>part].kind = WRITE_WHOLE          # which says what does not fit
+            self.ops[<int>part].kind = WRITE_WHOLE          # reports numbers that fit neither
         return self.add(WRITE_EITHER, source, "union of int and long", parts)
 
     cdef int members(self, list branches, list others, SourceType source) except -1:
@@ -280,7 +280,7 @@ cdef class WritePlan:
         return self.add(WRITE_MEMBERS, source, "union", parts)
 
     cdef int first_branch(self, list branches, list others, SourceType source) except -1:
-        """A column of one branch's own type."""
+        """Compile a column that has the type of a single branch."""
         cdef list path = list(self.path), refused = []
         for i in others:
             try:
@@ -289,7 +289,7 @@ cdef class WritePlan:
                 if branches[i].kind == "record" and source.load == LOAD_STRUCT:
                     refused.append(self.place(error))
                 self.path = list(path)
-        if len(refused) == 1:       # what a struct was meant for
+        if len(refused) == 1:       # the branch that a struct was meant for
             raise refused[0]
         return self.refuse("a branch of union of " + ", ".join([branches[i].kind for i in others]), source)
 
@@ -317,7 +317,7 @@ cdef class WritePlan:
         return op
 
     cdef int whole(self, str name, str kind, SourceType source) except -1:
-        """An int or a long, or a logical type of one, from whole numbers or from a type of times."""
+        """Compile an int or a long, or a logical type of one, from a column of integers or times."""
         cdef str format = source.format.decode("ascii", "replace")
         cdef int op = self.add(WRITE_WHOLE, source, name)
         cdef WriteOp* new = &self.ops[op]
@@ -352,7 +352,7 @@ cdef class WritePlan:
         return op
 
     cdef int symbols(self, int op, object schema) except -1:
-        """A table of open addressing, at most half full."""
+        """Build a hash table with open addressing, at most half full."""
         cdef uint32_t size = 4, at
         cdef WriteOp* new = &self.ops[op]
         cdef int i, count = <int>len(schema.symbols)
@@ -394,13 +394,13 @@ LEAVES = {
 
 
 cdef bint is_members(SourceType source, Py_ssize_t count) except -1:
-    """Whether it is a struct of as many members as a union has branches, as Spark has it."""
+    """Whether the column is a struct with one member for each branch of the union, as Spark represents unions."""
     names = [(<SourceType>child).name for child in source.children]
     return source.load == LOAD_STRUCT and names == [f"member{i}" for i in range(count)]
 
 
 cdef int64_t nanos_of_format(str format, str name) except -1:
-    """Nanoseconds in a tick of a column of this format; 0 if it is none for the logical type ``name``."""
+    """Nanoseconds in a tick of a column of this format; 0 if the format does not match the logical type ``name``."""
     if name == "date":
         return {"tdD": DAY * 1000, "tdm": 1_000_000}.get(format, 0)
     if name.startswith("time-"):

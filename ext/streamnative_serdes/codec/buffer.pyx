@@ -1,25 +1,26 @@
-# Where bytes go to and come from, and where in the datum we are.
+# Byte buffers for encoding (Writer) and decoding (Reader), and the path of containers that are open in them.
 #
-# A Writer begins in a buffer on the C stack; what outgrows it moves into a bytes object that becomes the result, so a
-# large datum is copied once. A Reader is a pointer and an end. Both carry the open containers as an array of Steps
-# (_codec.pxd): its length is the depth, which is bounded, and after a failure it still tells the path to the field.
+# A Writer starts in a buffer on the C stack. A datum that outgrows it moves into a bytes object, which becomes the
+# result, so a large datum is copied once. A Reader is a pointer and an end. Both keep the open containers in an array
+# of Steps (_codec.pxd): its length is the nesting depth, which is bounded, and after a failure it gives the path to the
+# field.
 
 cdef enum:
     STACK_BYTES = 1024          # most messages fit, and 1 KB costs nothing to have
-    MAX_NESTED_CALLS = 8        # encodes that begin inside another one, each with a stack of its own
-    MAX_DEPTH = 256             # open containers that need no allocation; the default of max.depth
-    FEW_FIELDS = 5              # as many as CPython's smallest dict holds
-    MANY_FIELDS = 64            # records of more are checked to be there before their dict is made
-    PRESIZED = 1024             # items that a list has room for before there is any
-    KEYS = 64                   # of maps that are remembered while one message is read; a power of two
-    MAX_KEY = 32                # bytes of such a key
+    MAX_NESTED_CALLS = 8        # encode calls inside one another, each with its own stack buffer
+    MAX_DEPTH = 256             # open containers that need no heap allocation; the default of max.depth
+    FEW_FIELDS = 5              # capacity of CPython's smallest dict
+    MANY_FIELDS = 64            # for larger records, the remaining bytes are checked before the dict is created
+    PRESIZED = 1024             # most items that a list is preallocated for
+    KEYS = 64                   # map keys that are cached while one message is read; a power of two
+    MAX_KEY = 32                # bytes of a cached key
     MAX_LABEL = 200             # characters of a type's name in an error
     MAX_PATH = 1000             # characters of each end of a path in an error
-    MAX_REASON = 500            # characters of why a branch of a union does not fit
+    MAX_REASON = 500            # characters of the reason why a union branch does not fit
     MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
-    MAX_NAMES_IN_ERROR = 20     # symbols, fields, branches
+    MAX_NAMES_IN_ERROR = 20     # symbols, fields or branches listed in an error
 
-cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written in vain, for a branch that fails
+cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written for union branches that then fail
 
 cdef struct Writer:
     uint8_t* p
@@ -28,9 +29,9 @@ cdef struct Writer:
     PyObject* result            # owned bytes object that base points into; NULL while on the stack
     bint lenient                # as of Limits
     bint local_time             # a naive datetime means local time: when lenient, and inside a pyspark Row
-    bint too_deep               # max_depth was met, and no other branch of a union is tried
-    int64_t opened              # containers so far
-    int64_t waste_left          # what is left of WASTE_BUDGET
+    bint too_deep               # max_depth was exceeded: try no other branch of a union
+    int64_t opened              # containers opened so far
+    int64_t waste_left          # the rest of WASTE_BUDGET
     int depth
     int max_depth
     Step* steps                 # on the C stack, or heap where more than MAX_DEPTH are allowed
@@ -38,10 +39,10 @@ cdef struct Writer:
 cdef struct Reader:
     const uint8_t* p
     const uint8_t* end
-    int64_t empty_left          # what is left of Limits.empty and Limits.items
+    int64_t empty_left          # the rest of Limits.empty and Limits.items
     int64_t items_left
     PyObject** keys             # KEYS owned strs, or NULL before the first
-    int exact                   # whether products of Decimals are (decimal.pyx); -1: not looked yet
+    int exact                   # whether Decimal products are exact (decimal.pyx); -1: not checked yet
     int depth
     int max_depth
     Step* steps
@@ -98,14 +99,14 @@ cdef inline int put_sized(Writer* w, const void* data, Py_ssize_t size) except -
 
 
 cdef bytes finish(Writer* w):
-    """The bytes written, which leave the Writer."""
+    """Return the bytes written, and move them out of the Writer."""
     cdef object out
     if w.result is NULL:
         return <bytes>PyBytes_FromStringAndSize(<char*>w.base, w.p - w.base)
     if _PyBytes_Resize(&w.result, w.p - w.base) < 0:
         raise MemoryError()
     out = <object>w.result
-    Py_DECREF(out)              # the reference that the Writer held is now ours
+    Py_DECREF(out)              # ours now: the Writer's reference
     w.result = NULL
     return <bytes>out
 
@@ -129,10 +130,10 @@ cdef inline int64_t get_int(Reader* r) except? -1:
 
 
 cdef inline Py_ssize_t get_size(Reader* r) except -1:
-    """The length of bytes or a string, checked against what is left."""
+    """Read the length of bytes or a string, and check that enough bytes are left."""
     cdef uint64_t value = 0
     cdef const uint8_t* p = sns_get_varint(r.p, r.end, &value)
-    # A length of 0 or more is even before it is unfolded.
+    # The zigzag encoding of a non-negative number is even.
     if unlikely(p is NULL or value & 1 or value >> 1 > <uint64_t>(r.end - p)):
         return bad_size(r)
     r.p = p
@@ -147,15 +148,15 @@ cdef inline const uint8_t* take(Reader* r, Py_ssize_t size) except NULL:
     return p
 
 
-# Errors are made in functions of their own, so that what looks for them is small enough to be inlined.
+# Errors are raised by separate functions, so that the functions that check for them stay small enough to inline.
 
 cdef Py_ssize_t bad_size(Reader* r) except -1:
     cdef int64_t size = get_long(r)
-    raise DecodeError(f"expected a length from 0 to the {r.end - r.p} bytes left, got {size}")
+    raise DecodeError(f"expected a length from 0 to {r.end - r.p}, the number of remaining bytes, got {size}")
 
 
 cdef int too_few_bytes(Reader* r, Py_ssize_t size) except -1:
-    raise DecodeError(f"expected {size} bytes, got {r.end - r.p}: the message is cut off or not of this schema")
+    raise DecodeError(f"expected {size} bytes, got {r.end - r.p}: the message is truncated or of another schema")
 
 
 cdef int64_t bad_varint(Reader* r, int width) except? -1:
@@ -163,11 +164,12 @@ cdef int64_t bad_varint(Reader* r, int width) except? -1:
     while p < r.end and p - r.p < 10 and p[0] >= 0x80:
         p += 1
     if p == r.end:
-        raise DecodeError("the message ends inside a number: it is cut off or not of this schema")
-    raise DecodeError(f"expected a variable-length integer of {width} bits, got a wider one")
+        raise DecodeError("the message ends in the middle of a number: it is truncated or of another schema")
+    raise DecodeError(f"expected a variable-length integer of at most {width} bits, got a larger one")
 
 
-# Opening a container; whoever leaves it in good order takes one off depth.
+# Open a container. On success the function that opened it decrements the depth again; after a failure the depth stays
+# as it is, so that path_of can tell the path.
 
 cdef inline Step* push(Step* steps, int* depth, Node node) noexcept:
     cdef Step* step = &steps[depth[0]]
@@ -198,15 +200,15 @@ cdef int too_deep(Reader* r) except -1:
 
 
 cdef inline int pay_empty(Reader* r, int64_t count) except -1:
-    """Values without bytes cost a sender nothing, so their number is bounded."""
+    """Count zero-byte values against their limit: they cost a sender nothing, but memory here."""
     if unlikely(count > r.empty_left):
-        too_many("values without bytes", "max.empty.values")
+        too_many("zero-byte values", "max.empty.values")
     r.empty_left -= count
     return 0
 
 
 cdef inline int pay_items(Reader* r, int64_t count) except -1:
-    """What is read may take far more memory than its bytes, so the number of items is bounded too."""
+    """Count items against their limit: decoded items may take far more memory than their bytes."""
     if unlikely(count > r.items_left):
         too_many("items", "max.items")
     r.items_left -= count
@@ -218,7 +220,7 @@ cdef int too_many(str what, str option) except -1:
 
 
 cdef inline Step* steps_for(const Limits* limits, Step* stack) except NULL:
-    """Room for all containers that may be open at once: ``stack`` has MAX_DEPTH."""
+    """Return room for as many Steps as ``limits.depth``: ``stack``, which has MAX_DEPTH, or heap memory."""
     cdef Step* steps = stack
     if unlikely(limits.depth > MAX_DEPTH):
         steps = <Step*>PyMem_Malloc(limits.depth * sizeof(Step))
@@ -253,7 +255,7 @@ cdef int leave_to(Step* steps, int* depth, int level) except -1:
 
 
 cdef str path_of(Step* steps, int depth):
-    """The path to the field at which work stopped: ``user.tags["a"][3]``."""
+    """Return the path of the field where an error occurred: ``user.tags["a"][3]``."""
     cdef list parts = []
     cdef int i
     for i in range(depth):
@@ -263,11 +265,11 @@ cdef str path_of(Step* steps, int depth):
 
 
 cdef str words_of(object error):
-    """What an error of user code says, if it can say it."""
+    """Return the text of an exception from user code."""
     try:
         return str(error)[:MAX_TEXT_IN_ERROR]
-    except Exception:           # its own __str__ failed: the type, which is named beside, has to do
-        return "(it cannot be shown)"
+    except Exception:           # its __str__ failed: callers name the type as well
+        return "(its text is not available)"
 
 
 cdef str described(object value):
@@ -277,7 +279,7 @@ cdef str described(object value):
 
 
 cdef str shorten(object value):
-    """``value`` for an error: never long, and never by running its own repr unless its type is a plain one."""
+    """Show ``value`` in an error: never long, and without calling the __repr__ of user classes."""
     cdef str text
     if type(value) is str or type(value) is bytes:
         return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")

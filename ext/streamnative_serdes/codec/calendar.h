@@ -1,8 +1,8 @@
-/* Calendar days and times of day in C: proleptic Gregorian, years 1 to 9999, which is what datetime holds.
+/* Calendar arithmetic in C: proleptic Gregorian dates and times of day, years 1 to 9999 (the range of datetime).
  *
  * Source: Cassio Neri and Lorenz Schneider, "Euclidean affine functions and their application to calendar algorithms"
- * (2022). Days are counted from 0000-03-01, so that a leap day is the last of its year. Divisions are by constants
- * and unsigned: compilers make multiplications of them.
+ * (2022). Days are counted from 0000-03-01, so that a leap day is the last of its year. Divisions are unsigned and by
+ * constants, so that compilers turn them into multiplications.
  */
 #ifndef STREAMNATIVE_SERDES_CALENDAR_H
 #define STREAMNATIVE_SERDES_CALENDAR_H

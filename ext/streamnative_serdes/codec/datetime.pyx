@@ -1,4 +1,4 @@
-# Dates, times of day and timestamps, by calendar arithmetic in C.
+# Dates, times of day and timestamps: encodes and decodes them with the calendar arithmetic of calendar.h.
 
 cdef object UTC = get_utc()
 cdef int64_t DAY = 86_400_000_000               # microseconds
@@ -6,7 +6,7 @@ cdef int64_t FIRST_DAY = -719_162               # 0001-01-01, in days since 1970
 cdef int64_t LAST_DAY = 2_932_896               # 9999-12-31
 
 
-# --- timestamps: int64, milliseconds or microseconds since 1970-01-01T00:00 (UTC, or of no zone when local) ----------
+# --- timestamps: int64, milliseconds or microseconds since 1970-01-01T00:00 (UTC; no zone when local) ----------------
 
 cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
     cdef int64_t q = a / b
@@ -14,16 +14,16 @@ cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
 
 
 cdef inline int64_t micros_of(object value) noexcept:
-    """Microseconds of a datetime's own fields, its zone left aside."""
+    """Microseconds since 1970 of a datetime's fields, ignoring its time zone."""
     cdef int64_t seconds = datetime_hour(value) * 3600 + datetime_minute(value) * 60 + datetime_second(value)
     return (sns_days_of_date(datetime_year(value), datetime_month(value), datetime_day(value)) * DAY
             + seconds * 1_000_000 + datetime_microsecond(value))
 
 
 cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) except? -1:
-    """Microseconds since 1970: in UTC, or of the datetime's own clock when ``local``."""
+    """Microseconds since 1970: in UTC, or by the datetime's own fields when ``local``."""
     if not PyDateTime_CheckExact(value) and value != value:     # pandas.NaT, which is a datetime of year 1
-        expected(node.label, value, "give None for a missing timestamp")
+        expected(node.label, value, "pass None for a missing timestamp")
     if local:
         if datetime_tzinfo(value) is not None:
             expected(f"a datetime without a time zone for {node.label}", value)
@@ -42,14 +42,14 @@ cdef int write_timestamp(Node node, Writer* w, object value) except -1:
 
 
 cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
-    """A datetime in another zone than UTC, or in none."""
+    """Microseconds of a datetime whose time zone is not UTC, or that has none."""
     cdef int64_t micros
     offset = value.utcoffset()
     if offset is None:
         if not w.local_time:
             expected(f"a datetime with a time zone for {node.label}", value, "value.replace(tzinfo=timezone.utc), or "
                      "value.astimezone() if it is local time")
-        value = value.astimezone(UTC)       # by the rules of the machine's own zone, summer time included
+        value = value.astimezone(UTC)       # local time of this machine, daylight saving included
         if not PyDateTime_Check(value):
             expected("a datetime from astimezone()", value)
         return micros_of(value)
@@ -63,7 +63,7 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
 
 
 cdef int64_t raw_ticks(Node node, object value) except? -1:
-    """An int stands for itself, if a reader in Python can make a datetime of it."""
+    """Accept an int as the encoded number, if datetime can hold it, so that Python can read it back."""
     cdef int64_t number, per_day = DAY / node.micros
     if not PyIndex_Check(value):
         return expected(f"a datetime for {node.label}", value)
@@ -81,18 +81,18 @@ cdef object datetime_of(Node node, int64_t number, object zone):
 
 
 cdef inline bint moment_of(sns_moment* m, int64_t number, int64_t micros) noexcept:
-    """What so many ticks since 1970 are; False if outside of the years 1 to 9999."""
+    """Convert ticks since 1970 to calendar fields; False outside the years 1 to 9999."""
     return sns_moment_of_millis(m, number) if micros == 1000 else sns_moment_of_micros(m, number)
 
 
 cdef int write_nanos(Node node, Writer* w, object value) except -1:
-    """An int of nanoseconds; a datetime too, whose microseconds are exact, and pandas' Timestamp, which has more."""
+    """Encode an int of nanoseconds, a datetime (exact, in microseconds) or a pandas Timestamp with its nanoseconds."""
     cdef int64_t micros, rest = 0
     if not PyDateTime_Check(value):
         return put_long(w, as_long(value, node.label))
     micros = datetime_micros(node, w, value, node.label == "local-timestamp-nanos")
     if not -9_223_372_036_854_775 <= micros < 9_223_372_036_854_775:
-        raise EncodeError(f"{node.label} {shorten(value)} does not fit 64 bits of nanoseconds (years 1677 to 2262)")
+        raise EncodeError(f"{node.label} {shorten(value)} does not fit in 64 bits of nanoseconds (years 1677 to 2262)")
     if not PyDateTime_CheckExact(value):
         rest = as_long(getattr(value, "nanosecond", 0), "nanosecond")
     if not 0 <= rest <= 999:
@@ -106,7 +106,7 @@ cdef int write_date(Writer* w, object value) except -1:
     cdef int64_t days
     if PyDate_Check(value):
         if PyDateTime_Check(value):
-            expected("date", value, "a datetime has a time of day as well: value.date()")
+            expected("date", value, "pass value.date() for the date of a datetime")
         return put_long(w, sns_days_of_date(date_year(value), date_month(value), date_day(value)))
     if not PyIndex_Check(value):
         expected("date", value)
@@ -136,14 +136,14 @@ cdef int write_time(Node node, Writer* w, object value) except -1:
         expected(f"a time for {node.label}", value)
     number = as_long(value, node.label)
     if not 0 <= number < DAY / node.micros:
-        raise EncodeError(f"{node.label} {number} is no time of day")
+        raise EncodeError(f"{node.label} {number} is not a time of day")
     return put_long(w, number)
 
 
 cdef object time_of(Node node, int64_t number):
     cdef int seconds
     if unlikely(not 0 <= number < DAY / node.micros):
-        raise DecodeError(f"{node.label} {number} is no time of day")
+        raise DecodeError(f"{node.label} {number} is not a time of day")
     number *= node.micros
     seconds = <int>(number / 1_000_000)
     return time_new(seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(number % 1_000_000), None)

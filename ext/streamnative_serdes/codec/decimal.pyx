@@ -1,19 +1,19 @@
-# Decimals: up to 17 digits by 64-bit arithmetic, all others exactly by Python's ints.
+# Decimals: encodes and decodes up to 17 digits by 64-bit arithmetic, and longer ones exactly by Python ints.
 
-cdef int MAX_DECIMAL_BYTES = 1_786              # 4,300 digits, where CPython stops to make ints from text
-# Powers of these are Python ints: between C numbers they would overflow.
+cdef int MAX_DECIMAL_BYTES = 1_786              # 4,300 digits: CPython's limit for int from text
+# Powers are computed as Python ints, since C integers would overflow.
 cdef object ONE = 1
 cdef object TEN = 10
 cdef object TOO_LONG = TEN ** 4_300
-# Globals of Python are looked up each time from 3.12 on; these are C variables.
+# C variables: from Python 3.12 on, globals are looked up on each use.
 cdef object DECIMAL_TYPE = Decimal
 cdef object CURRENT_CONTEXT = getcontext
 
-# A product with one of these is the quickest way to a Decimal: text costs more than twice as much.
+# Multiplying an int by one of these is the fastest way to create a Decimal: parsing text takes more than twice as long.
 cdef enum:
     SCALES = 64
 cdef tuple UNITS = tuple([Decimal((0, (1,), -scale)) for scale in range(SCALES)])
-# Precision, largest and least exponent of a context; none where decimal is the module in Python.
+# Descriptors of a context's precision, Emax and Emin; empty where decimal is the pure Python module.
 cdef tuple CONTEXT = (Context.prec, Context.Emax, Context.Emin) if hasattr(Context, "prec") else ()
 
 
@@ -35,7 +35,7 @@ cdef int write_decimal(Node node, Writer* w, object value) except -1:
 
 
 cdef int put_padded(Writer* w, int64_t unscaled, Py_ssize_t size) except -1:
-    """``unscaled`` in a fixed of ``size`` bytes; the schema's precision fits them, and so does the number."""
+    """Write ``unscaled`` as a fixed of ``size`` bytes. It fits: the parser checked that the precision does."""
     cdef Py_ssize_t i
     room(w, size)
     for i in range(size):
@@ -45,7 +45,7 @@ cdef int put_padded(Writer* w, int64_t unscaled, Py_ssize_t size) except -1:
 
 
 cdef bint quick_unscaled(Node node, object value, int64_t* out) except -1:
-    """The unscaled number of a Decimal of up to 17 digits in plain notation; False for all others, errors included."""
+    """Fast path: the unscaled number of a Decimal of up to 17 digits in plain notation; False for everything else."""
     cdef Py_ssize_t i = 0, length
     cdef int64_t number = 0
     cdef int fraction = -1, digits = 0
@@ -78,7 +78,7 @@ cdef bint quick_unscaled(Node node, object value, int64_t* out) except -1:
 
 
 cdef object exact_unscaled(Node node, object value):
-    """The unscaled number of any Decimal or int, or the error that says why it has none."""
+    """Return the unscaled number of any Decimal or int. Raises EncodeError if the schema's type cannot hold it."""
     cdef str what = f"decimal({node.precision}, {node.scale})"
     sign, number, exponent = decimal_parts(what, value)
     shift = exponent + node.scale
@@ -88,7 +88,7 @@ cdef object exact_unscaled(Node node, object value):
         number, lost = divmod(number, TEN ** min(-shift, 5000))
         if lost:
             raise EncodeError(f"{what} cannot hold {shorten(value)}: it has more than {node.scale} decimal places",
-                              hint="value.quantize() rounds it")
+                              hint="round it with value.quantize()")
     elif shift <= node.precision:
         number *= TEN ** shift
     if shift > node.precision or number >= TEN ** node.precision:
@@ -99,12 +99,12 @@ cdef object exact_unscaled(Node node, object value):
 cdef tuple decimal_parts(str what, object value):
     """(sign, digits as an int, exponent) of a finite Decimal or an int."""
     if isinstance(value, int) and not isinstance(value, bool):
-        value = PyNumber_Index(value)           # a subclass may have an arithmetic of its own
+        value = PyNumber_Index(value)           # a subclass may override arithmetic
         if not -TOO_LONG < value < TOO_LONG:
             raise EncodeError(f"{what} cannot hold {shorten(value)}")
         return value < 0, abs(value), 0
     if not isinstance(value, Decimal):
-        expected(f"a Decimal for {what}", value, "Decimal(str(value)) keeps what a float shows")
+        expected(f"a Decimal for {what}", value, "for a float, pass Decimal(str(value))")
     if not value.is_finite():
         raise EncodeError(f"{what} cannot hold {value}")
     sign, digits, exponent = value.as_tuple()
@@ -132,7 +132,7 @@ cdef object read_decimal(Node node, Reader* r):
 
 
 cdef PyObject* read_small_decimal(Plan plan, Reader* r, const uint8_t* p) noexcept:
-    """A decimal of up to 8 bytes, as a product; NULL, and nothing read, for all others (see read_quickly)."""
+    """Read a decimal of up to 8 bytes as a product; for others return NULL and read nothing (see read_quickly)."""
     cdef uint64_t number = 0
     cdef Py_ssize_t size = (<Node>plan).size, scale = (<Node>plan).scale, precision = (<Node>plan).precision
     cdef int64_t unscaled
@@ -154,9 +154,9 @@ cdef PyObject* read_small_decimal(Plan plan, Reader* r, const uint8_t* p) noexce
 
 
 cdef bint is_exact_context() except -1:
-    """Whether the thread's decimal context leaves products of a unit and an int of 64 bits as they are.
+    """Whether the product of a unit and a 64-bit int is exact under the thread's decimal context.
 
-    It is looked at once a message: nobody can change it meanwhile but a finalizer that a garbage collection runs.
+    Checked once per message: in between, only a finalizer run by the garbage collector could change the context.
     """
     cdef Py_ssize_t prec
     if not CONTEXT:
@@ -167,7 +167,7 @@ cdef bint is_exact_context() except -1:
 
 
 cdef object decimal_of(Node node, const uint8_t* p, Py_ssize_t size):
-    # Bytes beyond what the precision needs may only repeat the sign; so cost is bounded by the schema, not the message.
+    # Bytes beyond the precision may only repeat the sign, so the schema bounds the cost, not the message.
     cdef Py_ssize_t limit = min(<Py_ssize_t>(node.precision // 2 + 1), MAX_DECIMAL_BYTES)
     cdef uint8_t sign = 0xFF if size and p[0] & 0x80 else 0
     if size == 0:
@@ -196,7 +196,7 @@ cdef int write_big_decimal(Writer* w, object value) except -1:
     cdef uint8_t head[10]
     cdef Py_ssize_t head_size, tail_size
     sign, number, exponent = decimal_parts("big-decimal", value)
-    if not -(1 << 31) < exponent <= 1 << 31:        # the scale, of the other sign, has 32 bits
+    if not -(1 << 31) < exponent <= 1 << 31:        # the scale is the negated exponent, and has 32 bits
         raise EncodeError(f"big-decimal cannot hold an exponent of {exponent}")
     number = -number if sign else number
     cdef bytes raw = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
@@ -213,13 +213,13 @@ cdef object read_big_decimal(Reader* r):
     cdef const uint8_t* outer_end = r.end
     cdef const uint8_t* p
     cdef int64_t scale
-    r.end = r.p + size          # what is inside may not read beyond its own bytes
+    r.end = r.p + size          # reads inside must stay within these bytes
     size = get_size(r)
     if size == 0 or size > MAX_DECIMAL_BYTES:
         raise DecodeError(f"expected a big-decimal of 1 to {MAX_DECIMAL_BYTES} bytes, got {size}")
     p = take(r, size)
     scale = get_int(r)
     if r.p != r.end:
-        raise DecodeError(f"expected the big-decimal to end, got {r.end - r.p} more bytes")
+        raise DecodeError(f"expected the end of the big-decimal, got {r.end - r.p} more bytes")
     r.end = outer_end
     return Decimal(f"{int.from_bytes((<char*>p)[:size], 'big', signed=True)}E{-scale}")

@@ -1,16 +1,16 @@
-# Avro bytes and a plan -> a Python datum. No user code runs in here, but for classes by their shapes (shaped.pyx).
+# Decodes Avro bytes into a Python datum by a plan. No user code runs here, except classes with shapes (shaped.pyx).
 #
-# Nothing from the wire is trusted: every length is compared with the bytes that are left before anything is allocated,
-# counts with the least size of that many items, and items that take no bytes are paid from a budget per datum.
+# Nothing from the wire is trusted: before anything is allocated, a length is checked against the remaining bytes and a
+# count against the minimum size of so many items. Zero-byte items are charged to a budget per datum.
 #
-# Nodes go from hand to hand as borrowed pointers: the plan outlives the call, and to count references to them for each
-# field costs a tenth of the time.
+# Nodes are passed as borrowed pointers: the plan outlives the call, and reference counting for each field would take a
+# tenth of the time.
 
 cdef object read_value(Plan node, Reader* r):
     cdef int kind = (<Node>node).kind
     cdef Py_ssize_t size
     cdef const uint8_t* p
-    if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
+    if kind == OPTIONAL:        # inline: most fields are optional, and each call takes stack
         if read_is_null(node, r):
             return None
         node = <Plan>(<OptionalNode>node).inner
@@ -73,9 +73,9 @@ cdef inline bint read_is_null(Plan node, Reader* r) except -1:
         branch = r.p[0] >> 1
         r.p += 1
         return branch == (<OptionalNode>node).null_index
-    branch = get_long(r)        # fails, or is overlong (80 00), or names no branch
+    branch = get_long(r)        # truncated, overlong (80 00), or not a branch index
     if branch != 0 and branch != 1:
-        bad_index("a branch of a union", 2, branch)
+        bad_index("a union branch index", 2, branch)
     return branch == (<OptionalNode>node).null_index
 
 
@@ -83,7 +83,7 @@ cdef inline Plan read_branch(Plan node, Reader* r) except NULL:
     cdef int64_t branch = get_long(r)
     cdef Py_ssize_t count = PyTuple_GET_SIZE((<UnionNode>node).branches)
     if unlikely(branch < 0 or branch >= count):
-        bad_index("a branch of a union", count, branch)
+        bad_index("a union branch index", count, branch)
     return PyTuple_GET_ITEM((<UnionNode>node).branches, branch)
 
 
@@ -91,12 +91,12 @@ cdef inline object read_enum(Plan node, Reader* r):
     cdef int64_t index = get_int(r)
     cdef Py_ssize_t count = PyTuple_GET_SIZE((<EnumNode>node).symbols)
     if unlikely(index < 0 or index >= count):
-        bad_index(f"a symbol of {(<Node>node).label}", count, index)
+        bad_index(f"a symbol index of {(<Node>node).label}", count, index)
     return <object>PyTuple_GET_ITEM((<EnumNode>node).symbols, index)
 
 
 cdef int bad_boolean(int got) except -1:
-    raise DecodeError(f"expected a boolean of 0 or 1, got {got}")
+    raise DecodeError(f"expected byte 0 or 1 for a boolean, got {got}")
 
 
 cdef int bad_index(str what, Py_ssize_t count, int64_t got) except -1:
@@ -110,10 +110,10 @@ cdef object read_record(Plan plan, Reader* r):
     cdef Step* step = enter_read(r, node)
     cdef object record
     pay_empty(r, node.empty_fields)
-    # Room for many fields is only made when they can be there; few may fail where the first one is missing.
+    # A dict for many fields is only created if the message is long enough to hold them.
     if unlikely(count > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
-    # A copy has room for all the names; but where they fit into the smallest dict, filling a new one is quicker.
+    # Copying the template allocates room for all names at once; filling a new dict is faster while the smallest fits.
     record = {} if count <= FEW_FIELDS else PyDict_Copy(node.template)
     for i in range(count):
         step.index = i
@@ -132,10 +132,10 @@ cdef inline int read_field(object record, FieldPlan* field, Reader* r) except -1
 
 
 cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) except -1:
-    """The number of items in the next block of an array or a map; 0 ends it.
+    """Read the number of items in the next block of an array or a map; 0 ends it.
 
-    ``least`` is the least number of bytes of one item. ``block_end`` is where the block says that it ends, or NULL: a
-    negative count comes with the block's size in bytes.
+    ``least`` is the minimum size of one item in bytes. ``block_end`` is set to the declared end of the block, or NULL:
+    only a negative count is followed by the block's size in bytes.
     """
     cdef int64_t count
     block_end[0] = NULL
@@ -156,18 +156,19 @@ cdef int64_t read_count(Reader* r, Py_ssize_t least, const uint8_t** block_end) 
 cdef int64_t read_sized_count(Reader* r, int64_t count, const uint8_t** block_end) except -1:
     cdef int64_t size = get_long(r)
     if count == INT64_MIN or size < 0 or size > r.end - r.p:
-        raise DecodeError(f"expected a block of at most the {r.end - r.p} bytes left, got {count}, {size} bytes")
+        raise DecodeError(f"expected a block of at most the {r.end - r.p} remaining bytes, got a block of {size} bytes "
+                          f"(item count {count})")
     block_end[0] = r.p + size
     return -count
 
 
 cdef int too_many_items(Reader* r, int64_t count, Py_ssize_t least) except -1:
-    raise DecodeError(f"expected {count} items of at least {least} bytes, but only {r.end - r.p} bytes are left")
+    raise DecodeError(f"expected {count} items of at least {least} bytes each, but only {r.end - r.p} bytes remain")
 
 
 cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
     if unlikely(block_end is not NULL and r.p != block_end):
-        raise DecodeError("a block of an array or a map does not end where it says")
+        raise DecodeError("the items of an array or map block do not end at the block's declared size")
     return 0
 
 
@@ -178,7 +179,7 @@ cdef object read_array(Plan node, Reader* r):
     cdef Py_ssize_t i = 0
     cdef Step* step = enter_read(r, <Node>node)
     cdef int64_t count = read_count(r, item.min_size, &block_end)
-    # A count is only a claim, and each level of nesting may claim all that is left.
+    # The count is unverified, and each level of nesting may claim all remaining bytes: preallocate at most PRESIZED.
     cdef object out = sns_new_list(min(count, PRESIZED) if item.min_size else 0)
     while count:
         while count:
@@ -223,7 +224,7 @@ cdef object read_map(Plan plan, Reader* r):
 
 
 cdef object read_key(Reader* r, Py_ssize_t size):
-    """A key of ``size`` bytes, checked to be there: one that came before saves its making and its hash."""
+    """Read a map key of ``size`` bytes. A key cached earlier in this message is reused, with its hash."""
     cdef const uint8_t* p = take(r, size)
     cdef PyObject** slot
     if size == 0:
@@ -250,7 +251,7 @@ cdef int forget_keys(Reader* r) except -1:
     return 0
 
 
-# The same function, for a caller that looks at NULL itself.
+# The same function, for callers that check for NULL themselves.
 cdef PyObject* (*try_read)(Plan, Reader*) noexcept
 try_read = <PyObject* (*)(Plan, Reader*) noexcept><void*>read_value
 
@@ -258,13 +259,13 @@ try_read = <PyObject* (*)(Plan, Reader*) noexcept><void*>read_value
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
 cdef object decode_message(Node root, const Limits* limits, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
-    """The datum in ``start[offset:size]``, which must be used up."""
+    """Decode the datum in ``start[offset:size]``, all of which it must take up."""
     cdef Reader r
     cdef Step stack[MAX_DEPTH]
     cdef PyObject* made
     open_reader(&r, start, size, offset, limits)
     r.steps = steps_for(limits, stack)
-    made = try_read(<Plan>root, &r)     # a try costs a small message a tenth of its time
+    made = try_read(<Plan>root, &r)     # a try block would add a tenth to a small message
     if unlikely(made is NULL or (r.p != r.end and not limits.trailing)):
         fail_to_decode(made, &r, stack, start)
     close_reader(&r, stack)
@@ -272,16 +273,16 @@ cdef object decode_message(Node root, const Limits* limits, const uint8_t* start
 
 
 cdef int fail_to_decode(PyObject* made, Reader* r, Step* stack, const uint8_t* start) except -1:
-    """Raise what is set, or that bytes are left behind ``made``; with the path and the byte."""
+    """Raise the current exception, or a DecodeError for trailing bytes, with path and byte offset added."""
     try:
         if made is NULL:
             sns_reraise()
         given(made)
-        raise DecodeError(f"expected the message to end, got {r.end - r.p} more bytes",
-                          hint="it was written with another schema")
-    except ValueError as error:     # DecodeError, text that is no UTF-8, a number that Decimal or int refuses
+        raise DecodeError(f"expected the end of the message, got {r.end - r.p} more bytes",
+                          hint="it was probably written with another schema")
+    except ValueError as error:     # DecodeError, invalid UTF-8, a number that Decimal or int rejects
         failure = decode_failure(error, r, start)
-        raise failure from failure.__cause__        # what a class said; else nothing
+        raise failure from failure.__cause__        # the exception of a user class, if any
     finally:
         leave_to(r.steps, &r.depth, 0)
         close_reader(r, stack)

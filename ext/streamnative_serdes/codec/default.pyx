@@ -1,17 +1,17 @@
-# Defaults of fields: JSON in the schema, encoded once when the plan is built.
+# Field defaults: encodes the JSON defaults of a schema to Avro bytes, once, when the plan is built.
 
-NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # as streamnative_serdes.schema has it
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # same as in streamnative_serdes.schema
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
 cdef bint has_default(object field) except -1:
-    # streamnative_serdes.schema.MISSING: compiled modules import no Python module, so it is known by its name.
+    # streamnative_serdes.schema.MISSING, recognized by its class name: compiled modules import no schema types.
     return type(field.default).__name__ != "Missing"
 
 
 @cython.final
 cdef class DefaultWriter:
-    """Avro bytes of the defaults of one schema, which may come from a registry: depth, steps and size are bounded."""
+    """Encodes the defaults of one schema, which may come from a registry: depth, steps and size are bounded."""
     cdef bytearray out
     cdef int steps
     cdef Py_ssize_t size_left
@@ -21,10 +21,10 @@ cdef class DefaultWriter:
         self.size_left = 16 << 20           # bytes
 
     cdef tuple of(self, object field):
-        """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
+        """Return (Avro bytes to write when a datum lacks the field, None), or (None, why there are none)."""
         cdef object default = field.default
         if not has_default(field):
-            # An optional field that is left out is null, as everywhere in Python's Avro.
+            # A missing optional field is null, as in all Avro libraries for Python.
             if field.type.kind != "union" or "null" not in [branch.kind for branch in field.type.branches]:
                 return None, "the field is missing and has no default"
             default = None
@@ -36,11 +36,11 @@ cdef class DefaultWriter:
         return bytes(self.out), None
 
     cdef int put(self, object schema, object value, int depth) except -1:
-        """Append ``value``. Raises one of NO_FIT if it is none of this type."""
+        """Append ``value``. Raises one of NO_FIT if it does not match ``schema``."""
         cdef str kind = schema.kind
         self.steps -= 1
         if depth > MAX_DEPTH or self.steps < 0 or self.size_left < 0:
-            raise SchemaError("it contains itself, or the defaults of the schema are too large")
+            raise SchemaError("the default contains itself, or the defaults of the schema are too large")
         if kind == "union":
             self.put_union(schema, value, depth)
         elif kind == "record":
@@ -69,7 +69,7 @@ cdef class DefaultWriter:
                 return 0
             except NO_FIT:
                 del self.out[start:]
-        raise SchemaError("it matches no branch of the union")
+        raise SchemaError("the value matches no branch of the union")
 
     cdef int put_items(self, object schema, object value, int depth) except -1:
         if type(value) is not (list if schema.kind == "array" else dict):
@@ -97,7 +97,7 @@ cdef class DefaultWriter:
             self.out += struct.pack("<f" if kind == "float" else "<d", float(value))
         elif (kind == "string" or kind == "bytes") and type(value) is str:
             raw = value.encode("utf-8" if kind == "string" else "latin-1")
-            self.size_left -= len(raw)      # what a branch that fails wrote is paid for too
+            self.size_left -= len(raw)      # never refunded, even if this branch fails
             self.put_long(len(raw))
             self.out += raw
         else:

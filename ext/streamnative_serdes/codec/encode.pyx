@@ -1,13 +1,13 @@
-# A Python datum and a plan -> Avro bytes.
+# Encodes a Python datum as Avro bytes by a plan.
 #
-# User code may run in here: __index__, __float__, properties, Mapping methods. It may change the very dict or list that
-# is being walked, so every value is held by a reference of our own while it is written, sizes are compared again
-# afterwards, and PyDict_Next is called on the dict as it then is (which is safe: it checks its position each time).
+# User code may run during encoding: __index__, __float__, properties, Mapping methods. It may change the dict or list
+# that is being iterated. So each value is kept alive by its own reference while it is written, and sizes are compared
+# again at the end. PyDict_Next is safe on a dict that has changed, since it checks its position each time.
 
 cdef int write_value(PyObject* node, Writer* w, object value) except -1:
-    """``node`` is a Node of the plan, which outlives the call: to count references to it would cost 5 %."""
+    """Write ``value``. ``node`` is borrowed from the plan, which outlives the call: counting references costs 5 %."""
     cdef int kind = (<Node>node).kind
-    if kind == OPTIONAL:        # no call of its own: most fields are optional, and each call takes stack
+    if kind == OPTIONAL:        # inline: most fields are optional, and each call takes stack
         if put_is_null((<OptionalNode>node).null_index, w, value):
             return 0
         if unlikely(may_name_branch(value)):
@@ -71,7 +71,7 @@ cdef int put_text(Writer* w, object value) except -1:
     kind, data = PyUnicode_KIND(value), PyUnicode_DATA(value)
     size = sns_utf8_size(kind, data, length)
     if size < 0:
-        raise EncodeError("expected text that UTF-8 can hold, got a string with a lone surrogate")
+        raise EncodeError("expected text that UTF-8 can encode, got a string with a lone surrogate")
     put_long(w, size)
     room(w, size)
     w.p = sns_put_utf8(w.p, kind, data, length)
@@ -88,7 +88,7 @@ cdef inline int64_t as_long(object value, str what) except? -1:
 
 
 cdef inline int64_t as_number(Writer* w, object value, str what) except? -1:
-    """For int and long themselves, where a bool may pass; a date is not to be made of one."""
+    """As as_long, for plain int and long, where leniency allows a bool; logical types never accept one."""
     cdef int64_t out = 0
     if likely(PyLong_CheckExact(value)):
         if likely(sns_as_int64(value, &out) == 0):
@@ -143,7 +143,7 @@ cdef int write_float(Writer* w, object value) except -1:
 
 
 cdef int write_bytes(Writer* w, object value, Py_ssize_t size) except -1:
-    """bytes (size -1), or a fixed of ``size`` bytes."""
+    """Write bytes (``size`` -1), or a fixed of ``size`` bytes."""
     cdef Py_buffer view
     if PyBytes_Check(value):
         return put_bytes(w, PyBytes_AS_STRING(<PyObject*>value), PyBytes_GET_SIZE(value), size)
@@ -170,7 +170,7 @@ cdef int write_enum(EnumNode node, Writer* w, object value) except -1:
 
 
 cdef Py_ssize_t symbol_number(EnumNode node, object value) except -2:
-    """Which symbol ``value`` is, or -1. A member of an enum.Enum is the one of its name, or else of its value."""
+    """Return the index of the symbol, or -1. An enum.Enum member counts by its name, or else by its value."""
     cdef PyObject* hit = NULL
     if node.members is not None and type(value) is node.shape.cls:
         hit = PyDict_GetItemWithError(node.members, id(value))
@@ -189,7 +189,7 @@ cdef int no_symbol(EnumNode node, object value) except -1:
         value = f"{type(value).__name__}.{value.name}"
     if not PyUnicode_Check(value):
         return expected(f"a symbol of {node.label}", value)
-    raise EncodeError(f"{shorten(PyUnicode_FromObject(value))} is no symbol of {node.label}",
+    raise EncodeError(f"{shorten(PyUnicode_FromObject(value))} is not a symbol of {node.label}",
                       hint=f"its symbols are {', '.join(node.symbols[:MAX_NAMES_IN_ERROR])}")
 
 
@@ -213,7 +213,7 @@ cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
             one = <object>PyList_GET_ITEM(value, i)
             write_value(item, w, one)
         if PyList_GET_SIZE(value) != count:
-            raise EncodeError("the list changed its size while it was written")
+            raise EncodeError("the list changed size during encoding")
     w.depth -= 1
     room(w, 1)
     w.p[0] = 0
@@ -234,14 +234,14 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
         while PyDict_Next(value, &position, &key, &item):
             name, one = <object>key, <object>item
             if not PyUnicode_Check(name):
-                expected("a string as key of a map", name)
+                expected("a string as map key", name)
             Py_INCREF(name)
             Py_XSETREF(step.key, <PyObject*>name)
             put_text(w, name)
             write_value(<PyObject*>node.value, w, one)
             written += 1
         if written != count or PyDict_Size(value) != count:
-            raise EncodeError("the dict changed its size while it was written")
+            raise EncodeError("the dict changed size during encoding")
         Py_CLEAR(step.key)
     w.depth -= 1
     room(w, 1)
@@ -251,7 +251,7 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
 
 
 cdef int write_record(RecordNode node, Writer* w, object value) except -1:
-    """From a dict, or what is_stored_dict."""
+    """Write a record from a dict, or from a dict subclass for which is_stored_dict holds."""
     cdef Py_ssize_t i, position = 0, count = node.count
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
@@ -263,7 +263,7 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
     step = enter_write(w, node)
     for i in range(count):
         step.index = i
-        # Most dicts hold their keys in the order of the fields: comparing pointers then saves the hash look-up.
+        # Most dicts hold their keys in the order of the fields: comparing pointers then avoids the hash lookup.
         if in_step:
             in_step = PyDict_Next(value, &position, &key, &item) and sns_same_text(key, field.name)
         if not in_step:
@@ -287,20 +287,20 @@ cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
 
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
-# The same function, for a caller that looks at the result itself.
+# The same function, for callers that check the result themselves.
 cdef int (*try_write)(PyObject*, Writer*, object) noexcept
 try_write = <int (*)(PyObject*, Writer*, object) noexcept><void*>write_value
 
 
 cdef bytes encode_message(Node root, const Limits* limits, object datum, const char* header, Py_ssize_t header_size):
-    """``header`` (at most 16 bytes), then the datum."""
+    """Return ``header`` (at most 16 bytes) followed by the encoded datum."""
     cdef int* under_way = &sns_encoding
     cdef uint8_t stack[STACK_BYTES]
     cdef Step steps[MAX_DEPTH]
     cdef Writer w
     cdef int failed
     if unlikely(under_way[0] >= MAX_NESTED_CALLS):
-        raise EncodeError("the value encodes other values while it is read, again and again")
+        raise EncodeError(f"encoding the value encodes other values, more than {MAX_NESTED_CALLS} levels deep")
     w.base = w.p = stack
     w.end = stack + STACK_BYTES
     w.result = NULL
@@ -309,14 +309,14 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
-    # What encodes inside of another one shares its stack, so the levels of all of them together are bounded.
+    # Nested encode calls share the C stack, so each gets a quarter of the depth of the one around it.
     w.max_depth = max(limits.depth >> (2 * under_way[0]), 1)
     w.steps = steps_for(limits, steps)
     if header_size:
         memcpy(w.p, header, header_size)
         w.p += header_size
     under_way[0] += 1
-    failed = try_write(<PyObject*>root, &w, datum)      # a try costs a small message a tenth of its time
+    failed = try_write(<PyObject*>root, &w, datum)      # a try block would add a tenth to a small message
     under_way[0] -= 1
     if unlikely(failed):
         fail_to_encode(&w, steps)
@@ -325,7 +325,7 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
 
 
 cdef int fail_to_encode(Writer* w, Step* steps) except -1:
-    """Raise the exception that is set, with the path at which it came up."""
+    """Raise the current exception with the path of the field where it occurred."""
     try:
         return sns_reraise()
     except EncodeError as error:
@@ -334,7 +334,7 @@ cdef int fail_to_encode(Writer* w, Step* steps) except -1:
     except (MemoryError, RecursionError):
         raise
     except Exception as error:      # from user code: a property, __index__, a Mapping method
-        raise EncodeError(f"{type(error).__name__} while the value was read: {words_of(error)}",
+        raise EncodeError(f"reading the value raised {type(error).__name__}: {words_of(error)}",
                           path=path_of(w.steps, w.depth)) from error
     finally:
         Py_CLEAR(w.result)

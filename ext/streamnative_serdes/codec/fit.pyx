@@ -1,18 +1,19 @@
-# Which branches of a union fit a value: by its exact type first; of several then by range, size, symbols, and for
-# records by the names and types of their fields. Nothing is written here.
+# Matches a value to the branches of a union: by its exact type first; then by range, size or symbols, and for records
+# by the names and types of their fields. Nothing is written here.
 
-# What dataclasses, named tuples and rows stand for: a record, but never a map.
+# Stands for the type of dataclasses, named tuples and rows: they can be records, but not maps.
 cdef object OBJECT = object()
 
-# Kind of branch -> the types that it takes, with a rank: 0 fits exactly, more is less fitting; of equals the first
-# counts. Text is hardly a symbol by accident, so an enum goes before a string; bytes may well be as long as a fixed.
+# Kind of branch -> the types that it accepts, each with a rank: 0 is an exact match, and of equal ranks the first
+# branch wins. Text is rarely a symbol by accident, so an enum ranks before a string; bytes often have the size of a
+# fixed by accident, so bytes and fixed rank equally.
 cdef dict TAKES = {
     NULL_KIND: ((type(None), 0),),
     BOOLEAN: ((bool, 0),),
     INT: ((int, 0),),
     LONG: ((int, 1),),
     DOUBLE: ((float, 0), (int, 2)),
-    FLOAT: ((float, 1), (int, 3)),      # a double loses nothing, so it goes before a float
+    FLOAT: ((float, 1), (int, 3)),      # a double is lossless, so it ranks before a float
     STRING: ((str, 1),),
     ENUM: ((str, 0),),
     BYTES: ((bytes, 0),),
@@ -33,7 +34,7 @@ cdef dict TAKES = {
 }
 cdef dict ACCEPTS = {kind: frozenset([type_ for type_, _rank in pairs]) for kind, pairs in TAKES.items()}
 
-# The plain types by which a branch is found, and those that stand for another one.
+# Type of a value -> the plain type by which its branch is looked up.
 cdef dict PLAIN = {
     type_: type_
     for type_ in (type(None), bool, int, float, str, bytes, list, dict, datetime.datetime, datetime.date,
@@ -45,9 +46,9 @@ cdef enum:
     MAYBE
     YES
 
-cdef int64_t PLACE = (1 << 20) - 1      # the lowest bits of a rank; unknown and missing fields have as many
+cdef int64_t PLACE = (1 << 20) - 1      # mask of the low bits of a rank; unknown and missing fields have as many
 cdef int64_t UNFIT = 1 << 60
-cdef int64_t EXACT_DOUBLE = 1 << 53     # ints up to here lose nothing
+cdef int64_t EXACT_DOUBLE = 1 << 53     # ints up to here convert without loss
 cdef int64_t EXACT_FLOAT = 1 << 24
 
 
@@ -61,7 +62,7 @@ cdef dict branches_by_type(list branches):
 
 
 cdef dict branches_by_shape(list branches):
-    """For classes that a shape names there is no guessing."""
+    """Map each class that has a shape straight to its branch."""
     cdef dict found = {}
     for i, branch in enumerate(branches):
         if (<Node>branch).kind == RECORD and (<RecordNode>branch).maker is not None:
@@ -72,7 +73,7 @@ cdef dict branches_by_shape(list branches):
 
 
 cdef tuple candidates_for(UnionNode node, object value):
-    """The branches that may take ``value``, best first. Raises EncodeError if there are none."""
+    """Return the branches that may accept ``value``, best first. Raises EncodeError if there are none."""
     cdef PyObject* hit = PyDict_GetItemWithError(node.by_type, type(value))
     cdef tuple found
     if hit is NULL:
@@ -98,24 +99,24 @@ cdef tuple candidates_for_dict(UnionNode node, tuple found, object value):
 
 
 cdef tuple candidates_for_object(UnionNode node, object value):
-    """For subclasses, mappings and objects: what they say themselves, or else by the plain type that they stand for."""
+    """As candidates_for, for subclasses, mappings and objects: the branch they name, or else by their plain type."""
     cdef object plain = like(value)
     cdef Py_ssize_t branch = branch_said(node, value, plain)
     cdef tuple found
     if branch >= 0:
         return node.alone[branch]
     found = node.by_type.get(plain, ())
-    if not found and PyObject_CheckBuffer(value):       # an array of numbers may be bytes
+    if not found and PyObject_CheckBuffer(value):       # an array of numbers may be meant as bytes
         found = node.by_type.get(bytes, ())
     if not found:
-        expected(node.label, value, "give to_dict to turn objects into mappings" if OBJECT in node.by_type else None)
+        expected(node.label, value, "pass to_dict to turn objects into mappings" if OBJECT in node.by_type else None)
     if len(found) == 1:
         return found
     return by_shape(node, found, value) if plain is dict or plain is OBJECT else narrowed(node, found, value)
 
 
 cdef Py_ssize_t branch_said(UnionNode node, object value, object plain) except -2:
-    """The branch by a "-type", an enum's symbol, or the class's name (Spark's are all called Row); -1 for none."""
+    """Return the branch named by a "-type", an enum's symbol or the class's name (except Spark's Row); else -1."""
     cdef int kind = RECORD
     if isinstance(value, PyEnum):
         kind = ENUM
@@ -138,7 +139,7 @@ cdef Py_ssize_t branch_of_member(UnionNode node, object value) except -2:
 
 
 cdef object like(object value):
-    """The plain type that ``value`` stands for when a union looks for its branch."""
+    """Return the plain type by which a union looks up the branch of ``value``."""
     cdef object type_ = type(value)
     if type_ in PLAIN:
         return PLAIN[type_]
@@ -167,7 +168,7 @@ cdef object like(object value):
 # --- of several branches for one type ---------------------------------------------------------------------------------
 
 cdef tuple narrowed(UnionNode node, tuple found, object value):
-    """Those that may take ``value``, going by range, size and symbols; the first one alone if it surely does."""
+    """Keep the branches whose range, size and symbols allow ``value``; only one if it is a certain match."""
     cdef list left = []
     cdef int fit
     for i in found:
@@ -205,8 +206,8 @@ cdef int fit_of_int(int kind, object value) except -1:
 
 
 cdef tuple by_shape(UnionNode node, tuple found, object value):
-    """Of several records and maps those that the names of fields allow, of these those that the types allow: the one
-    with the fewest unknown fields first, then with the fewest missing ones."""
+    """Keep the records and maps whose field names allow ``value``, then those whose field types do. Order them by the
+    fewest unknown fields, then by the fewest missing ones."""
     cdef object get = DICT_GET
     cdef set names = None
     cdef list ranks
@@ -227,12 +228,13 @@ cdef tuple by_shape(UnionNode node, tuple found, object value):
 
 
 cdef int64_t rank_of(Node node, object value, object get, set names) except -1:
-    """Less is nearer: UNFIT if the names rule the branch out, then unknown fields, then missing ones, then a place."""
+    """Return a rank, lower is better: UNFIT if the names rule the branch out, then unknown fields, then missing ones;
+    the low bits stay free for the branch's place."""
     cdef Py_ssize_t i, present = 0, unknown
     cdef RecordNode record
     cdef bint unfit = False
     if node.kind != RECORD:
-        return <int64_t>1 << 40         # a map goes before a record that leaves out two of the keys
+        return <int64_t>1 << 40         # as one unknown field: a map ranks before a record that lacks two of the keys
     record = <RecordNode>node
     for i in range(record.count):
         if part_of(value, get, <object>record.fields[i].name) is not ABSENT:
@@ -245,7 +247,7 @@ cdef int64_t rank_of(Node node, object value, object get, set names) except -1:
 
 
 cdef bint types_fit(Node node, object value, object get) except -1:
-    """Whether each field could take what is there for it, going by types alone."""
+    """Whether each field could accept its value, judging by types alone."""
     cdef Py_ssize_t i
     cdef RecordNode record
     if node.kind != RECORD:

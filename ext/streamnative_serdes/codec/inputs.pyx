@@ -1,9 +1,9 @@
-# Arrays, maps, bytes and numbers from other objects than Python's own: sequences, mappings, buffers, numpy's scalars.
+# Accepts arrays, maps, bytes and numbers that are not of Python's built-in types: sequences, mappings, buffers, numpy.
 #
-# Their code runs here, so what it gives is checked, and never more of it is taken than it said there would be.
+# Their code runs here, so its results are checked, and iteration stops after as many items as len() reported.
 
-cdef tuple BOOLEANS = ("bool", "bool_")             # numpy's names of what is no bool of Python
-cdef tuple TIMES = ("datetime64", "timedelta64")    # these turn into a float, but of a unit that nobody sees
+cdef tuple BOOLEANS = ("bool", "bool_")             # numpy's boolean types
+cdef tuple TIMES = ("datetime64", "timedelta64")    # they convert to float, but in a unit that the caller cannot see
 cdef object DICT_GET = dict.get
 cdef object DICT_ITEMS = dict.items
 
@@ -13,7 +13,7 @@ cdef bint is_numpy(object value, tuple names) except -1:
 
 
 cdef int64_t as_long_slow(object value, str what) except? -1:
-    """Subclasses of int, and what has __index__ (numpy's integers); a bool is none."""
+    """Accept subclasses of int and types with __index__ (numpy integers), but not bool."""
     cdef int64_t out = 0
     cdef int state
     if PyBool_Check(value) or not PyIndex_Check(value):
@@ -26,7 +26,7 @@ cdef int64_t as_long_slow(object value, str what) except? -1:
 
 
 cdef double as_double_slow(object value, str what) except? -1:
-    """Subclasses of float, ints that lose nothing, and what has __float__ (numpy's floats)."""
+    """Accept subclasses of float, ints that convert without loss, and types with __float__ (numpy floats)."""
     cdef double out
     if PyFloat_Check(value):
         return PyFloat_AsDouble(value)
@@ -47,21 +47,21 @@ cdef double as_double_slow(object value, str what) except? -1:
 
 
 cdef int view_bytes(object value, Py_buffer* view) except -1:
-    """Fill ``view``, to be released: bytearray, memoryview, arrays of bytes. Numbers in memory are no bytes."""
+    """Fill ``view`` from a bytearray, memoryview or array of bytes, not of numbers; the caller releases it."""
     if not PyObject_CheckBuffer(value) or not hasattr(type(value), "__len__"):
         return expected("bytes", value, "encode text first: text.encode()" if isinstance(value, str) else None)
     try:
         PyObject_GetBuffer(value, view, PyBUF_ND | PyBUF_FORMAT)
-    except (BufferError, ValueError) as error:      # in pieces, or released
-        raise EncodeError(f"expected bytes that can be read: {words_of(error)}") from None
+    except (BufferError, ValueError) as error:      # not contiguous, or released
+        raise EncodeError(f"expected a readable buffer, got {type(value).__name__}: {words_of(error)}") from None
     if view.itemsize != 1 or (view.format is not NULL and view.format[0] not in b"Bbc"):
         PyBuffer_Release(view)
-        expected("bytes", value, "its items are no bytes; give value.tobytes() if its memory is meant")
+        expected("bytes", value, "its items are not bytes; pass value.tobytes() to write its raw memory")
     return 0
 
 
 cdef bint is_sequence(object value) except -1:
-    """Whether it has items in an order. pandas' DataFrame, which gives its columns' names, has none."""
+    """Whether ``value`` is an ordered sequence. A pandas DataFrame is not: it iterates over its column names."""
     cdef object type_ = type(value)
     if isinstance(value, (str, bytes, bytearray, memoryview, dict)) or not hasattr(type_, "__len__") \
             or not hasattr(type_, "__getitem__") or field_names(value) is not None:
@@ -70,16 +70,16 @@ cdef bint is_sequence(object value) except -1:
 
 
 cdef list as_list(object value):
-    """Tuples, numpy's and pandas' arrays, and other sequences; what has no order or can be read once only is none."""
+    """Accept tuples, numpy and pandas arrays and other sequences, but not sets or iterators."""
     cdef Py_ssize_t count
     cdef list out
     if not is_sequence(value):
         type_ = type(value)
         loose = hasattr(type_, "__iter__") and not hasattr(type_, "keys") and not isinstance(value, (str, bytes))
-        expected("array", value, "give list(value) for the items of what can be iterated over" if loose else None)
+        expected("array", value, "pass list(value) to write the items of an iterable" if loose else None)
     count = len(value)
     if hasattr(type(value), "tolist") and getattr(getattr(value, "dtype", None), "kind", None) in ("b", "i", "u", "f"):
-        value = value.tolist()      # Python's own numbers at once, ten times as fast as one by one
+        value = value.tolist()      # converts to Python numbers in one call, ten times as fast as one by one
     out = list(islice(value, min(count, PY_SSIZE_T_MAX - 1) + 1))
     if len(out) != count:
         lies(count, len(out))
@@ -87,7 +87,7 @@ cdef list as_list(object value):
 
 
 cdef object as_dict(object value):
-    """Any mapping; a dict's subclass as it is stored, unless it has items() of its own."""
+    """Accept any mapping; a dict subclass is read as a plain dict unless it overrides items()."""
     cdef Py_ssize_t count
     cdef dict out
     if PyDict_Check(value) and type(value).items is DICT_ITEMS:
@@ -102,9 +102,9 @@ cdef object as_dict(object value):
 
 
 cdef int lies(Py_ssize_t said, Py_ssize_t got) except -1:
-    raise EncodeError(f"by its length it has {said} different items, but it gives {'more' if got > said else got}")
+    raise EncodeError(f"len() of the value is {said}, but it has {'more' if got > said else got} different items")
 
 
 cdef bint is_stored_dict(object value) except -1:
-    """A dict's subclass that is asked in vain: what its get() finds is what it stores."""
+    """Whether ``value`` is a dict subclass that does not override get()."""
     return PyDict_Check(value) and type(value).get is DICT_GET

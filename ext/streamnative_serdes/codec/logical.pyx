@@ -1,7 +1,7 @@
-# Logical types (Avro specification, "Logical Types"): which is which, and the small ones, UUID and duration.
+# Logical types (Avro specification, "Logical Types"): dispatches to the function for each type; has UUID and duration.
 #
-# What Python's type cannot give back is refused when it is written too, so that no message exists that only others can
-# read; nothing is rounded but what a schema of milliseconds cannot hold.
+# A value that the Python type could not hold on reading is refused on writing too, so that Python can read every
+# message that Python wrote. Nothing is rounded, except microseconds in a schema of milliseconds.
 
 Duration = namedtuple("Duration", ["months", "days", "millis"], module="streamnative_serdes.codec")
 Duration.__doc__ = "Avro's duration: three unsigned 32-bit counts that do not convert into each other."
@@ -49,7 +49,7 @@ cdef object read_logical(Node node, Reader* r):
 
 # --- uuid: text of RFC 4122, or 16 bytes, big-endian -----------------------------------------------------------------
 
-cdef object UUID_TYPE = UUID        # a C variable: globals of Python are looked up each time from 3.12 on
+cdef object UUID_TYPE = UUID        # a C variable: from Python 3.12 on, globals are looked up on each use
 cdef tuple UUID_SLOTS = (UUID.int, UUID.is_safe, SafeUUID.unknown)
 cdef sns_uuid_class UUID_CLASS
 UUID_CLASS.type, UUID_CLASS.number = <PyTypeObject*>UUID, <PyObject*>UUID_SLOTS[0]
@@ -76,7 +76,7 @@ cdef object uuid_of(Node node, object value):
         if node.kind == UUID_FIXED and isinstance(value, (bytes, bytearray)):
             return UUID(bytes=bytes(value))
     except ValueError:
-        raise EncodeError(f"expected uuid, got {shorten(value)}, which is none") from None
+        raise EncodeError(f"expected uuid, got {shorten(value)}, which is not a valid UUID") from None
     expected("uuid", value)
 
 
@@ -97,7 +97,7 @@ cdef object unusual_uuid(str text):
     try:
         return UUID(text)           # without dashes, in braces, as a URN
     except ValueError:
-        raise DecodeError(f"expected uuid, got {shorten(text)}, which is none") from None
+        raise DecodeError(f"expected uuid, got {shorten(text)}, which is not a valid UUID") from None
 
 
 # --- duration: three unsigned 32-bit little-endian numbers -----------------------------------------------------------
@@ -107,12 +107,12 @@ cdef int write_duration(Writer* w, object value) except -1:
     cdef int64_t number
     cdef int i
     cdef tuple counts = tuple(value) if isinstance(value, (tuple, list)) else ()
-    if len(counts) != 3:        # of the copy: user code may say another length, or change a list in __index__
-        expected("duration", value, "give streamnative_serdes.codec.Duration(months, days, millis)")
+    if len(counts) != 3:        # of the copy: user code may report another length, or change a list in __index__
+        expected("duration", value, "pass streamnative_serdes.codec.Duration(months, days, millis)")
     for i in range(3):
         number = as_long(counts[i], "duration")
         if not 0 <= number <= 0xFFFFFFFF:
-            raise EncodeError(f"duration: {number} is outside of 0 to 4294967295")
+            raise EncodeError(f"duration: expected counts from 0 to 4294967295, got {number}")
         parts[i] = <uint32_t>number
     room(w, 12)
     for i in range(3):

@@ -1,5 +1,5 @@
-/* Where a class keeps its values: the slots of __slots__, the items of a tuple. Both are places at a fixed offset in each
- * instance. No function here runs Python code, but for what giving up a value may set off.
+/* Offsets of attribute values in instances: the slots of __slots__, and the items of a tuple. Both have a fixed offset
+* in each instance. No function here runs Python code, except finalizers of values that are replaced.
  */
 #ifndef STREAMNATIVE_SERDES_OBJECTS_H
 #define STREAMNATIVE_SERDES_OBJECTS_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <structmember.h>
 
-/* The offset of what a descriptor of __slots__ stands for, in instances of type; -1 if it is no such descriptor. */
+/* The offset of the slot of a __slots__ descriptor in instances of type; -1 if it is not such a descriptor. */
 static inline Py_ssize_t sns_slot_offset(PyTypeObject *type, PyObject *descriptor) {
     PyMemberDescrObject *member = (PyMemberDescrObject *)descriptor;
     if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
@@ -22,10 +22,10 @@ static inline Py_ssize_t sns_item_offset(Py_ssize_t i) {
     return (Py_ssize_t)(offsetof(PyTupleObject, ob_item) + (size_t)i * sizeof(PyObject *));
 }
 
-/* Whether object.__new__ makes the instances of type. */
+/* Whether type uses object.__new__. */
 static inline int sns_is_plain(PyTypeObject *type) { return type->tp_new == PyBaseObject_Type.tp_new; }
 
-/* As object.__new__(type). */
+/* Same as object.__new__(type). */
 static inline PyObject *sns_new_object(PyTypeObject *type) {
     PyObject *made, *none = PyTuple_New(0);
     if (none == NULL) return NULL;
@@ -34,7 +34,7 @@ static inline PyObject *sns_new_object(PyTypeObject *type) {
     return made;
 }
 
-/* A tuple of a subclass, with None everywhere: it is whole at every moment, whoever may find it through gc meanwhile. */
+/* A new tuple of a subclass, filled with None: it is valid from the start, since gc makes it visible to other code. */
 static inline PyObject *sns_new_tuple(PyTypeObject *type, Py_ssize_t n) {
     Py_ssize_t i;
     PyObject *made = type->tp_alloc(type, n);
@@ -51,11 +51,11 @@ static inline PyObject *sns_at(PyObject *object, Py_ssize_t offset) {
     return Py_XNewRef(*(PyObject **)((char *)object + offset));
 }
 
-/* What gets attributes of an object, one call away. */
+/* The attribute getter of an object's type, so that each lookup takes one call less. */
 typedef PyObject *(*sns_get)(PyObject *, PyObject *);
 static inline sns_get sns_getter(PyObject *object) { return Py_TYPE(object)->tp_getattro; }
 
-/* The reference to the value goes along. */
+/* Steals the reference to value. */
 static inline void sns_give_at(PyObject *object, Py_ssize_t offset, PyObject *value) {
     PyObject **place = (PyObject **)((char *)object + offset), *before = *place;
     *place = value;

@@ -1,12 +1,12 @@
-# Records that are no dicts: Spark's rows, named tuples, dataclasses, other mappings. User code runs in most of them.
-# And the unknown fields of any record, where validate.strict refuses them.
+# Writes records from objects other than dicts: Spark rows, named tuples, dataclasses, other mappings. Most of them run
+# user code. Also refuses unknown fields of any record under validate.strict.
 
-cdef str TYPE_HINT = "-type"            # in a dict: the name of its record, for unions
+cdef str TYPE_HINT = "-type"            # key in a dict that names its record, for unions
 
 
 cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
-    """By its shape; or rows and named tuples by position where the order agrees, dataclasses by attribute, mappings by
-    get()."""
+    """Write a record from an object: by its shape; rows and named tuples by position where the order agrees;
+    dataclasses by attribute; mappings by get()."""
     if node.maker is not None and isinstance(value, node.maker.cls):
         return write_object(node, w, value)
     if isinstance(value, tuple):
@@ -21,7 +21,7 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
         if node.closed:
             refuse_unknown(node, value)
         return write_by(node, w, value, value.get)
-    return expected(f"a mapping for {node.label}", value, "give to_dict to turn objects into mappings")
+    return expected(f"a mapping for {node.label}", value, "pass to_dict to turn objects into mappings")
 
 
 cdef bint is_dataclass(object value) except -1:
@@ -29,12 +29,12 @@ cdef bint is_dataclass(object value) except -1:
 
 
 cdef list declared(object value):
-    """The names of a dataclass's fields; a variable of the class is none."""
+    """Return the names of a dataclass's fields, without class variables."""
     return [field.name for field in dataclass_fields(value)]
 
 
 cdef tuple field_names(object value):
-    """The names of a row's or a named tuple's items; None for all else."""
+    """Return the item names of a Spark row or a named tuple; None for anything else."""
     if not isinstance(value, tuple) or PyTuple_CheckExact(value):
         return None
     names = getattr(value, "__fields__", None)      # pyspark.sql.Row
@@ -44,7 +44,7 @@ cdef tuple field_names(object value):
 
 
 cdef object attribute_of(object value, object name):
-    """An attribute, or ABSENT; but a property that fails is no attribute that is missing."""
+    """Return an attribute, or ABSENT if there is none. A property that raises AttributeError is an error."""
     try:
         return getattr(value, name)
     except AttributeError:
@@ -71,32 +71,33 @@ cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
 
 
 cdef int refuse_other_names(RecordNode node, tuple names) except -1:
-    """Columns that would be left out, while fields get their defaults: renamed ones, or Note for note, which are one
-    to Spark."""
+    """Refuse a row if columns would be dropped while fields get their defaults: they were probably renamed, or differ
+    only in case (Note for note), which Spark ignores."""
     cdef dict others = {name.lower(): name for name in names if type(name) is str and name not in node.known}
     cdef Py_ssize_t i
     for i in range(node.count):
         name = <object>node.fields[i].name
         if name not in names and name.lower() in others:
-            raise EncodeError(f"{node.label} has a field {name}, the row a column {shorten(others[name.lower()])}",
-                              hint="rename it: upper and lower case differ in Avro")
+            column = shorten(others[name.lower()])
+            raise EncodeError(f"{node.label} has a field {name}, but the row has a column {column}",
+                              hint="rename the column: names in Avro are case-sensitive")
     if node.matched and others:
         text, hint = unmatched(node.label.removeprefix("record "), list(others.values()),
                                [name for name in node.names if name not in names])
         raise EncodeError(text, hint=hint)
     if others and len(others) == len(names):
         columns = ", ".join([shorten(name) for name in list(others.values())[:MAX_NAMES_IN_ERROR]])
-        raise EncodeError(f"{node.label} has none of the row's columns {columns}")
+        raise EncodeError(f"{node.label} has no field for any of the row's columns {columns}")
     return 0
 
 
 cdef bint is_spark_row(object value) except -1:
-    """Spark hands out naive datetimes in local time, and all its rows are of one class."""
+    """Whether ``value`` is a Spark row. Its naive datetimes are local time, and all rows have the class name Row."""
     return isinstance(value, tuple) and getattr(value, "__fields__", None) is not None
 
 
 cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names) except -1:
-    """Returns how many fields have no item, where some items are of no field; else 0."""
+    """Write the fields from named items. Returns how many fields have no item, if some items have no field; else 0."""
     cdef Py_ssize_t i, at, found = 0, width = min(len(values), len(names))
     cdef dict places = None
     cdef Step* step = enter_write(w, node)
@@ -108,7 +109,7 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names
                 places = {names[k]: k for k in range(width)}
             at = places.get(<object>node.fields[i].name, -1)
         if at < 0:
-            if node.missing[i] is None and is_spark_row(values):        # an error in any case: the one that says more
+            if node.missing[i] is None and is_spark_row(values):        # an error either way: the clearer one
                 step.index = -1
                 refuse_other_names(node, names)
                 step.index = i
@@ -121,7 +122,7 @@ cdef int write_named_items(RecordNode node, Writer* w, tuple values, tuple names
 
 
 cdef int write_by(RecordNode node, Writer* w, object value, object get) except -1:
-    """Each field by ``get(name, default)``, or as an attribute where that is None."""
+    """Write each field from ``get(name, default)``, or from an attribute if ``get`` is None."""
     cdef Py_ssize_t i
     cdef Step* step = enter_write(w, node)
     for i in range(node.count):
@@ -136,7 +137,7 @@ cdef int write_by(RecordNode node, Writer* w, object value, object get) except -
 
 
 cdef object part_of(object value, object get, object name):
-    """What ``value`` has for the field ``name``, or ABSENT. DICT_GET stands for what a dict stores."""
+    """Return the value for the field ``name``, or ABSENT. With DICT_GET, ``value`` is read as a plain dict."""
     cdef PyObject* hit
     if get is DICT_GET:
         hit = PyDict_GetItemWithError(value, name)
@@ -147,7 +148,7 @@ cdef object part_of(object value, object get, object name):
 # --- strict records ---------------------------------------------------------------------------------------------------
 
 cdef int refuse_unknown_keys(RecordNode node, object value) except -1:
-    """As refuse_unknown, for a dict, whose keys mostly come in the order of the fields."""
+    """As refuse_unknown, for a dict, whose keys usually come in the order of the fields."""
     cdef Py_ssize_t i = 0, position = 0
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
@@ -162,9 +163,9 @@ cdef int refuse_unknown_keys(RecordNode node, object value) except -1:
 
 
 cdef int refuse_unknown(RecordNode node, object names) except -1:
-    """Raise for what is no field of the record; a "-type" is none either, but says which record it is."""
+    """Raise EncodeError for names that are not fields of the record; "-type" is allowed, since it names the record."""
     cdef list unknown = []
-    for name in islice(names, node.count + 1 + MAX_NAMES_IN_ERROR):     # who lies may go on for ever
+    for name in islice(names, node.count + 1 + MAX_NAMES_IN_ERROR):     # an iterable may be endless
         if name not in node.known and not (type(name) is str and name == TYPE_HINT):
             unknown.append(shorten(name))
     if unknown:

@@ -1,5 +1,5 @@
-# A schema, compiled once into a tree of nodes. Nodes are data and never change after build(), so that any number of
-# threads may walk one plan; what is done with them stands in encode.pyx, decode.pyx and skip.pyx.
+# Compiles a schema into a plan: a tree of Nodes. Nodes never change after build(), so threads may share a plan. The
+# code that runs a plan is in encode.pyx, decode.pyx and skip.pyx.
 
 cdef enum Kind:
     NULL_KIND
@@ -15,10 +15,10 @@ cdef enum Kind:
     ARRAY
     MAP
     UNION
-    OPTIONAL                # a union of null and one other type, the most common one by far
+    OPTIONAL                # a union of null and one other type, by far the most common union
     RECORD
-    NAMED                   # reading: a record in a union, as a tuple of its name and the dict
-    RESOLVED_RECORD         # these are read only, by another schema than they were written with
+    NAMED                   # reading: a record in a union, returned as (name, dict)
+    RESOLVED_RECORD         # from here to MISMATCH: reading only, by schema resolution
     RESOLVED_ENUM
     TICKS
     MISMATCH
@@ -26,7 +26,7 @@ cdef enum Kind:
     TIME
     TIMESTAMP
     LOCAL_TIMESTAMP
-    NANOS                   # timestamp-nanos and local-timestamp-nanos: an int, since datetime holds microseconds only
+    NANOS                   # timestamp-nanos and local-timestamp-nanos: an int, since datetime holds only microseconds
     DECIMAL
     BIG_DECIMAL
     UUID_TEXT
@@ -43,29 +43,29 @@ KINDS = {
     "decimal": DECIMAL, "big-decimal": BIG_DECIMAL, "duration": DURATION,
 }
 cdef enum:
-    MAX_SCHEMA_DEPTH = 1_024    # levels of types in one another; above what max.schema.depth may be
+    MAX_SCHEMA_DEPTH = 1_024    # levels of nested types; above the largest value of max.schema.depth
 
 MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 
 
 cdef class Node:
-    """One type of the schema. Leaves are plain Nodes."""
+    """One type of the schema; a leaf type is a plain Node."""
 
     def __cinit__(self, int kind, str label):
         self.kind = kind
         self.label = label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "..."
 
     cdef str segment(self, Step* step):
-        """How an open container of this type stands in a path."""
+        """Return the part of a path for an open container of this type."""
         return ""
 
 
 @cython.final
 cdef class EnumNode(Node):
-    cdef tuple symbols          # reading by a shape: the members of its class
-    cdef dict index             # symbol -> its number
+    cdef tuple symbols          # reading with a shape: the members of its class
+    cdef dict index             # symbol -> index
     cdef object shape           # or None
-    cdef dict members           # writing by a shape: id of a member -> its number
+    cdef dict members           # writing with a shape: id of a member -> index of its symbol
 
 
 @cython.final
@@ -79,7 +79,7 @@ cdef class ArrayNode(Node):
 @cython.final
 cdef class MapNode(Node):
     cdef Node value
-    cdef bint repeats           # a message may hold several such maps, whose keys may be the same ones
+    cdef bint repeats           # inside an array or map, so a message may hold several such maps with the same keys
 
     cdef str segment(self, Step* step):
         return "" if step.key is NULL else f"[{dumps((<str>step.key)[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
@@ -89,7 +89,7 @@ cdef class MapNode(Node):
 cdef class OptionalNode(Node):
     cdef Node inner
     cdef int null_index         # 0 or 1
-    cdef dict names             # writing: as of a UnionNode
+    cdef dict names             # writing: same as in UnionNode
 
 
 @cython.final
@@ -101,32 +101,32 @@ cdef class NamedNode(Node):
 @cython.final
 cdef class UnionNode(Node):
     cdef tuple branches
-    cdef dict by_type           # writing: Python type -> indexes of the branches that may take it, best first
-    cdef dict names             # writing: what a branch may be called by -> its index
-    cdef tuple alone            # writing: per branch, a tuple of its index
+    cdef dict by_type           # writing: Python type -> indexes of the branches that may accept it, best first
+    cdef dict names             # writing: name of a branch -> index
+    cdef tuple alone            # writing: for each branch, the tuple (index,)
 
 
 cdef struct FieldPlan:
-    PyObject* name              # interned; these three are borrowed from the lists of the node
+    PyObject* name              # interned; these three are borrowed from the node's lists
     PyObject* node
-    PyObject* missing           # what is written when the datum lacks the field: encoded default, or None
-    PyObject* attribute         # by a shape: what it is called in an object; NULL: it has none
-    Py_ssize_t place            # by a shape: where the value stands in an object; -1: nowhere
+    PyObject* missing           # encoded default, written when the datum lacks the field; or None
+    PyObject* attribute         # with a shape: the attribute's name; NULL: the class has no such attribute
+    Py_ssize_t place            # with a shape: offset of the value in an instance; -1: no fixed offset
 
 
 @cython.final
 cdef class RecordNode(Node):
     cdef list names, nodes, missing
     cdef frozenset known        # the names
-    cdef list faults            # per field: why it has nothing to write when missing
+    cdef list faults            # per field: why there is no default to write when it is missing
     cdef FieldPlan* fields
     cdef Py_ssize_t count
-    cdef dict template          # the names, each with None; copied for each record, never given away
+    cdef dict template          # the names, each with None; copied for each record, never returned itself
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef bint closed                # writing: unknown fields are an error
-    cdef bint matched               # writing: so are columns of a row where others are missing
-    cdef Maker maker                # by a shape: what objects of its class are; or None
-    cdef list attributes            # by a shape: per field, or None
+    cdef bint matched               # writing: unknown columns of a row are an error if fields have no column
+    cdef Maker maker                # with a shape: reads and writes objects of its class; or None
+    cdef list attributes            # with a shape: per field, or None
 
     def __dealloc__(self):
         PyMem_Free(self.fields)
@@ -160,16 +160,16 @@ cdef class RecordNode(Node):
 
 @cython.final
 cdef class Build:
-    """What is shared while one schema is compiled for one direction."""
-    cdef dict named                     # id of a record or enum -> (it, kept alive; its node)
-    cdef int around                     # arrays and maps around what is being built
+    """State shared while one schema is compiled for one direction."""
+    cdef dict named                     # id of a record or enum -> (its schema, kept alive; its node)
+    cdef int around                     # arrays and maps around the type being built
     cdef DefaultWriter defaults
-    cdef bint logical                   # logical types are seen
+    cdef bint logical                   # logical types are used, not just their base types
     cdef bint reading
-    cdef bint record_names              # reading: records in unions come with their names
-    cdef object shapes                  # full name -> the shape of that record or enum
-    cdef bint strict, allow_default     # writing: unknown fields are errors, and missing ones, with a default or not
-    cdef bint matched                   # writing: columns of rows that are no fields are errors beside missing ones
+    cdef bint record_names              # reading: records in unions are returned with their names
+    cdef object shapes                  # full name -> shape of that record or enum
+    cdef bint strict, allow_default     # writing: refuse unknown and missing fields; allow missing ones with a default
+    cdef bint matched                   # writing: unknown columns of a row are an error if fields have no column
 
     def __cinit__(self, options, object shapes, bint reading):
         self.named = {}
@@ -182,7 +182,7 @@ cdef class Build:
         self.matched = options["unmatched.columns"] == "error"
 
     cdef Node find(self, object schema):
-        """The node of a named type that was met before. Not by name: a reader's aliases may give one name to two."""
+        """Return the node of a named type built before. Keyed by id: a reader's aliases may give two types one name."""
         cdef tuple known = <tuple>self.named.get(id(schema))
         return None if known is None else <Node>known[1]
 
@@ -192,12 +192,13 @@ cdef class Build:
 
 
 cdef Node build(object root, object options, object shapes, bint reading):
-    """The plan of a tree of streamnative_serdes.schema types."""
+    """Compile a tree of streamnative_serdes.schema types into a plan."""
     return settled(build_node(root, Build(options, shapes, reading), 0))
 
 
 cdef Node settled(Node plan):
-    """Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, and few rounds do."""
+    """Compute min_size. Sizes of recursive types grow from 0 towards the true minimum; any lower bound is safe, so a
+    few rounds are enough."""
     for _round in range(8):
         if not settle(plan, set()):
             break
@@ -238,7 +239,7 @@ cdef Node build_leaf(object schema, str kind, Build shared):
         node = Node(UUID_TEXT if kind == "string" else UUID_FIXED, "uuid")
     else:
         node = Node(KINDS[name], f"fixed {schema.name}" if name == "fixed" else name)
-    # The tree is open to users, who may have changed it since it was checked; the codec relies on these.
+    # Users can modify the schema tree after it was checked, and the codec depends on these bounds, so check them again.
     if kind == "fixed" and not 0 <= schema.size < 1 << 31:
         raise SchemaError(f"fixed {shorten(schema.name)} cannot have {schema.size} bytes")
     if logical is not None and not 0 <= logical.scale <= logical.precision <= 4_300:
@@ -259,7 +260,7 @@ cdef Node build_enum(object schema, Build shared):
     shape = shared.shapes.get(schema.name)
     members = None if shape is None else members_of(shape, schema)
     if shape is not None and shared.reading and not members.keys() >= set(schema.symbols):
-        known = resolved_enum(schema, schema, shape)        # where a symbol may be an error
+        known = resolved_enum(schema, schema, shape)        # a symbol without a member is an error when it is read
         shared.keep(schema, known)
         return known
     enum = EnumNode(ENUM, f"enum {schema.name}")
@@ -269,7 +270,7 @@ cdef Node build_enum(object schema, Build shared):
     enum.min_size = 1
     if shape is not None:
         enum.shape = shape          # keeps the members, and so their ids, alive
-        # One that goes by two symbols, an alias or its value beside its name, is written by its name.
+        # A member with two symbols (its name, and an alias or its value) is written as its name.
         named = sorted(members.items(), key=is_by_its_name)
         enum.members = {id(member): enum.index[symbol] for symbol, member in named if symbol in enum.index}
         if shared.reading:
@@ -282,11 +283,11 @@ def is_by_its_name(item):
 
 
 cdef object members_of(object shape, object schema):
-    """Symbol -> member of its class; by the shape."""
+    """Return {symbol: member of the shape's class}."""
     try:
         return shape.members
     except AttributeError:
-        raise SchemaError(f"no shape for an enum, which {shorten(schema.name)} is: {shape!r:.80}") from None
+        raise SchemaError(f"expected an EnumShape for enum {shorten(schema.name)}, got {shape!r:.80}") from None
 
 
 cdef Node build_record(object schema, Build shared, int depth):
@@ -301,7 +302,7 @@ cdef Node build_record(object schema, Build shared, int depth):
     record.closed = shared.strict or shared.allow_default
     record.matched = shared.matched
     record.maker = maker
-    shared.keep(schema, record)         # before its fields: they may point back at it, and unions ask for its class
+    shared.keep(schema, record)         # before its fields: they may refer to it, and unions look up its class
     names, nodes, missing, faults = [], [], [], []
     for field in schema.fields:
         value, fault = default_of(field, shared)
@@ -316,9 +317,9 @@ cdef Node build_record(object schema, Build shared, int depth):
 
 
 cdef tuple default_of(object field, Build shared):
-    """(what to write when a datum lacks the field, or None; why there is nothing to write)."""
+    """Return (Avro bytes to write when a datum lacks the field, None), or (None, why there are none)."""
     if shared.strict:
-        return None, "the field is missing, and validate.strict asks for all"
+        return None, "the field is missing, and validate.strict requires all fields"
     if shared.allow_default and not has_default(field):
         return None, "the field is missing and has no default"
     return shared.defaults.of(field)
@@ -331,7 +332,7 @@ cdef Node build_union(object schema, Build shared, int depth):
 
 
 cdef Node named(object schema, Node node, Build shared):
-    """``node``, the branch ``schema`` of a union, so that it is read with its name if that was asked for."""
+    """Wrap ``node``, the branch ``schema`` of a union, so that return.record.name gives its name."""
     cdef NamedNode out
     if not shared.record_names or schema.kind != "record":
         return node
@@ -356,10 +357,10 @@ cdef Node union_of(list branches):
     return union
 
 
-# --- the least number of bytes that a type takes ----------------------------------------------------------------------
+# --- minimum size of each type in bytes -------------------------------------------------------------------------------
 
 cdef bint settle(Node node, set seen) except -1:
-    """One round of sizing; whether anything changed."""
+    """Update min_size once. Returns whether anything changed."""
     cdef Py_ssize_t size = 0
     cdef bint changed = False
     if node in seen:

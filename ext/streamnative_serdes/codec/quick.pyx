@@ -1,14 +1,14 @@
-# The leaves that most messages are made of, read without a call into the careful reader and without an error.
+# Fast path for the most common leaf types: no function call and no error handling.
 #
-# What is regular is read here: a value of a common type, whole, and within its bounds. Whatever else there is, from
-# text that is not ASCII to a message that is cut off, is left where it is for read_value, which knows all cases and
-# all errors. So nothing here raises, and nothing is read twice but what is rare.
+# It reads a value of a common type that is complete and within bounds. For everything else, from non-ASCII text to a
+# truncated message, it reads nothing, and the caller goes on to read_value, which handles all cases and all errors. So
+# nothing here raises, and only rare values are read twice.
 
 ctypedef PyObject* Plan
 
 
 cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
-    """A new reference to the next value; or NULL, with no exception, and nothing read."""
+    """Return a new reference to the next value; or NULL with no exception set and nothing read."""
     cdef const uint8_t* p = r.p
     cdef const uint8_t* end = r.end
     cdef int kind = (<Node>node).kind

@@ -1,19 +1,19 @@
-# Reading by another schema than data was written with: a Resolution (streamnative_serdes.schema), compiled once into a
-# plan that walks the writer's bytes and makes the reader's data.
+# Schema resolution: compiles a Resolution (streamnative_serdes.schema) into a plan that reads the writer's bytes and
+# returns the reader's data.
 
 @cython.final
 cdef class ResolvedRecord(Node):
-    """A record in the writer's order of fields; a field without a name is skipped."""
+    """A record with its fields in the writer's order; a field without a name is skipped."""
     cdef list names, nodes, segments
     cdef FieldPlan* fields
     cdef Py_ssize_t count
-    cdef str reason                 # why no such record can be read, after all; or None
-    cdef Maker maker                # by a shape: of what class its objects are; or None
-    cdef dict template              # the reader's names in the reader's order, with the defaults that nobody can change
-    cdef list constant              # (name, place, value): the latter
-    cdef list fresh                 # (name, place, DefaultValue): defaults that each record gets a copy of
-    cdef bint rest                  # an object has values that no field of the writer is for
-    cdef bint only_written          # maybe: one schema for both directions
+    cdef str reason                 # why such a record cannot be read; or None
+    cdef Maker maker                # with a shape: creates objects of its class; or None
+    cdef dict template              # the reader's names in the reader's order, with the immutable defaults
+    cdef list constant              # (name, place, value): the immutable defaults
+    cdef list fresh                 # (name, place, DefaultValue): mutable defaults, copied for each record
+    cdef bint rest                  # an object has values that come from no field of the writer
+    cdef bint only_written          # one schema for both directions, and perhaps used only to write
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef int64_t filled             # values that come from defaults
 
@@ -47,10 +47,10 @@ cdef class ResolvedRecord(Node):
         return 0
 
     cdef str key(self, str name):
-        """What the value of the reader's field is called; None for what a class lacks."""
+        """Return the dict key or attribute name of the reader's field; None if the class has no such attribute."""
         if self.maker is not None:
             if name not in self.maker.attributes:
-                self.reason = f"{self.maker.cls.__name__} has nothing for the field {shorten(name)}"
+                self.reason = f"{self.maker.cls.__name__} has no attribute for the field {shorten(name)}"
                 if not self.only_written:
                     raise SchemaError(self.reason)
                 return None
@@ -71,7 +71,7 @@ cdef class DefaultValue:
         self.node, self.data = node, data
 
     cdef object read(self):
-        """A fresh copy. It was read once when the plan was built, so it can be."""
+        """Decode a new copy. This cannot fail: the default was decoded once when the plan was built."""
         cdef Limits limits
         limits.depth, limits.empty, limits.items, limits.trailing = MAX_DEPTH, 1 << 20, 1 << 20, False
         return decode_message(self.node, &limits, <uint8_t*>PyBytes_AS_STRING(<PyObject*>self.data),
@@ -81,29 +81,29 @@ cdef class DefaultValue:
 @cython.final
 cdef class ResolvedEnum(Node):
     cdef tuple written              # the writer's symbols
-    cdef tuple symbols              # what the reader reads for each; None: nothing
+    cdef tuple symbols              # the reader's symbol for each; None: the reader has none
 
 
 @cython.final
 cdef class Mismatch(Node):
-    """What cannot be read, should a datum come to it."""
+    """A type that cannot be read: an error once a datum contains it."""
     cdef str reason
 
 
 @cython.final
 cdef class Ticks(Node):
-    """An int or long that the reader takes for another number type, or for a time in other units."""
+    """An int or long that the reader reads as another number type, or as a time in another unit."""
     cdef Node inner                 # the reader's type
-    cdef bint narrow                # it was written as an int
-    cdef int64_t times, by          # ticks of the reader's unit = ticks of the writer's * times / by
+    cdef bint narrow                # written as an int
+    cdef int64_t times, by          # number in the reader's unit = number in the writer's * times / by
 
 
 @cython.final
 cdef class ResolvedBuild:
-    """What is shared while one resolution is compiled."""
-    cdef Build writer, reader       # plans of one schema: of what is skipped, and of defaults
-    cdef Build plain                # of defaults, without shapes
-    cdef dict records               # id of a step -> (it, kept alive; its node)
+    """State shared while one resolution is compiled."""
+    cdef Build writer, reader       # for types that are skipped (writer's schema), and for defaults (reader's schema)
+    cdef Build plain                # for defaults, without shapes
+    cdef dict records               # id of a step -> (the step, kept alive; its node)
 
     def __cinit__(self, options, object shapes):
         self.writer = self.plain = Build(options, {}, False)
@@ -112,7 +112,7 @@ cdef class ResolvedBuild:
 
 
 cdef Node build_resolved(object step, object options, object shapes):
-    """The plan of a resolution's root step."""
+    """Compile a resolution, given its root step, into a plan."""
     return settled(resolved(step, ResolvedBuild(options, shapes), 0))
 
 
@@ -149,7 +149,7 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
 
 
 cdef Node chosen(object step, ResolvedBuild shared, int depth):
-    """What reads by ``step``, whose reader is a branch of a union."""
+    """Return the node for ``step``, whose reader is a branch of a union."""
     cdef Node node = resolved(step, shared, depth + 1)
     return node if node.kind == MISMATCH else named(step.reader, node, shared.reader)
 
@@ -168,7 +168,7 @@ cdef Node resolved_record(object step, ResolvedBuild shared, int depth):
     if known is not None:
         return <Node>known[1]
     record = ResolvedRecord(RESOLVED_RECORD, f"record {step.reader.name}")
-    shared.records[id(step)] = step, record     # before its fields, so that they may point back at it
+    shared.records[id(step)] = step, record     # before its fields, which may refer to it
     record.begin(step.writer, step.reader, maker_of(step.reader, shared.reader.shapes))
     names, nodes = [], []
     for field, part in zip(step.writer.fields, step.parts):
@@ -182,7 +182,7 @@ cdef Node resolved_record(object step, ResolvedBuild shared, int depth):
 
 
 cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, int depth) except -1:
-    """Have ``field`` filled in from its default in all records to come."""
+    """Let every record get ``field`` from its default."""
     cdef str name = str(field.name), key = record.key(name)
     cdef DefaultValue default, plain
     data, fault = shared.reader.defaults.of(field)
@@ -208,7 +208,7 @@ cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, 
 
 
 cdef int64_t weight(object value) except -1:
-    """The number of values in ``value``, itself included; long text and bytes count as more, for they are copied."""
+    """Count the values in ``value``, including itself; long text and bytes count as more, since they are copied."""
     cdef int64_t total = 1
     if isinstance(value, (str, bytes)):
         return 1 + len(value) // 64
@@ -252,7 +252,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
         for name, _place, default in node.fresh:
             PyDict_SetItem(record, name, (<DefaultValue>default).read())
     if node.maker is not None:
-        step.index = -1         # what the class refuses is the record as a whole
+        step.index = -1         # the class rejects the record as a whole, not its last field
         record = called(node.maker.cls, node.maker.cls, record)
     r.depth -= 1
     return record
@@ -276,22 +276,22 @@ cdef Node resolved_enum(object writer, object reader, object shape):
 cdef object read_resolved_enum(ResolvedEnum node, Reader* r):
     cdef int64_t index = get_int(r)
     if unlikely(index < 0 or index >= len(node.symbols)):
-        raise DecodeError(f"expected a symbol of {node.label} from 0 to {len(node.symbols) - 1}, got {index}")
+        raise DecodeError(f"expected a symbol index of {node.label} from 0 to {len(node.symbols) - 1}, got {index}")
     symbol = node.symbols[index]
     if unlikely(symbol is None):
         raise DecodeError(f"the reader's {node.label} has no symbol {shorten(node.written[index])}",
-                          hint="give the reader's enum that symbol, or a default")
+                          hint="add the symbol to the reader's enum, or give the enum a default")
     return symbol
 
 
-# --- leaves: the writer's bytes, the reader's type --------------------------------------------------------------------
+# --- leaf types: from the writer's bytes to the reader's type ---------------------------------------------------------
 
 cdef Node resolved_leaf(object writer, object reader, ResolvedBuild shared):
     cdef str wrote = writer.kind, reads = reader.kind
     cdef Node wire = build_leaf(writer, wrote, shared.writer), node = build_leaf(reader, reads, shared.reader)
     node.min_size = wire.min_size
     if node.kind == DECIMAL and wire.kind == DECIMAL:
-        node.precision = max(node.precision, wire.precision)        # what was written is read, as by Java
+        node.precision = max(node.precision, wire.precision)        # as in Java, more digits are read
     if wrote == "float" and reads == "double":
         return wire
     if wrote == "int" and node.kind == LONG:
@@ -302,10 +302,11 @@ cdef Node resolved_leaf(object writer, object reader, ResolvedBuild shared):
 
 
 cdef Node ticks_node(Node wire, Node inner, str wrote, str reads):
-    """How ``wire``, which stands on an int or a long, is read as ``inner``; by ``inner`` itself where that will do."""
+    """Return the node that reads ``wire``, based on int or long, as ``inner``; ``inner`` itself if nothing changes."""
     cdef Ticks node = Ticks(TICKS, inner.label)
     cdef int64_t written = 1, read = 1
-    # Between times of one kind the moment counts, not the number: Java reads milliseconds as so many microseconds.
+    # Between times of one kind the moment is kept, so the number is converted. (Java keeps the number: it reads
+    # milliseconds as so many microseconds.)
     if (wire.kind == TIME) == (inner.kind == TIME):
         written, read = nanos_in_tick(wire), nanos_in_tick(inner)
     if written == 0 or read == 0:
@@ -318,7 +319,7 @@ cdef Node ticks_node(Node wire, Node inner, str wrote, str reads):
 
 
 cdef int64_t nanos_in_tick(Node node) noexcept:
-    """0 for what has no ticks."""
+    """Return the nanoseconds in one tick; 0 for types without ticks."""
     if node.kind == NANOS:
         return 1
     return 1000 * node.micros if node.kind in (TIME, TIMESTAMP, LOCAL_TIMESTAMP) else 0

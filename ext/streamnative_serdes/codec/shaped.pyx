@@ -1,19 +1,19 @@
-# Records as objects of classes, and enums as members of theirs, both ways: by shapes (streamnative_serdes.schema).
+# Reads and writes records as instances of user classes, and enums as their members, by shapes (schema/shapes.py).
 #
-# Values that stand at a fixed place in each instance, as slots and items of tuples do, are stored and read there. A
-# class that must make its objects itself is called with keywords; only there does reading run code of users.
+# Values at a fixed offset in each instance (slots, items of tuples) are stored and read there directly. A class that
+# has to construct its own instances is called with keyword arguments; only then does reading run user code.
 
 cdef enum How:
     BY_CALL
     BY_NAME                     # in __dict__
-    IN_SLOTS                    # from here on at offsets
+    IN_SLOTS                    # this and the following: at fixed offsets
     IN_TUPLE
 
 HOWS = {"call": BY_CALL, "dict": BY_NAME, "slots": IN_SLOTS, "tuple": IN_TUPLE}
 
 cdef extern from *:
     """
-    /* Classes of users that this thread is inside of while it reads a message: they may read messages as well. */
+    /* Number of nested calls of user classes during decoding in this thread: they may decode other messages. */
     #ifdef _MSC_VER
     static __declspec(thread) int sns_making;
     #else
@@ -25,16 +25,16 @@ cdef extern from *:
 
 @cython.final
 cdef class Maker:
-    """How objects of a class are made of records, and read as such."""
+    """Creates objects of one class from records, and reads their values to write them."""
     cdef object cls
     cdef int how
-    cdef tuple items                # IN_TUPLE: their names
-    cdef Py_ssize_t width           # and how many there are
-    cdef object attributes          # name of a field -> of an attribute
-    cdef list lacking               # (attribute, place, function that makes its value) that no field is for
+    cdef tuple items                # IN_TUPLE: names of the items
+    cdef Py_ssize_t width           # IN_TUPLE: number of items
+    cdef object attributes          # field name -> attribute name
+    cdef list lacking               # attributes without a field: (attribute, place, function that returns its default)
 
     cdef Py_ssize_t place_of(self, str attribute) except -2:
-        """The offset of an attribute's value, where it has one."""
+        """Return the offset of the attribute's value in an instance; -1 if it has no fixed offset."""
         cdef Py_ssize_t offset = -1
         if self.how == IN_TUPLE:
             return sns_item_offset(self.items.index(attribute))
@@ -45,13 +45,13 @@ cdef class Maker:
         return offset
 
     cdef object make(self):
-        """An object without values; or with None for each."""
+        """Create an object without values; a tuple is filled with None."""
         if self.how == IN_TUPLE:
             return sns_new_tuple(<PyTypeObject*>self.cls, self.width)
         return sns_new_object(<PyTypeObject*>self.cls)
 
     cdef inline int put(self, object made, PyObject* attribute, Py_ssize_t place, PyObject* value) except -1:
-        """Store a value, whose reference goes along."""
+        """Store a value. Steals the reference to it."""
         if self.how >= IN_SLOTS:
             sns_give_at(made, place, value)
             return 0
@@ -60,7 +60,7 @@ cdef class Maker:
 
 
 cdef object found_in(object cls, str attribute):
-    """The attribute as a class or a base of it has it, not bound to anything."""
+    """Return the unbound attribute from the class or one of its bases; None if there is none."""
     for base in (<type>cls).__mro__:
         if attribute in base.__dict__:
             return base.__dict__[attribute]
@@ -68,23 +68,23 @@ cdef object found_in(object cls, str attribute):
 
 
 cdef Maker maker_of(object schema, object shapes):
-    """None where the record is a dict."""
+    """Return the Maker for the record's shape; None if the record is read as a dict."""
     cdef object shape = shapes.get(schema.name)
     cdef Maker maker
     if shape is None:
         return None
     how = HOWS.get(getattr(shape, "build", None))
     if how is None or not isinstance(shape.cls, type):
-        raise SchemaError(f"no shape for a record, which {shorten(schema.name)} is: {shape!r:.80}")
+        raise SchemaError(f"expected a RecordShape for record {shorten(schema.name)}, got {shape!r:.80}")
     maker = Maker()
     maker.cls, maker.how, maker.attributes = shape.cls, how, shape.attributes
     if how == IN_TUPLE:
         if not issubclass(shape.cls, tuple):
-            raise SchemaError(f"{shape.cls.__name__} is no named tuple")
+            raise SchemaError(f"{shape.cls.__name__} is not a named tuple")
         maker.items = tuple(shape.cls._fields)
         maker.width = len(maker.items)
     elif how != BY_CALL and not sns_is_plain(<PyTypeObject*>shape.cls):
-        raise SchemaError(f"{shape.cls.__name__} has a __new__ of its own, so it can only be called")
+        raise SchemaError(f"{shape.cls.__name__} defines its own __new__, so its shape needs build='call'")
     maker.lacking = [(attribute, maker.place_of(attribute), function) for attribute, function in lacked(shape)]
     return maker
 
@@ -94,16 +94,16 @@ cdef list lacked(object shape):
 
 
 cdef list attributes_of(Maker maker, object fields):
-    """The attribute of each field; None for none."""
+    """Return the attribute name for each field, or None."""
     return [None if name is None else sys.intern(str(name)) for name in [maker.attributes.get(f.name) for f in fields]]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 cdef Node build_shaped(object schema, Maker maker, Build shared, int depth):
-    """The plan of a record that is read as it was written."""
+    """Compile a record that is read with the schema it was written with."""
     cdef ResolvedRecord record = ResolvedRecord(RESOLVED_RECORD, f"record {schema.name}")
-    shared.keep(schema, record)         # before its fields, so that they may point back at it
+    shared.keep(schema, record)         # before its fields, which may refer to it
     nodes = [build_node(field.type, shared, depth + 1) for field in schema.fields]
     record.begin(schema, schema, maker)
     record.fill([record.key(str(field.name)) for field in schema.fields], nodes)
@@ -136,7 +136,7 @@ cdef object read_object(ResolvedRecord node, Reader* r):
 
 
 cdef int fill_rest(ResolvedRecord node, object made) except -1:
-    """What no field of the writer is for: defaults of the schema, then those of the class."""
+    """Set the attributes that come from no field of the writer: schema defaults, then class defaults."""
     cdef Maker maker = node.maker
     for name, place, value in node.constant:
         Py_INCREF(value)
@@ -153,17 +153,17 @@ cdef int fill_rest(ResolvedRecord node, object made) except -1:
 
 
 cdef object called(object cls, object function, dict values):
-    """What code of users makes of values that were read."""
+    """Call user code (``function``, of ``cls``) with decoded values."""
     if sns_making >= MAX_NESTED_CALLS:
-        raise DecodeError(f"{cls.__name__} reads other messages while it is made, again and again")
+        raise DecodeError(f"creating a {cls.__name__} decodes other messages, more than {MAX_NESTED_CALLS} levels deep")
     (&sns_making)[0] += 1
     try:
         return function(**values)
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        raise DecodeError(f"{cls.__name__} does not take what was read: {type(error).__name__}: {words_of(error)}",
-                          hint="the message is right by its schema, but not by the class") from error
+        raise DecodeError(f"{cls.__name__} rejected the decoded values: {type(error).__name__}: {words_of(error)}",
+                          hint="the message is valid for its schema, but not for the class") from error
     finally:
         (&sns_making)[0] -= 1
 
@@ -171,7 +171,7 @@ cdef object called(object cls, object function, dict values):
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 cdef int write_object(RecordNode node, Writer* w, object value) except -1:
-    """From an object of the class that the shape names; or of a subclass, which may have properties in its place."""
+    """Write a record from an object of the shape's class, or of a subclass, which may have properties instead."""
     cdef Maker maker = node.maker
     cdef Py_ssize_t i
     cdef FieldPlan* field = node.fields
@@ -205,7 +205,7 @@ cdef int write_object(RecordNode node, Writer* w, object value) except -1:
 
 
 cdef PyObject* why_no_attribute(object value, object name) except? NULL:
-    """NULL for an attribute that is not there; but a slot without a value, or a property that fails, is an error."""
+    """Return NULL for an attribute that does not exist. An unset slot or a failing property is an error."""
     try:
         sns_reraise()
     except AttributeError:

@@ -1,4 +1,4 @@
-# Avro bytes and a plan -> where the datum ends. Walks by the same rules as decode.pyx and makes no Python objects.
+# Finds the end of a datum: applies the same checks as decode.pyx, but creates no Python objects.
 
 cdef int skip_value(Node node, Reader* r) except -1:
     cdef int kind = node.kind
@@ -24,11 +24,11 @@ cdef int skip_value(Node node, Reader* r) except -1:
         take(r, 4)
     elif kind == DOUBLE:
         take(r, 8)
-    elif node.size >= 0:                # fixed, and the logical types that stand on one
+    elif node.size >= 0:                # fixed, and logical types based on it
         take(r, node.size)
     elif kind in (STRING, BYTES, DECIMAL, BIG_DECIMAL, UUID_TEXT):
         r.p += get_size(r)
-    else:                               # long, and the logical types that stand on it
+    else:                               # long, and logical types based on it
         get_long(r)
     return 0
 
@@ -56,7 +56,7 @@ cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
                 r.p += get_size(r)
             skip_value(item, r)
             count -= 1
-        check_block(r, block_end)       # not jumped by: what a decoder refuses is refused here as well
+        check_block(r, block_end)       # walked, not jumped over: a block that decode refuses is refused here too
         count = read_count(r, item.min_size + keyed, &block_end)
     r.depth -= 1
     return 0
@@ -64,7 +64,7 @@ cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
 
 cdef Py_ssize_t skip_message(Node root, const Limits* limits, const uint8_t* start, Py_ssize_t size,
                              Py_ssize_t offset) except -1:
-    """The offset behind the datum that begins at ``offset``."""
+    """Return the offset after the datum that begins at ``offset``."""
     cdef Reader r
     cdef Step stack[MAX_DEPTH]
     open_reader(&r, start, size, offset, limits)

@@ -1,8 +1,8 @@
-# Unions on write: the branch that the caller names, or else the one that fits best (fit.pyx). A lone candidate is
-# written at once, so that its errors keep a path; of several, the first that takes the value.
+# Writes unions: the branch that the caller names, or else the best match (fit.pyx). A single candidate is written
+# directly, so that its errors keep their path; of several candidates, the first that accepts the value is written.
 
 cdef inline bint put_is_null(int null_index, Writer* w, object value) except -1:
-    """Write which of the two branches it is."""
+    """Write the branch index of an optional; returns whether it is null."""
     cdef bint null = value is None
     room(w, 1)
     w.p[0] = <uint8_t>((null_index if null else 1 - null_index) << 1)
@@ -27,7 +27,7 @@ cdef int write_union(UnionNode node, Writer* w, object value) except -1:
 
 
 cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value) except -1:
-    """Write the first branch that takes the value. What is written in vain is bounded: in nested unions it doubles."""
+    """Write the first branch that accepts the value. Failed attempts are bounded, since nested unions double them."""
     cdef Py_ssize_t used = w.p - w.base
     cdef bint local_time = w.local_time
     cdef int level = w.depth
@@ -48,22 +48,22 @@ cdef int try_branches(UnionNode node, tuple candidates, Writer* w, object value)
         w.local_time = local_time
         w.waste_left -= max(w.opened - opened - 1, 0)
         if w.waste_left < 0:
-            first = f"{first}; too much was tried in vain to look further"
+            first = f"{first}; gave up after too many failed attempts"
             break
-    raise EncodeError(f"no branch of the {node.label} takes {described(value)}: {first}")
+    raise EncodeError(f"no branch of the {node.label} accepts {described(value)}: {first}")
 
 
 cdef str why_not(Node branch, Writer* w, int level, object error):
     where = f" (field {path_of(w.steps, w.depth)})" if w.depth > level else ""
-    # In unions of unions each level adds its words to those of the levels below.
+    # Truncated, since in nested unions each level quotes the error of the level below.
     return f"{branch.label}{where}: {error.message[:MAX_REASON]}"
 
 
 # --- named by the caller: ("Name", value), {"-type": "Name", ...} ---------------------------------------------------
 
 cdef int give_names(Node union, object branches) except -1:
-    """What the branches of a union may be called: first each by its full name or, unnamed, by its kind; then a named
-    type without its namespace, where no other branch is called so."""
+    """Collect the names of a union's branches: the full name or, for an unnamed type, its kind; then named types
+    without their namespace, unless that is ambiguous."""
     cdef dict names = {}, last = {}
     for i, branch in enumerate(branches):
         name = str(getattr(branch, "name", branch.kind))
@@ -80,16 +80,16 @@ cdef int give_names(Node union, object branches) except -1:
 
 
 cdef Py_ssize_t branch_called(dict names, object name) except -2:
-    """The branch of that name, or -1."""
+    """Return the index of the branch with that name, or -1."""
     cdef PyObject* hit
     if not PyUnicode_Check(name):
         return -1
-    hit = PyDict_GetItemWithError(names, PyUnicode_FromObject(name))    # of a subclass the text alone counts
+    hit = PyDict_GetItemWithError(names, PyUnicode_FromObject(name))    # a str subclass may override __hash__ or __eq__
     return -1 if hit is NULL else <Py_ssize_t><object>hit
 
 
 cdef Py_ssize_t branch_of_tuple(Node union, dict names, tuple value) except -2:
-    """The branch that (name, value) names; -1 for a tuple that is an array, or nothing."""
+    """Return the branch that a tuple (name, value) names; -1 for a tuple that may be an array."""
     cdef Py_ssize_t branch
     if PyTuple_GET_SIZE(value) != 2 or not PyUnicode_Check(value[0]):
         return -1
@@ -106,19 +106,19 @@ cdef bint has_array(Node union) except -1:
 
 
 cdef int no_branch(dict names, object name) except -1:
-    # The first names are all of different branches.
+    # The first names belong to different branches; short forms come after them.
     cdef Py_ssize_t count = min(max(names.values(), default=-1) + 1, MAX_NAMES_IN_ERROR)
-    raise EncodeError(f"{shorten(name)} names no branch of the union",
+    raise EncodeError(f"the union has no branch named {shorten(name)}",
                       hint=f"its branches are {', '.join(list(names)[:count])}")
 
 
 cdef inline bint may_name_branch(object value) noexcept:
-    """Whether it is a tuple or a dict, at the cost of one test for all else."""
+    """Whether ``value`` is a tuple or a dict, with a single test for everything else."""
     return PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)
 
 
 cdef int write_optional_tuple(OptionalNode node, Writer* w, tuple value) except -1:
-    """The one byte that put_is_null wrote is written again."""
+    """Write a tuple. The one byte that put_is_null wrote is overwritten."""
     cdef Py_ssize_t branch = branch_of_tuple(node, node.names, value)
     cdef object inner = value if branch < 0 else value[1]
     w.p -= 1
@@ -129,13 +129,13 @@ cdef int write_optional_tuple(OptionalNode node, Writer* w, tuple value) except 
 
 
 cdef inline bint has_more_keys(PyObject* node, object value) noexcept:
-    """Whether it is worth to look for a "-type" in a dict: where there is but one record, that is all it can change."""
+    """Whether a dict may hold a "-type": with a single record, the key is only possible beyond the fields."""
     return (<Node>node).kind == RECORD and PyDict_CheckExact(value) \
         and PyDict_GET_SIZE(value) > (<RecordNode>node).count
 
 
 cdef int check_hint(OptionalNode node, object value) except -1:
-    """Refuse a dict whose "-type" is not the only record of its union."""
+    """Refuse a dict whose "-type" does not name the only record of its union."""
     cdef PyObject* hit = PyDict_GetItemWithError(value, TYPE_HINT)
     if hit is NULL:
         return 0
@@ -146,7 +146,7 @@ cdef int check_hint(OptionalNode node, object value) except -1:
 
 
 cdef Py_ssize_t branch_of_hint(UnionNode node, object name) except -2:
-    """The record that a "-type" names; -1 where it may be a key or a field like any other."""
+    """Return the record branch that a "-type" names; -1 if "-type" may be an ordinary key or field."""
     cdef Py_ssize_t branch = branch_called(node.names, name)
     if branch >= 0 and (<Node>node.branches[branch]).kind == RECORD:
         return branch

@@ -1,5 +1,5 @@
-/* UUIDs and Decimals by quicker public ways than their constructors: the slots of a UUID are set by their own
- * descriptors, and a Decimal is the product of an int and a power of ten.
+/* Creates UUIDs and Decimals faster than their constructors, by public means: sets the slots of a UUID through their
+* descriptors, and makes a Decimal as the product of an int and a power of ten.
  */
 #ifndef STREAMNATIVE_SERDES_VALUES_H
 #define STREAMNATIVE_SERDES_VALUES_H
@@ -12,7 +12,7 @@
 typedef struct {
     PyTypeObject *type;
     PyObject *number, *safety;          /* descriptors of the slots `int` and `is_safe` */
-    PyObject *unknown;                  /* what is_safe is for a UUID from elsewhere */
+    PyObject *unknown;                  /* is_safe of a UUID from an unknown source */
 } sns_uuid_class;
 
 static PyObject *sns_new_uuid(const sns_uuid_class *class, const uint8_t *bytes) {
@@ -31,7 +31,7 @@ static PyObject *sns_new_uuid(const sns_uuid_class *class, const uint8_t *bytes)
     return uuid;
 }
 
-/* The 16 bytes of an exact int. 0 if it does not fit; no exception is set. */
+/* The 16 bytes of an exact int; 0 if it does not fit, with no exception set. */
 static int sns_uuid_bytes(uint8_t *bytes, PyObject *number) {
 #if PY_VERSION_HEX >= 0x030D0000
     int flags = Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER | Py_ASNATIVEBYTES_REJECT_NEGATIVE;
@@ -44,15 +44,15 @@ static int sns_uuid_bytes(uint8_t *bytes, PyObject *number) {
     return fits;
 }
 
-/* Where the 16 pairs of digits begin in the text. */
+/* Offsets of the 16 pairs of digits in the text. */
 static const uint8_t sns_uuid_pairs[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 
-/* What a character from '0' to 'f' is worth; 16 and more: nothing. */
+/* Value of each character from '0' to 'f'; 16: not a hexadecimal digit. */
 static const uint8_t sns_hex_digits['f' - '0' + 1] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16,
     16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15};
 
-/* The bytes of 36 characters; 0 if they are not of that form. */
+/* Parse 36 characters into 16 bytes; 0 if they are not in the usual form. */
 static int sns_parse_uuid(uint8_t *bytes, const uint8_t *text) {
     unsigned int i, high, low, bad = 0;
     if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return 0;
@@ -80,7 +80,7 @@ static void sns_put_uuid(uint8_t *text, const uint8_t *bytes) {
 
 /* --- Decimal: unscaled * 10**-scale --------------------------------------------------------------------------------- */
 
-/* `unit` is the Decimal 10**-scale. Rounds by the thread's decimal context, so look at that first. */
+/* unit * unscaled, where `unit` is the Decimal 10**-scale. Rounds by the thread's decimal context: check it first. */
 static PyObject *sns_product(PyObject *unit, int64_t unscaled) {
     PyObject *number = PyLong_FromLongLong(unscaled), *product;
     if (number == NULL) return NULL;
@@ -89,7 +89,7 @@ static PyObject *sns_product(PyObject *unit, int64_t unscaled) {
     return product;
 }
 
-/* The number in an attribute of a C type, by its descriptor; -1 with an exception set when there is none. */
+/* Read a numeric attribute of a C type through its descriptor; -1 with an exception set on failure. */
 static Py_ssize_t sns_number_at(PyObject *descriptor, PyObject *object) {
     PyObject *number = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject *)Py_TYPE(object));
     Py_ssize_t value = number == NULL ? -1 : PyLong_AsSsize_t(number);

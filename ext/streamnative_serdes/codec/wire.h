@@ -1,5 +1,5 @@
-/* Leaf functions of the codec in C: varints, numbers and text. No function here can run Python code; every read is
- * bounded by an end pointer.
+/* Varints, numbers and text in C, for the codec and for Arrow. No function here can run Python code; every read is
+* bounded by an end pointer.
  */
 #ifndef STREAMNATIVE_SERDES_WIRE_H
 #define STREAMNATIVE_SERDES_WIRE_H
@@ -29,7 +29,7 @@ static inline uint8_t *sns_put_varint(uint8_t *p, uint64_t n) { /* needs 10 byte
     return p;
 }
 
-/* NULL when cut off, longer than 10 bytes, or wider than 64 bits. */
+/* NULL if truncated, longer than 10 bytes, or wider than 64 bits. */
 static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
     const uint8_t *ninth;
     uint64_t n, b;
@@ -43,7 +43,7 @@ static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end
         n |= (b & 0x7f) << shift;
         if (b < 0x80) { *out = n; return p; }
     }
-    if (p == end || *p > 1) return NULL; /* the 10th byte holds the one bit that is left */
+    if (p == end || *p > 1) return NULL; /* the 10th byte holds the last bit */
     *out = n | (uint64_t)*p << 63;
     return p + 1;
 }
@@ -54,7 +54,7 @@ static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end
 static inline int sns_as_int64(PyObject *v, int64_t *out) {
     int overflow = 0;
     long long value;
-    /* What most ints are, without a call. */
+    /* Fast path for small ints, without a call. */
 #if PY_VERSION_HEX >= 0x030C0000
     if (SNS_LIKELY(PyUnstable_Long_IsCompact((const PyLongObject *)v))) {
         *out = (int64_t)PyUnstable_Long_CompactValue((const PyLongObject *)v);
@@ -106,7 +106,7 @@ static inline int64_t sns_get_signed(const uint8_t *p, int size) {
 static inline uint64_t sns_word(const uint8_t *p) { uint64_t word; memcpy(&word, p, 8); return word; }
 static inline uint32_t sns_half(const uint8_t *p) { uint32_t half; memcpy(&half, p, 4); return half; }
 
-/* The bits that any of n >= 64 bytes has set, n a multiple of 64. Eight sums, so that compilers use vectors. */
+/* The OR of n >= 64 bytes, n a multiple of 64. Eight accumulators, so that compilers vectorize the loop. */
 static inline uint64_t sns_any_bits(const uint8_t *p, Py_ssize_t n) {
     uint64_t any[8] = {0};
     Py_ssize_t i;
@@ -116,7 +116,7 @@ static inline uint64_t sns_any_bits(const uint8_t *p, Py_ssize_t n) {
     return any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7];
 }
 
-/* Most texts are short, so the rest of one is looked at together with bytes before it, not byte by byte. */
+/* The tail is checked in one word that overlaps the bytes before it, since most texts are short. */
 static inline int sns_is_ascii(const uint8_t *p, Py_ssize_t n) {
     uint64_t bits = 0;
     Py_ssize_t i = 0;
@@ -130,7 +130,7 @@ static inline int sns_is_ascii(const uint8_t *p, Py_ssize_t n) {
     return (bits & 0x8080808080808080ULL) == 0;
 }
 
-/* memcpy for what is mostly short: no call for up to 32 bytes. */
+/* memcpy for mostly short data: no call for up to 32 bytes. */
 static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
     if (n > 32) memcpy(to, from, (size_t)n);
     else if (n >= 16) { memcpy(to, from, 16); memcpy(to + n - 16, from + n - 16, 16); }
@@ -141,13 +141,13 @@ static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
 
 static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }
 
-/* What could be made, or NULL with no exception. */
+/* The object itself, or NULL with the exception cleared. */
 static inline PyObject *sns_if_made(PyObject *made) {
     if (SNS_UNLIKELY(made == NULL)) PyErr_Clear();
     return made;
 }
 
-/* A new str of n bytes of ASCII. NULL with no exception for other text, and where CPython has the str already. */
+/* A new str from n bytes of ASCII. NULL with no exception for other text, and for the strs that CPython shares. */
 static inline PyObject *sns_new_ascii(const uint8_t *p, Py_ssize_t n) {
     PyObject *s;
     if (SNS_UNLIKELY(n <= 1 || !sns_is_ascii(p, n))) return NULL;
@@ -156,13 +156,13 @@ static inline PyObject *sns_new_ascii(const uint8_t *p, Py_ssize_t n) {
     return sns_if_made(s);
 }
 
-/* A new str of n bytes of UTF-8, strictly decoded. */
+/* A new str from n bytes of UTF-8, strictly decoded. */
 static inline PyObject *sns_new_str(const uint8_t *p, Py_ssize_t n) {
     PyObject *s = sns_new_ascii(p, n);
     return s != NULL ? s : PyUnicode_DecodeUTF8((const char *)p, n, NULL);
 }
 
-/* One more item; without a call while the list has room. */
+/* Append to a list; without a call while it has room. */
 static inline int sns_append(PyObject *list, PyObject *item) {
     PyListObject *l = (PyListObject *)list;
     Py_ssize_t n = Py_SIZE(l);
@@ -175,21 +175,21 @@ static inline int sns_append(PyObject *list, PyObject *item) {
     return PyList_Append(list, item);
 }
 
-/* The same, and the reference to the item goes along. */
+/* Same, and steals the reference to the item. */
 static inline int sns_give(PyObject *list, PyObject *item) {
     int result = sns_append(list, item);
     Py_DECREF(item);
     return result;
 }
 
-/* An empty list with room for n items. It is whole at every moment, whoever may find it through gc meanwhile. */
+/* An empty list with room for n items. It is valid from the start, since gc makes it visible to other code. */
 static inline PyObject *sns_new_list(Py_ssize_t n) {
     PyObject *list = PyList_New(n);
     if (list != NULL) Py_SET_SIZE((PyListObject *)list, 0);
     return list;
 }
 
-/* memcmp for what is mostly short and mostly equal. */
+/* memcmp for mostly short and mostly equal data. */
 static inline int sns_same_bytes(const uint8_t *a, const uint8_t *b, Py_ssize_t n) {
     if (n > 32) return memcmp(a, b, (size_t)n) == 0;
     if (n >= 8) {
@@ -207,23 +207,23 @@ static inline int sns_is_text(PyObject *s, const uint8_t *p, Py_ssize_t n) {
     return PyUnicode_GET_LENGTH(s) == n && sns_same_bytes((const uint8_t *)PyUnicode_DATA(s), p, n);
 }
 
-/* dict[key] = value for a key whose hash is known, as it is once a str has been a key. */
+/* dict[key] = value for a key whose hash is cached, which is true of any str that has been a key before. */
 static inline int sns_set_item(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX < 0x030C0000
     return _PyDict_SetItem_KnownHash(dict, key, value, ((PyASCIIObject *)key)->hash);
 #else
-    return PyDict_SetItem(dict, key, value); /* later versions find it as quickly */
+    return PyDict_SetItem(dict, key, value); /* as fast in later versions */
 #endif
 }
 
-/* The same, and the reference to the value goes along. */
+/* Same, and steals the reference to the value. */
 static inline int sns_give_item(PyObject *dict, PyObject *key, PyObject *value) {
     int result = sns_set_item(dict, key, value);
     Py_DECREF(value);
     return result;
 }
 
-/* Two strs of ASCII that hold the same; false for other kinds of text. Not inlined: it would crowd its callers. */
+/* Whether two ASCII strs are equal; false for other text. Not inlined, to keep its callers small. */
 static SNS_NOINLINE int sns_equal_ascii(PyObject *a, PyObject *b) {
     Py_ssize_t n;
     if (!PyUnicode_CheckExact(a) || !PyUnicode_IS_COMPACT_ASCII(a) || !PyUnicode_IS_COMPACT_ASCII(b)) return 0;
@@ -232,7 +232,7 @@ static SNS_NOINLINE int sns_equal_ascii(PyObject *a, PyObject *b) {
            sns_same_bytes((const uint8_t *)((PyASCIIObject *)a + 1), (const uint8_t *)((PyASCIIObject *)b + 1), n);
 }
 
-/* Same text? Only looks at pointers and bytes, so it never runs user code. False for what it cannot tell cheaply. */
+/* Whether two strs are equal; may be false for equal text that is not ASCII. Never runs user code. */
 static inline int sns_same_text(PyObject *a, PyObject *b) { return a == b || sns_equal_ascii(a, b); }
 
 /* Size in bytes of a str in UTF-8, or -1 if it holds a lone surrogate. */
