@@ -119,6 +119,7 @@ class Lifecycle:
             policy = policy_of(self)
             policy.topics.update(state.topics)
             policy.binding.client.met(state.answered)
+            policy.binding.attach(self)  # makes room for what is learnt
             policy.binding.learn(state.known)
 
 

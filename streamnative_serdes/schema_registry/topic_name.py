@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from urllib.parse import quote
 
 from streamnative_serdes.errors import ConfigError, SerdesError
@@ -19,7 +18,7 @@ _LAST_PARTITION = 2**31 - 1
 _FORMS = "use topic, tenant/namespace/topic or persistent://tenant/namespace/topic"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TopicName:
     """A persistent topic without its partition.
 
@@ -28,16 +27,21 @@ class TopicName:
         namespace: its namespace.
         local: its name in there.
         given: as the user wrote it, for errors and logs; names are equal whatever it is.
+
+    ``path`` is ``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``.
     """
 
     tenant: str
     namespace: str
     local: str
     given: str = field(default="", compare=False)
+    path: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.given:
             object.__setattr__(self, "given", str(self))
+        parts = (quote(part, safe="") for part in (self.tenant, self.namespace, self.local))
+        object.__setattr__(self, "path", "/".join(parts))
 
     @classmethod
     def parse(cls, topic: str | None, tenant: str = "public", namespace: str = "default") -> TopicName:
@@ -65,11 +69,6 @@ class TopicName:
         if len(parts) != 3 or not all(map(_is_name, parts)):
             raise SerdesError("invalid topic name", topic=topic, hint=_FORMS)
         return cls(parts[0], parts[1], _without_partition(parts[2]), topic)
-
-    @cached_property
-    def path(self) -> str:
-        """``tenant/namespace/topic`` for a URL: percent-encoded once, a space as ``%20``."""
-        return "/".join(quote(part, safe="") for part in (self.tenant, self.namespace, self.local))
 
     def __str__(self) -> str:
         return f"persistent://{self.tenant}/{self.namespace}/{self.local}"
