@@ -59,10 +59,10 @@ demo-columns: $(DEMO) ## the demo with encode_df and decode_df; DEMO_ARGS for op
 	$(BIN)/python -m streamnative_serdes demo --columns $(DEMO_ARGS)
 
 demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it starts; DEMO_ARGS for options
-	PYTHONPATH=tests/helpers $(BIN)/python -m servers demo $(DEMO_ARGS)
+	PYTHONPATH=tests/servers $(BIN)/python -m servers demo $(DEMO_ARGS)
 
 servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent
-	PYTHONPATH=tests/helpers $(BIN)/python -m servers up $(SERVERS_ARGS)
+	PYTHONPATH=tests/servers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
 test: $(BUILT) ## run all tests; PYTEST_ARGS for options
 	$(BIN)/pytest $(PYTEST_ARGS)
@@ -77,6 +77,7 @@ lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint i
 	$(BIN)/ruff check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint ext
 	$(BIN)/python tools/check_sources.py
+	$(BIN)/python tools/api_page.py --check
 	$(BIN)/python tools/private_members.py
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 

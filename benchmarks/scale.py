@@ -24,9 +24,9 @@ from shapes import SHAPES
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import look_up, policy_of
+from streamnative_serdes._topics.topic_state import Learnt
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.schema_registry import TopicName
-from streamnative_serdes.topic_state import Learnt
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "flat")
 SLICE = 2_000  # messages

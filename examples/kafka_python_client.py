@@ -8,7 +8,7 @@ import os
 from kafka import KafkaConsumer, KafkaProducer
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.clients import for_kafka_python
+from streamnative_serdes.integrations.kafka_python import for_kafka_python
 
 BOOTSTRAP_SERVERS = os.environ.get("BOOTSTRAP_SERVERS", "localhost:9092")
 CONF = {"schema.registry.url": os.environ.get("SCHEMA_REGISTRY_URL", "http://localhost:8080")}

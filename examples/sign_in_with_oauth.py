@@ -9,7 +9,8 @@ import sys
 
 from confluent_kafka import SerializingProducer
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError, kop
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes.integrations import kop
 
 TOPIC = "greetings"
 GREETING = {"type": "record", "name": "Greeting", "fields": [{"name": "text", "type": "string"}]}

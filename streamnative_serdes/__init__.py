@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
+from .codec import Codec
 from .deserializer import KafkaAvroDeserializer
 from .errors import (
     AuthenticationError,
@@ -20,12 +20,14 @@ from .errors import (
     SchemaWarning,
     SerdesError,
 )
+from .integrations.builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
 from .serializer import KafkaAvroSerializer
 
 __all__ = [
     "AuthenticationError",
     "AuthorizationError",
     "BatchTooLargeError",
+    "Codec",
     "ConfigError",
     "DecodeError",
     "EncodeError",

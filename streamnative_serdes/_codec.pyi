@@ -3,7 +3,7 @@ from typing import Any, NamedTuple, Self
 
 from typing_extensions import Buffer, disjoint_base
 
-from .schema import AvroType, Resolution, Shapes
+from ._schema import AvroType, Resolution, Shapes
 
 class Duration(NamedTuple):
     """Avro's duration: three unsigned 32-bit counts that do not convert into each other."""

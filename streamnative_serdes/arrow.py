@@ -1,4 +1,4 @@
-"""Avro messages to Arrow columns and back, with pyarrow. Only this module and pieces.py import pyarrow and _arrow."""
+"""Avro messages to Arrow columns and back, with pyarrow. Only this module and _pieces.py import pyarrow and _arrow."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("Arrow columns need pyarrow, from 18 on: pip install pyarrow") from error
 
-from . import config
+from . import _config as config
 from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch
+from ._pieces import part_of, pieces_of_columns, pieces_of_messages
+from ._schema import Field, Record, Schema, parse, resolve
 from .codec import Codec
 from .errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
-from .pieces import part_of, pieces_of_columns, pieces_of_messages
-from .schema import Field, Record, Schema, parse, resolve
 
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, Unpack
 
-from . import config
+from . import _config as config
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
-from .schema import Limits, Schema, Shapes, parse, resolve
+from ._schema import Limits, Schema, Shapes, parse, resolve
 
 __all__ = ["Codec", "Duration"]
 
@@ -18,7 +18,7 @@ class Codec(_CompiledCodec):
 
     Args:
         schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a parsed
-            :class:`~streamnative_serdes.schema.Schema`. It is the writer's schema, for encoding
+            :class:`~streamnative_serdes._schema.Schema`. It is the writer's schema, for encoding
             and for decoding.
         reader_schema: the reader's schema, if it differs (Avro specification 1.12, "Schema Resolution").
         shapes: classes for records and enums of the reader's schema, by full name; others are dicts and text. Without

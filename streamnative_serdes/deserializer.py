@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _call_path, config
+from . import _call_path
+from . import _config as config
+from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
 from ._reading.batches import columns_of, read_batch
 from ._reading.many import OnError, read_many
 from ._reading.policy import ReadPolicy
 from .errors import DecodeError
-from .lifecycle import Lifecycle, policy_of, refuse_no_topic
 from .serialization import Deserializer, SerializationContext
 
 if TYPE_CHECKING:

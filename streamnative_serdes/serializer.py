@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _call_path, config
+from . import _call_path
+from . import _config as config
+from ._lifecycle import Lifecycle, policy_of
 from ._writing.batches import write_batch
 from ._writing.policy import WritePolicy
-from .lifecycle import Lifecycle, policy_of
 from .serialization import SerializationContext, Serializer
 
 if TYPE_CHECKING:

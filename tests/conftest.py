@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import streamnative_serdes
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
 # A proxy of the machine is not for loopback.

@@ -18,7 +18,15 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 IN_WHEEL = {".py", ".pyi", ".so", ".pyd", ".typed"}
-UNIT_TESTS = ("tests/unit", "tests/conftest.py", "tests/helpers", "docs", "pyproject.toml")
+UNIT_TESTS = (
+    "tests/unit",
+    "tests/conftest.py",
+    "tests/oracles",
+    "tests/servers",
+    "tests/support",
+    "docs",
+    "pyproject.toml",
+)
 IN_SDIST = (
     "setup.py",
     "LICENSE",

@@ -44,7 +44,7 @@ from json import dumps
 from uuid import UUID
 
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError, SerdesError
-from streamnative_serdes.schema.unmatched import unmatched
+from streamnative_serdes._schema.unmatched import unmatched
 
 cdef extern from "codec/wire.h":
     uint64_t sns_zigzag(int64_t) noexcept nogil

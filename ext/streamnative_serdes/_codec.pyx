@@ -57,7 +57,7 @@ from json import dumps
 from uuid import UUID, SafeUUID
 
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema.unmatched import unmatched
+from streamnative_serdes._schema.unmatched import unmatched
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .. import header
-from .._call_path import LATEST, without_header
-from ..errors import DecodeError
+from streamnative_serdes import header
+from streamnative_serdes._call_path import LATEST, without_header
+from streamnative_serdes.errors import DecodeError
 
 UNKNOWN: Final = "which the registry does not know"
 UNREADABLE: Final = "which does not read it"

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import _call_path, config
-from ..errors import BatchTooLargeError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from ..foreign import with_hint
-from ..lifecycle import refuse_no_topic
+from streamnative_serdes import _call_path
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import refuse_no_topic
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+
 from .attempts import UNKNOWN, Attempt, by_key, unreadable, without_version
+from .hints import with_hint
 from .policy import ReadPolicy
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..arrow import Columns, Dialect, Routes
-    from ..known import Known
+    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes.arrow import Columns, Dialect, Routes
 
 _MAX_COLUMNS = 64  # readers' schemas whose columns are kept
 _ITS_OWN_FAULT = (DecodeError, SchemaError, SchemaNotFoundError)  # all else is no reason to put a row aside
@@ -24,7 +26,7 @@ _ITS_OWN_FAULT = (DecodeError, SchemaError, SchemaNotFoundError)  # all else is 
 
 def columns_of(policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bool) -> Columns:
     """What messages of ``topic`` are read into: columns of the reader's schema, or else of the topic's latest."""
-    from ..arrow import Columns  # pyarrow is not needed otherwise
+    from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 
     refuse_no_topic(topic, DecodeError)
     policy.topics.add(topic)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-from ..errors import ConfigError, DecodeError, RawMessage, SchemaError, SchemaNotFoundError, SerdesError
+from streamnative_serdes.errors import (
+    ConfigError,
+    DecodeError,
+    RawMessage,
+    SchemaError,
+    SchemaNotFoundError,
+    SerdesError,
+)
 
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[SerdesError], Any]
 _BYTES = (bytes, bytearray, memoryview)

@@ -7,20 +7,22 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .. import _call_path, config
-from ..binding import Binding
-from ..codec import Codec
-from ..config import schema_limits
-from ..errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from ..foreign import with_hint
-from ..known import Known
-from ..lifecycle import Given, refuse_keys
-from ..models import Reading, reading_of
-from ..serialization import MessageField, SerializationContext
+from streamnative_serdes import _call_path
+from streamnative_serdes import _config as config
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from streamnative_serdes.models import Reading, reading_of
+from streamnative_serdes.serialization import MessageField, SerializationContext
+
 from .attempts import UNKNOWN, UNREADABLE, Attempt, by_key, unreadable, without_version
+from .hints import with_hint
 
 if TYPE_CHECKING:
-    from ..arrow import Columns, Dialect
+    from streamnative_serdes.arrow import Columns, Dialect
 
 logger = logging.getLogger("streamnative_serdes")
 

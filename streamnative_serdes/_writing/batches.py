@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _call_path, config
-from ..errors import BatchTooLargeError, EncodeError, SerdesError
-from ..lifecycle import refuse_no_topic
+from streamnative_serdes import _call_path
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import refuse_no_topic
+from streamnative_serdes.errors import BatchTooLargeError, EncodeError, SerdesError
+
 from .policy import WritePolicy
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..arrow import ColumnWriter
-    from ..schema import Schema
+    from streamnative_serdes._schema import Schema
+    from streamnative_serdes.arrow import ColumnWriter
 
 _MAX_WRITERS = 64  # schemas whose writers are kept
 
@@ -43,7 +45,7 @@ def write_batch(
 
 
 def _writer(policy: WritePolicy, schema: Schema) -> ColumnWriter:
-    from ..arrow import ColumnWriter  # pyarrow is not needed otherwise
+    from streamnative_serdes.arrow import ColumnWriter  # pyarrow is not needed otherwise
 
     kept = policy.writers
     writer = kept.get(schema.text)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .. import _call_path, config, header
-from ..binding import Binding
-from ..codec import Codec
-from ..config import schema_limits
-from ..errors import SchemaNotFoundError
-from ..known import Known
-from ..lifecycle import Given, refuse_keys
-from ..models import is_model, schema_of, shapes_to_write
-from ..schema import Schema, Shapes, parse
-from ..serialization import MessageField, SerializationContext
+from streamnative_serdes import _call_path, header
+from streamnative_serdes import _config as config
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._schema import Schema, Shapes, parse
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import SchemaNotFoundError
+from streamnative_serdes.models import is_model, schema_of, shapes_to_write
+from streamnative_serdes.serialization import MessageField, SerializationContext
 
 if TYPE_CHECKING:
-    from ..arrow import ColumnWriter
+    from streamnative_serdes.arrow import ColumnWriter
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 

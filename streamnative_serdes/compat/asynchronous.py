@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from streamnative_serdes import _call_path
+from streamnative_serdes._lifecycle import refuse_no_function
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.lifecycle import refuse_no_function
 from streamnative_serdes.serialization import Deserializer, SerializationContext, Serializer
 
 from .client import SchemaRegistryClient

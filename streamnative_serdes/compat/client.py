@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from streamnative_serdes.binding import Binding
-from streamnative_serdes.config import schema_limits
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._schema import Schema as ParsedSchema
+from streamnative_serdes._schema import parse
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.known import holds
 from streamnative_serdes.errors import ConfigError, SchemaError, SerdesError
-from streamnative_serdes.known import holds
-from streamnative_serdes.schema import Schema as ParsedSchema
-from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 

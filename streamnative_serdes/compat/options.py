@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from streamnative_serdes import config
+from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError
 
 _NO_RULES = "Pulsar's registry stores no rules"

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from streamnative_serdes._schema import PRIMITIVES
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
-from streamnative_serdes.schema import PRIMITIVES
 
 from .schema import Schema, SchemaReference, require_avro
 

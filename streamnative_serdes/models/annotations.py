@@ -6,8 +6,8 @@ import datetime
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
-from ..errors import SchemaError
-from ..schema import load, parse
+from streamnative_serdes._schema import load, parse
+from streamnative_serdes.errors import SchemaError
 
 ATTRIBUTE = "__avro__"
 

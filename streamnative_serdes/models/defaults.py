@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from ..errors import SchemaError
-from ..schema import MISSING
+from streamnative_serdes._schema import MISSING
+from streamnative_serdes.errors import SchemaError
+
 from .hints import Hint
 from .model import Attribute
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from ..errors import SchemaError
-from ..schema import MISSING
+from streamnative_serdes._schema import MISSING
+from streamnative_serdes.errors import SchemaError
+
 from .annotations import AvroClass, AvroField
 from .defaults import Defaults, constant, suits
 from .hints import Hint, NoneType, members, peel

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NewType, TypeVar
 
-from ..errors import SchemaError
+from streamnative_serdes.errors import SchemaError
+
 from .annotations import AvroType, DecimalMeta
 
 _T = TypeVar("_T")

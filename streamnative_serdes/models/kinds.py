@@ -11,8 +11,9 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import SchemaError
-from ..schema import MISSING
+from streamnative_serdes._schema import MISSING
+from streamnative_serdes.errors import SchemaError
+
 from . import building
 from .hints import hints_of
 from .model import Attribute, Model, depends, words_of

@@ -10,9 +10,23 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import SchemaError
-from ..schema import Array, AvroType, Enum, EnumShape, Fixed, Map, Primitive, Record, RecordShape, Schema, Shape, Union
-from ..schema.tree import last_name
+from streamnative_serdes._schema import (
+    Array,
+    AvroType,
+    Enum,
+    EnumShape,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    RecordShape,
+    Schema,
+    Shape,
+    Union,
+)
+from streamnative_serdes._schema.tree import last_name
+from streamnative_serdes.errors import SchemaError
+
 from .hints import Hint, NoneType, members, peel
 from .kinds import is_model, model_of
 from .model import Attribute, Model, words_of

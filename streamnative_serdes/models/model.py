@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..errors import SchemaError
-from ..schema import MISSING
+from streamnative_serdes._schema import MISSING
+from streamnative_serdes.errors import SchemaError
+
 from .annotations import ATTRIBUTE, AvroClass, AvroField
 from .hints import members, peel
 

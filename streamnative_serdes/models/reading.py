@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from ..errors import ConfigError
-from ..schema import Limits, Schema, Shape, load, parse
+from streamnative_serdes._schema import Limits, Schema, Shape, load, parse
+from streamnative_serdes.errors import ConfigError
+
 from .derive import reading_schema_of, schema_of
 from .kinds import is_model
 from .matching import shapes_to_read

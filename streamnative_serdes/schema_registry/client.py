@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from streamnative_serdes._http import strangers
+from streamnative_serdes._http.address import base_urls, reachable
+from streamnative_serdes._http.call import API, Call
+from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.retry import Retrier
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
-from . import schema_info, strangers
-from .address import base_urls, reachable
-from .call import API, Call
+from . import schema_info
 from .refusal import incompatible, refusal
-from .reply import Reply, quoted
-from .retry import Retrier
 from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
 from .topic_name import TopicName
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from streamnative_serdes._http import strangers
+from streamnative_serdes._http.call import Call
+from streamnative_serdes._http.reply import Reply, quoted
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -16,10 +19,6 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-
-from . import strangers
-from .call import Call
-from .reply import Reply, quoted
 
 _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
     403: AuthorizationError,

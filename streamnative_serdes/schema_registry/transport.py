@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
 
+from streamnative_serdes._auth.credentials import credentials
+from streamnative_serdes._http.address import next_hop, origin
+from streamnative_serdes._http.call import Call
+from streamnative_serdes._http.exchange import Exchange, Failure
+from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.retry import Trouble, trouble
+from streamnative_serdes._http.strangers import Stranger
+from streamnative_serdes._http.tls import Tls
 from streamnative_serdes.errors import SchemaRegistryError
 
-from .address import next_hop, origin
-from .auth import credentials
-from .call import Call
-from .exchange import Exchange, Failure
 from .refusal import bad_credentials, passes
-from .reply import Reply, quoted
-from .retry import Trouble, trouble
-from .strangers import Stranger
-from .tls import Tls
 
 MAX_HOPS: Final = 5  # redirects in a row
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})

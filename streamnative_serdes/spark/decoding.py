@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import columns_of, read_batch
 from streamnative_serdes._reading.policy import ReadPolicy
+from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.lifecycle import policy_of
-from streamnative_serdes.schema import Record, Schema
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
 from .types import has_time, to_spark_type

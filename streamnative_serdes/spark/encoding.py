@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
+from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
+from streamnative_serdes._schema.unmatched import unmatched
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.errors import ConfigError, EncodeError
-from streamnative_serdes.lifecycle import policy_of
-from streamnative_serdes.schema import MISSING, Array, AvroType, Map, Record, Schema, Union
-from streamnative_serdes.schema.unmatched import unmatched
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .arrow_types import arrow_type

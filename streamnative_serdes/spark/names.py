@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.schema import Record
 
 from .types import parts_of
 

@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from streamnative_serdes.config import refuse_other_tenant
+from streamnative_serdes._config import refuse_other_tenant
+from streamnative_serdes._schema import load
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.schema import load
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 

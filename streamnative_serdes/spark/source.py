@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
+from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._reading.many import OnError
-from streamnative_serdes.config import refuse_other_tenant
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import SerializationContext
 

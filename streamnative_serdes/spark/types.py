@@ -16,8 +16,8 @@ import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
-from streamnative_serdes.schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
 
 # The same limit as for Arrow: a record that is used twice has its columns twice, so nesting multiplies them.
 _MOST_COLUMNS: Final = 20_000

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pyspark import TaskContext, cloudpickle
 
-from streamnative_serdes.watch import Watch
+from streamnative_serdes._topics.watch import Watch
 
 _MOST: Final = 64  # cached objects; the oldest are evicted
 _T = TypeVar("_T")

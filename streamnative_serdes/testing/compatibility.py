@@ -1,7 +1,7 @@
 """Schema compatibility as the broker checks it: Java Avro's SchemaValidator, and the strategies built on it.
 
 The broker runs ``SchemaValidatorBuilder`` on ``ResolvingGrammarGenerator``. What that refuses is decided by Java's
-``org.apache.avro.Resolver`` (implemented in :mod:`streamnative_serdes.schema.resolution`) and ``Symbol.hasErrors``,
+``org.apache.avro.Resolver`` (implemented in :mod:`streamnative_serdes._schema.resolution`) and ``Symbol.hasErrors``,
 which ignore logical types.
 """
 
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..schema import Array, AvroType, Enum, Fixed, Map, Record, Schema, Union
-from ..schema.aliases import Aliases, DuplicateFieldError
-from ..schema.resolution import Resolution, Resolver
+from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Map, Record, Schema, Union
+from streamnative_serdes._schema.aliases import Aliases, DuplicateFieldError
+from streamnative_serdes._schema.resolution import Resolution, Resolver
+
 from .java_avro import NeededDefaults
 from .java_text import java_text
 from .refusals import AVRO_RUNTIME, BrokerError, IncompatibleError

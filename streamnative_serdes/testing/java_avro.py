@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from ..errors import SchemaError
-from ..schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Record, Schema, Union, parse
-from ..schema.rules import DefaultChecker
-from ..schema.tree import Array, Map
+from streamnative_serdes._schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Record, Schema, Union, parse
+from streamnative_serdes._schema.rules import DefaultChecker
+from streamnative_serdes._schema.tree import Array, Map
+from streamnative_serdes.errors import SchemaError
+
 from .java_text import NAMED, as_number, compact, ordered
 from .refusals import AVRO_RUNTIME, BrokerError
 
@@ -163,14 +164,14 @@ class NeededDefaults(DefaultChecker):
             for item in value.values() if isinstance(value, dict) else ():
                 self.fault(kind.values, item, depth)
         elif isinstance(kind, Record):
-            self._record_fault(kind, value, depth)
+            self.record_fault(kind, value, depth)
         elif isinstance(kind, Enum):
             if value not in kind.symbols:
                 raise BrokerError(_NO_SYMBOL, "NullPointerException")
         else:
             _encode_leaf(kind.kind, value)
 
-    def _record_fault(self, kind: Record, value: Any, depth: int) -> None:
+    def record_fault(self, kind: Record, value: Any, depth: int) -> None:
         for part in kind.fields:
             given = value.get(part.name, part.default) if isinstance(value, dict) else part.default
             if given is MISSING:

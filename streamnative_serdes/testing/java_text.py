@@ -12,7 +12,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
-from ..schema import PRIMITIVES
+from streamnative_serdes._schema import PRIMITIVES
 
 NAMED: Final = ("record", "error", "enum", "fixed")
 _SCHEMA_KEYS: Final = frozenset(

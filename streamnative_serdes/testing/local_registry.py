@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from ..errors import ConfigError
+from streamnative_serdes.errors import ConfigError
+
 from .admin_api import AdminApi
 from .faults import Fault, FaultQueue
 from .flavours import FLAVOURS

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Final, Self
 
-from ..errors import ConfigError
+from streamnative_serdes.errors import ConfigError
 
 _PRODUCER: Final = 0  # RD_KAFKA_PRODUCER
 _ERROR_BYTES: Final = 512

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..errors import SchemaError
-from ..schema import Schema, Union
+from streamnative_serdes._schema import Schema, Union
+from streamnative_serdes.errors import SchemaError
+
 from .compatibility import check
 from .java_avro import OutsideOfParserError, check_defaults, java_parse
 from .java_text import compact

@@ -13,9 +13,10 @@ from oauth_issuer import Issuer
 from scripted_registry import CONF, FOUND, INFO, PATH, TOKEN, Answer, Clock, Connect, ScriptedRegistry, redirect
 from waiting import exit_code
 
-from streamnative_serdes import KafkaAvroSerializer, RegistryUnavailableError, compat, kop
+from streamnative_serdes import KafkaAvroSerializer, RegistryUnavailableError, compat
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes.integrations import kop
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 
 FIRST, TOTAL = 5.0, 60.0  # seconds, by default

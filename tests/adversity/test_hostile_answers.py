@@ -15,10 +15,11 @@ from waiting import until
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._http import exchange
+from streamnative_serdes._http.reply import MAX_WORDS
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
-from streamnative_serdes.schema_registry import SchemaRegistryClient, exchange
-from streamnative_serdes.schema_registry.reply import MAX_WORDS
+from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 
 LONG = "9" * 5000  # digits: more than Python makes a number of

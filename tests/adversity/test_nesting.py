@@ -16,7 +16,7 @@ from scripted_registry import CONF, INFO, Clock, Connect, ScriptedRegistry
 from waiting import elsewhere
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import RegistryUnavailableError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry

@@ -22,11 +22,13 @@ from raw_server import RawServer
 from scripted_registry import Answer, Asked, ScriptedRegistry, redirect
 from servers.certificates import Certificates
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat, config, kop
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat
+from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._http.reply import MAX_WORDS, Reply
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
-from streamnative_serdes.schema_registry.reply import MAX_WORDS, Reply
+from streamnative_serdes.integrations import kop
 from streamnative_serdes.schema_registry.transport import _refuse_telling
 from streamnative_serdes.testing import LocalRegistry
 

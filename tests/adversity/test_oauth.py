@@ -27,7 +27,7 @@ from scripted_registry import Answer, ScriptedRegistry
 from waiting import HANG_SECONDS, exit_code, join, together, until
 
 from streamnative_serdes import KafkaAvroSerializer, compat
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import AuthenticationError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.testing import LocalRegistry
 

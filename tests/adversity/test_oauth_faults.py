@@ -27,8 +27,8 @@ from oauth_issuer import (
 from scripted_registry import Answer, ScriptedRegistry
 from servers.certificates import Certificates
 
-from streamnative_serdes import kop
 from streamnative_serdes.errors import AuthenticationError, ConfigError, RegistryUnavailableError, SchemaRegistryError
+from streamnative_serdes.integrations import kop
 
 
 def test_a_client_that_the_issuer_does_not_know_is_an_error_that_hides_its_secret(issuer: Issuer) -> None:

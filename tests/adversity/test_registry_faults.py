@@ -14,6 +14,7 @@ from raw_server import RawServer
 from scripted_registry import CONF, FOUND, INFO, PATH, Answer, Clock, Connect, ScriptedRegistry, redirect
 from waiting import exit_code, together
 
+from streamnative_serdes._http import exchange
 from streamnative_serdes.errors import (
     AuthenticationError,
     IncompatibleSchemaError,
@@ -21,7 +22,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry import SchemaRegistryClient, exchange
+from streamnative_serdes.schema_registry import SchemaRegistryClient
 
 
 @pytest.mark.parametrize(

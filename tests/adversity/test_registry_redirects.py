@@ -8,11 +8,11 @@ import pytest
 import requests
 from scripted_registry import FOUND, INFO, PATH, TOKEN, Answer, Clock, Connect, ScriptedRegistry, redirect
 
+from streamnative_serdes._http.address import next_hop
 from streamnative_serdes.errors import (
     RegistryUnavailableError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry.address import next_hop
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

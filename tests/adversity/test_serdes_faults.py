@@ -20,7 +20,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}

@@ -16,7 +16,8 @@ from scripted_registry import Answer, ScriptedRegistry
 from servers.certificates import Certificates
 from waiting import HANG_SECONDS, join, until
 
-from streamnative_serdes import KafkaAvroSerializer, config
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 

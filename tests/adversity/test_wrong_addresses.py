@@ -9,10 +9,10 @@ import pytest
 from raw_server import RawServer
 from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
 
+from streamnative_serdes._http.call import Call
+from streamnative_serdes._http.reply import Reply
+from streamnative_serdes._http.strangers import hint
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
-from streamnative_serdes.schema_registry.call import Call
-from streamnative_serdes.schema_registry.reply import Reply
-from streamnative_serdes.schema_registry.strangers import hint
 
 ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # of Jetty's port for TLS
 

@@ -1,6 +1,6 @@
 """Random schemas, and data for any schema, from a seeded generator alone: the same seed makes the same everywhere.
 
-tests/helpers/avro_strategies.py does it with hypothesis, which finds small examples and takes milliseconds for each;
+tests/support/avro_strategies.py does it with hypothesis, which finds small examples and takes milliseconds for each;
 this takes microseconds, and does not mind when two branches of a union take the same value.
 """
 
@@ -105,7 +105,7 @@ class _SchemaMaker:
 
 
 def datum_of(kind: Any, rng: Random, depth: int = 0) -> Any:
-    """A datum of ``kind``, a type of the tree that ``streamnative_serdes.schema.parse`` makes. Raises NoDatum."""
+    """A datum of ``kind``, a type of the tree that ``streamnative_serdes._schema.parse`` makes. Raises NoDatum."""
     if depth > TOO_DEEP:
         raise NoDatum
     if kind.kind == "record":

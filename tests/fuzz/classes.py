@@ -10,7 +10,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from streamnative_serdes.schema import AvroType, EnumShape, RecordShape, Shape
+from streamnative_serdes._schema import AvroType, EnumShape, RecordShape, Shape
 
 BUILDS = ("slots", "dict", "tuple", "call")
 

@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import pyarrow as pa
 from arrow_values import as_object, equal, plain_numbers
 from oracle import NOTHING, Finding
 
+from streamnative_serdes._schema import Schema
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.schema import Schema
 
 
 def columns_of(schema: Schema, reader: Schema | None = None, **options: Any) -> ColumnCodec | None:

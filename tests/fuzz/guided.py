@@ -24,8 +24,8 @@ from oracle import NOTHING, check_bytes, check_object, read
 from readings import VERSION, Readings
 
 from streamnative_serdes import header
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.schema import parse
 
 SEEDS = 6  # messages of each schema to begin with
 CHECKS = 8

@@ -17,10 +17,10 @@ from oracle import NOTHING, Finding, check_written, read, same, write
 from schema_changes import reader_of, same_in_other_words
 
 from streamnative_serdes import _call_path, header
+from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.schema import Schema, parse
 
 VERSION = 1
 READER_TRIES = 4

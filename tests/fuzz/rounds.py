@@ -19,9 +19,9 @@ from recorder import Recorder
 from schema_changes import spoilt_schema
 
 from streamnative_serdes import header
+from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.schema import Schema, parse
 
 MUTANTS = 250  # of one round
 DATA = 10  # valid data of one round

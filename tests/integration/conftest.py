@@ -1,4 +1,4 @@
-"""Fixtures: Pulsar's own clients, created once per run; the servers come from tests/helpers/server_fixtures.py."""
+"""Fixtures: Pulsar's own clients, created once per run; the servers come from tests/servers/server_fixtures.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pulsar import Client, ConsoleLogger, LoggerLevel
 from pulsar_topic import PulsarTopic
 from servers import Pulsar, Tokens
 
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 
 
 @pytest.fixture

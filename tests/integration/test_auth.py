@@ -27,9 +27,9 @@ from streamnative_serdes import (
     KafkaAvroSerializer,
     KafkaAvroSerializerBuilder,
     SchemaRegistryError,
-    kop,
 )
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes.integrations import kop
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BOB = {"name": "bob"}

@@ -14,7 +14,7 @@ from servers import Pulsar
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError
 
 BY_AN_ADMIN, BY_PULSAR = "deleted by an admin", "collected by Pulsar"

@@ -15,7 +15,7 @@ from pulsar_topic import PulsarTopic
 from schemas import record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError, SchemaError
 
 # pulsar-client's AvroSchema logs by a method that Python calls deprecated.

@@ -18,7 +18,7 @@ from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Se
 from servers import process as server_process
 from waiting import until
 
-HELPERS = str(Path(__file__).parents[1] / "helpers")
+SERVERS = str(Path(__file__).parents[1] / "servers")
 
 
 def test_they_are_the_versions_that_were_asked_for(kafka: Kafka, pulsar: Pulsar) -> None:
@@ -63,7 +63,7 @@ def test_a_run_that_is_killed_leaves_no_server_and_no_data_behind(servers_at_han
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": HELPERS},
+        env={**os.environ, "PYTHONPATH": SERVERS},
         timeout=120,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -95,7 +95,7 @@ def test_servers_for_a_person_run_until_a_signal(
             stdin=ends[-1],
             stdout=file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": HELPERS},
+            env={**os.environ, "PYTHONPATH": SERVERS},
         )
     try:
         stop = f"They run until Ctrl-C, or: kill {process.pid}\n"

@@ -15,7 +15,7 @@ from confluent_kafka.error import ValueDeserializationError, ValueSerializationE
 from servers import Kafka, Pulsar
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import IncompatibleSchemaError, SchemaError
 
 PATIENCE = 30.0  # seconds until a client that says nothing fails the test

@@ -23,7 +23,7 @@ from streamnative_serdes import (
     SchemaRegistryError,
 )
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BOB = {"name": "bob"}

@@ -17,7 +17,8 @@ from servers import PulsarCluster
 from servers.pulsar import Broker
 from waiting import HANG_SECONDS, until
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, config
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import _config as config
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError, RegistryUnavailableError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 

@@ -26,8 +26,8 @@ NETWORK = (
     "tests/adversity/test_hostile_answers.py", "tests/adversity/test_wrong_addresses.py",
 )  # fmt: skip
 CLIENTS = (
-    "tests/interop/test_builders.py", "tests/interop/test_confluent_clients.py", "tests/interop/test_auth_docs.py",
-    "tests/interop/test_examples.py", "tests/interop/test_typed_document.py", "tests/interop/test_arrow_docs.py",
+    "tests/interop/test_builders.py", "tests/interop/test_confluent_clients.py", "tests/docs/test_auth_docs.py",
+    "tests/docs/test_examples.py", "tests/docs/test_typed_document.py", "tests/docs/test_arrow_docs.py",
 )  # fmt: skip
 OVER_NETWORK = (*ALL_UNITS, *NETWORK, *CLIENTS)
 COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/test_codec_threads.py")
@@ -77,24 +77,24 @@ ROOMS = (
         (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds"),
          "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
-         "tests/interop/test_arrow_docs.py"),
+         "tests/docs/test_arrow_docs.py"),
         12,
     ),
     Room(
         "words",
-        package("errors.py", "serialization.py", "header.py", "cache.py", "codec.py"),
+        package("errors.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
         units("words", "bad_input", "header", "serializer", "deserializer"),
         OVER_NETWORK,
         3,
     ),
     Room(
         "schema",
-        package("schema/*"),
+        package("_schema/*"),
         units("schema", "resolution", "compatibility", "codec_limits", "codec_shapes", "local_registry", "bad_input"),
         (*OVER_NETWORK, *PROPERTIES),
         6,
     ),
-    Room("config", package("config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
+    Room("config", package("_config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
          "deserializer", "kop", "typed_values", "chosen_versions"), OVER_NETWORK, 4),
     Room(
         "models",
@@ -105,7 +105,7 @@ ROOMS = (
     ),
     Room(
         "registry",
-        package("schema_registry/*"),
+        package("schema_registry/*", "_http/*", "_auth/*"),
         (*units("registry_client", "registry_auth", "renewal", "topic_name", "credentials", "interrupts"),
          "tests/adversity/test_registry_redirects.py", "tests/adversity/test_oauth_faults.py",
          "tests/adversity/test_registry_faults.py", "tests/adversity/test_oauth.py", "tests/adversity/test_tls.py"),
@@ -114,8 +114,7 @@ ROOMS = (
     ),
     Room(
         "binding",
-        (*package("binding.py", "users.py", "inspection.py", "topics.py", "topic_state.py", "known.py", "flights.py",
-                  "watch.py"), f"{EXT}/_flights.pyx"),
+        (*package("_topics/*", "_single_flight.py"), f"{EXT}/_flights.pyx"),
         units("topic_state", "binding", "interrupts", "negative_cache", "watch", "recreated_topics", "chosen_versions",
               "flavours", "travel", "serializer", "deserializer"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
@@ -123,7 +122,7 @@ ROOMS = (
     ),
     Room(
         "faces",
-        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "lifecycle.py", "arrow.py"),
+        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow.py"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
               "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values"),
         OVER_NETWORK,
@@ -139,19 +138,19 @@ ROOMS = (
     ),
     Room(
         "clients",
-        package("kop.py", "builders.py", "clients.py", "__main__.py"),
+        package("integrations/*", "__main__.py"),
         (*units("kop", "command_line", "kafka_python", "credentials"), "tests/interop/test_builders.py"),
         (*OVER_NETWORK, "tests/spark/test_flights_job.py"),
         3,
     ),
     Room(
         "spark",
-        package("spark/*"),
+        package("spark/*", "_demo/*"),
         tuple(f"tests/spark/test_{name}.py" for name in (
             "types", "java", "functions", "outbox", "sending", "source", "frames", "frame_columns", "sink",
             "sink_errors", "streams")),
-        ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py", "tests/spark/test_docs.py",
-         "tests/spark/test_examples.py"),
+        ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py", "tests/docs/test_spark_docs.py",
+         "tests/docs/test_spark_examples.py"),
         6,
     ),
     Room(

@@ -69,7 +69,7 @@ def test_a_fault_that_does_not_apply_is_named(moved: dict[str, object]) -> None:
 
 def test_the_check_names_faults_of_missing_files_and_those_that_are_no_python() -> None:
     missing = replace(FAULT, id="gone", file="streamnative_serdes/nowhere.py")
-    broken = Fault("broken", "streamnative_serdes/cache.py", "import", "import import", "bound", nth=1)
+    broken = Fault("broken", "streamnative_serdes/_topics/cache.py", "import", "import import", "bound", nth=1)
     assert [text.partition(":")[0] for text in check([missing, broken])] == ["gone", "broken"]
 
 

@@ -12,10 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from examples import examples
+from streamnative_serdes._schema import parse
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
-from streamnative_serdes.schema import parse
 
 
 def column_codec(*schemas: Any, **options: Any) -> ColumnCodec:

@@ -18,9 +18,9 @@ from java_oracle import JavaAvro, RefusedError
 from java_values import same
 
 from examples import examples
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError
-from streamnative_serdes.schema import parse
 
 
 @given(sample=schema_and_datum(any_floats=True))

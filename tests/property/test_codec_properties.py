@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
-from streamnative_serdes.schema import parse
 
 
 @given(schema_and_datum())

@@ -9,9 +9,9 @@ import pytest
 from java_oracle import JavaAvro, RefusedError
 from java_values import same
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
-from streamnative_serdes.schema import parse
 
 
 def rec(name: str, *fields: Any, aliases: Any = ()) -> Any:

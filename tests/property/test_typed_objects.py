@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.models import AvroClass, schema_of, shapes_to_read, shapes_to_write
 from streamnative_serdes.models.derive import reading_schema_of
-from streamnative_serdes.schema import parse
 
 
 @given(class_and_object(), st.booleans())

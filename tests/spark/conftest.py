@@ -13,7 +13,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from streamnative_serdes.spark.demo.round_trip import Target
+    from streamnative_serdes._demo.round_trip import Target
 
 PARTITIONS = 4
 
@@ -46,7 +46,7 @@ def orders(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def target(kafka: dict[str, str], conf: dict[str, str]) -> Target:
-    from streamnative_serdes.spark.demo.round_trip import Target
+    from streamnative_serdes._demo.round_trip import Target
 
     return Target(kafka, conf)
 
@@ -54,6 +54,6 @@ def target(kafka: dict[str, str], conf: dict[str, str]) -> Target:
 @pytest.fixture
 def flights_csv(tmp_path: Path) -> Path:
     """The first 3,000 flights; each of the six columns that can say NA does so in them."""
-    from streamnative_serdes.spark.demo.flights import unzip_flights
+    from streamnative_serdes._demo.flights import unzip_flights
 
     return unzip_flights(tmp_path, 3_000)

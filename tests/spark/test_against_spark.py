@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaError
+from streamnative_serdes._schema import Array, AvroType, Fixed, Map, Primitive, Record, Schema, Union, parse
 from streamnative_serdes.codec import Codec, Duration
-from streamnative_serdes.schema import Array, AvroType, Fixed, Map, Primitive, Record, Schema, Union, parse
 from streamnative_serdes.spark import decode_df, encode_df, to_spark_type
 from streamnative_serdes.spark.types import HAS_TIME
 from streamnative_serdes.testing import LocalRegistry

@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes import __main__ as command_line
-from streamnative_serdes.spark.demo.columns import ColumnsRoundTrip
-from streamnative_serdes.spark.demo.flights import (
+from streamnative_serdes._demo.columns import ColumnsRoundTrip
+from streamnative_serdes._demo.flights import (
     COLUMNS,
     FLIGHT_SCHEMA,
     count_missing,
@@ -30,8 +30,8 @@ from streamnative_serdes.spark.demo.flights import (
     row_digest,
     with_epoch,
 )
-from streamnative_serdes.spark.demo.round_trip import Result, RoundTrip, Step, Target
-from streamnative_serdes.spark.demo.tasks import Tally
+from streamnative_serdes._demo.round_trip import Result, RoundTrip, Step, Target
+from streamnative_serdes._demo.tasks import Tally
 from streamnative_serdes.spark.session import SparkError, reason
 from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry

@@ -27,12 +27,12 @@ from streamnative_serdes import (
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
     SchemaNotFoundError,
-    config,
     header,
 )
-from streamnative_serdes.binding import Binding
+from streamnative_serdes import _config as config
+from streamnative_serdes._schema import parse
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.spark import decode_df, encode_df, split_errors, to_avro_schema
 from streamnative_serdes.spark.session import SparkError, spark_errors

@@ -68,7 +68,7 @@ def test_a_workers_schemas_are_not_watched(spark: SparkSession, conf: dict[str, 
     def begun(rows: Iterable[Any]) -> Iterator[str]:
         import threading
 
-        from streamnative_serdes.watch import Watch
+        from streamnative_serdes._topics.watch import Watch
 
         Watch.allowed = True  # as in a process of which this is the first task
         before = set(threading.enumerate())  # what functions of earlier tests left to the process

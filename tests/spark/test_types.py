@@ -20,9 +20,9 @@ from pyspark.sql import types as T
 from schemas import doubling
 
 from streamnative_serdes import SchemaError
+from streamnative_serdes._schema import parse
 from streamnative_serdes.arrow import arrow_schema_of
 from streamnative_serdes.errors import NestedTooDeeplyError
-from streamnative_serdes.schema import parse
 from streamnative_serdes.spark.types import HAS_TIME, to_avro_schema, to_spark_type
 
 # Another example does not need another session.

@@ -9,10 +9,10 @@ import pytest
 from schemas import record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes._schema import RecordShape, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
 from streamnative_serdes.models import AvroField, schema_of, shapes_to_read
-from streamnative_serdes.schema import RecordShape, parse
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "attrs"

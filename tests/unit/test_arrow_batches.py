@@ -11,10 +11,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - not without pyarrow
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError  # noqa: E402
-from streamnative_serdes.schema import parse  # noqa: E402
 
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}, {"name": "n", "type": "int"}]}
 ORDER: dict[str, Any] = {

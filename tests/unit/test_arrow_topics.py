@@ -21,9 +21,9 @@ from streamnative_serdes import (  # noqa: E402 - not without pyarrow
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes import binding as binding_module  # noqa: E402
+from streamnative_serdes._topics import binding as binding_module  # noqa: E402
+from streamnative_serdes._topics.binding import Binding  # noqa: E402
 from streamnative_serdes.arrow import in_parts  # noqa: E402
-from streamnative_serdes.binding import Binding  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 

@@ -14,10 +14,10 @@ from schemas import doubling, record
 
 pa = pytest.importorskip("pyarrow")
 
+from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec, Columns, ColumnWriter, arrow_schema_of  # noqa: E402 - not without pyarrow
 from streamnative_serdes.codec import Codec, Duration  # noqa: E402
 from streamnative_serdes.errors import EncodeError, SchemaError  # noqa: E402
-from streamnative_serdes.schema import parse  # noqa: E402
 
 DAY, NOW = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30, 15, 123000)
 ID = UUID("bdd640fb-0667-4ad1-9c80-317fa3b1799d")

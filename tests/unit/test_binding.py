@@ -12,19 +12,14 @@ import pytest
 import requests
 import waiting
 
-from streamnative_serdes import (
-    KafkaAvroDeserializer,
-    KafkaAvroSerializer,
-    SchemaNotFoundError,
-    SchemaRegistryError,
-    config,
-)
-from streamnative_serdes import binding as binding_module
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import bound_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._schema import parse
+from streamnative_serdes._topics import binding as binding_module
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.known import Compiled
 from streamnative_serdes.errors import NestedTooDeeplyError
-from streamnative_serdes.known import Compiled
-from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.watch import Watch
 from streamnative_serdes.testing import LocalRegistry
-from streamnative_serdes.watch import Watch
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 AGE = {"name": "age", "type": ["null", "int"], "default": None}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from wire import sized, varint
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
-from streamnative_serdes.schema import parse
 
 
 def record(*fields: Any, name: str = "R") -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema import Limits, parse
 
 LIST: Any = {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L"], "default": None}]}
 LONGER = {**LIST, "fields": [*LIST["fields"], {"name": "x", "type": "int", "default": 1}]}

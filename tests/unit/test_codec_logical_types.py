@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 from wire import sized, varint
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema import parse
 
 UTC = dt.UTC
 

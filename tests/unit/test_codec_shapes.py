@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from streamnative_serdes._schema import EnumShape, RecordShape
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema import EnumShape, RecordShape
 
 POINT = {
     "type": "record",

@@ -14,9 +14,9 @@ import pytest
 from schemas import record
 from waiting import join
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
-from streamnative_serdes.schema import parse
 
 LIST = record("LongList", ("value", "long"), ("next", ["null", "LongList"]))
 

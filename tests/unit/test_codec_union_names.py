@@ -25,9 +25,9 @@ from unions import (
     ident,
 )
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import EncodeError
-from streamnative_serdes.schema import parse
 
 # --- (name, value) ----------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
 from schemas import record
 
-from streamnative_serdes import binding as binding_module
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics import binding as binding_module
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.compat import AsyncSchemaRegistryClient, Schema, SchemaReference, SchemaRegistryClient
 from streamnative_serdes.compat.avro import (
     AsyncAvroDeserializer,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from schemas import array, enum, mapping, record
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.compat import Schema, SchemaReference
 from streamnative_serdes.compat.references import self_contained
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.schema import parse
 
 MONEY = record("Money", ("cents", "long"), namespace="shop")
 BUYER = record("Buyer", ("name", "string"), ("credit", "Money"), namespace="shop")

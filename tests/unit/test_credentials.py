@@ -13,12 +13,12 @@ from streamnative_serdes import (
     KafkaAvroDeserializerBuilder,
     KafkaAvroSerializer,
     KafkaAvroSerializerBuilder,
-    config,
 )
+from streamnative_serdes import _config as config
+from streamnative_serdes._auth.credentials import Basic, credentials
 from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.errors import AuthenticationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
-from streamnative_serdes.schema_registry.auth import Basic, credentials
 
 URL = {"schema.registry.url": "https://localhost:8443"}
 SASL = {"sasl.username": "public/default", "sasl.password": "token:abc.def.ghi"}

@@ -12,10 +12,10 @@ import pytest
 from defaults import STUMBLED_OVER, TAKEN, broken_elsewhere, field, record, taken_by_us
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KafkaAvroSerializerBuilder, SchemaError
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.compat import SchemaRegistryClient
 from streamnative_serdes.compat.avro import AvroSerializer
-from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import LocalRegistry
 
 SECOND = record(field(["null", "string"], "x"))

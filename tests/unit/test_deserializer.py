@@ -18,7 +18,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 

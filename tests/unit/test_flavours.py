@@ -11,8 +11,8 @@ import requests
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.binding import Binding
-from streamnative_serdes.config import REGISTRY_OPTIONS, parse
+from streamnative_serdes._config import REGISTRY_OPTIONS, parse
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import (
     AuthenticationError,
     ConfigError,

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from streamnative_serdes._reading.hints import look_of, with_hint
 from streamnative_serdes.errors import DecodeError
-from streamnative_serdes.foreign import look_of, with_hint
 
 
 @pytest.mark.parametrize(

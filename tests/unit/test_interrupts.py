@@ -14,14 +14,14 @@ from interrupts import each_interrupt
 from scripted_registry import CONF, Clock
 from waiting import HANG_SECONDS, elsewhere, exit_code, join, until
 
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._auth.renewal import Renewed
+from streamnative_serdes._auth.tokens import Token
+from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._schema import parse
+from streamnative_serdes._single_flight import Flights
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaNotFoundError
-from streamnative_serdes.flights import Flights
-from streamnative_serdes.schema import parse
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
-from streamnative_serdes.schema_registry.renewal import Renewed
-from streamnative_serdes.schema_registry.retry import Trouble
-from streamnative_serdes.schema_registry.tokens import Token
 
 INT = parse('"int"')
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from java_shapes import CLASSES, FOLDER, golden
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.models import schema_of
-from streamnative_serdes.schema import parse
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.clients import for_kafka_python
+from streamnative_serdes.integrations.kafka_python import for_kafka_python
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 

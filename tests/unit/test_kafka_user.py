@@ -12,8 +12,8 @@ from streamnative_serdes import (
     KafkaAvroDeserializerBuilder,
     KafkaAvroSerializer,
     KafkaAvroSerializerBuilder,
-    config,
 )
+from streamnative_serdes import _config as config
 
 URL = {"schema.registry.url": "http://localhost:8080"}
 INHERIT = {"bearer.auth.credentials.source": "SASL_INHERIT"}

@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from sasl_capture import SaslCapture, extensions
 
-from streamnative_serdes import kop
 from streamnative_serdes.errors import AuthenticationError, ConfigError
+from streamnative_serdes.integrations import kop
 
 URL = {"schema.registry.url": "http://localhost:8080"}
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}

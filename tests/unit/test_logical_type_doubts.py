@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaError, SchemaWarning
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.schema import parse
 from streamnative_serdes.testing import LocalRegistry
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import pytest
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.models import (
@@ -24,7 +25,6 @@ from streamnative_serdes.models import (
     schema_of,
 )
 from streamnative_serdes.models.derive import reading_schema_of
-from streamnative_serdes.schema import parse
 
 UTC = datetime.UTC
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Optional, Unio
 import pytest
 from schemas import record
 
+from streamnative_serdes._schema import EnumShape, RecordShape, Shape, parse
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.models import AvroClass, AvroField, AvroType, schema_of, shapes_to_read, shapes_to_write
-from streamnative_serdes.schema import EnumShape, RecordShape, Shape, parse
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Option
 
 import pytest
 
+from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.models import (
@@ -27,7 +28,6 @@ from streamnative_serdes.models import (
     is_model,
     schema_of,
 )
-from streamnative_serdes.schema import parse
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ from streamnative_serdes import (
     SchemaError,
     SchemaNotFoundError,
     SerdesError,
-    config,
 )
-from streamnative_serdes import binding as binding_module
-from streamnative_serdes.binding import Binding
+from streamnative_serdes import _config as config
+from streamnative_serdes._topics import binding as binding_module
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import AuthorizationError, DecodeError
 from streamnative_serdes.testing import Fault, LocalRegistry
 

@@ -15,8 +15,8 @@ import requests
 from waiting import exit_code
 
 from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, _call_path
-from streamnative_serdes import binding as binding_module
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics import binding as binding_module
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
 PATIENCE = 30.0  # seconds until a test that waits for ever fails

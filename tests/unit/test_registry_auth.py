@@ -10,10 +10,10 @@ import pytest
 import requests
 from scripted_registry import CONF, Answer, ScriptedRegistry
 
+from streamnative_serdes._auth.credentials import credentials, from_token
+from streamnative_serdes._http.retry import Trouble
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
-from streamnative_serdes.schema_registry.auth import credentials, from_token
-from streamnative_serdes.schema_registry.retry import Trouble
 
 SECRET = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyIn0.c2VjcmV0"
 EMPTY = Answer(body={"getSchemaResponses": []})

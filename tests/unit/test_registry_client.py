@@ -11,7 +11,7 @@ import pytest
 from scripted_registry import CONF, Answer, ScriptedRegistry
 
 from streamnative_serdes import errors
-from streamnative_serdes.config import REGISTRY_OPTIONS, parse
+from streamnative_serdes._config import REGISTRY_OPTIONS, parse
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 
 TEXT = '{"type": "record", "name": "U", "fields": []}'

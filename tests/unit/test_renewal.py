@@ -10,10 +10,10 @@ import pytest
 from scripted_registry import Clock
 from waiting import HANG_SECONDS, until
 
+from streamnative_serdes._auth.renewal import _NEXT, Renewed
+from streamnative_serdes._auth.tokens import Token
+from streamnative_serdes._http.retry import Trouble
 from streamnative_serdes.errors import AuthenticationError
-from streamnative_serdes.schema_registry.renewal import _NEXT, Renewed
-from streamnative_serdes.schema_registry.retry import Trouble
-from streamnative_serdes.schema_registry.tokens import Token
 
 LIFETIME = 100.0
 

@@ -11,9 +11,9 @@ from uuid import UUID
 
 import pytest
 
+from streamnative_serdes._schema import parse, resolution
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import DecodeError, SchemaError
-from streamnative_serdes.schema import parse, resolution
 
 Json = Any
 NO = object()  # no default

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from schemas import doubling
 
-from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
-from streamnative_serdes.schema import (
+from streamnative_serdes._schema import (
     MISSING,
     Array,
     Enum,
@@ -24,6 +22,8 @@ from streamnative_serdes.schema import (
     parse,
     resolve,
 )
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 
 
 def record(*fields: dict[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import bound_of
-from streamnative_serdes.binding import Binding
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER = {

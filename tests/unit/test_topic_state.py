@@ -11,13 +11,13 @@ import time
 import pytest
 from waiting import HANG_SECONDS, elsewhere, join, together
 
-from streamnative_serdes.cache import LruMap
+from streamnative_serdes._schema import Limits, parse
+from streamnative_serdes._topics.cache import LruMap
+from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._topics.topic_state import Learnt, Refusal, TopicState
+from streamnative_serdes._topics.topics import Topics
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
-from streamnative_serdes.known import Compiled, Known
-from streamnative_serdes.schema import Limits, parse
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
-from streamnative_serdes.topic_state import Learnt, Refusal, TopicState
-from streamnative_serdes.topics import Topics
 
 INT = '"int"'
 T = TopicName.parse("t")

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, config
-from streamnative_serdes.binding import Binding
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import _config as config
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.watch import Watch
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
-from streamnative_serdes.watch import Watch
 
 
 @pytest.mark.parametrize("times", [1, 2])

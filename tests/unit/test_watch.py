@@ -9,7 +9,7 @@ import pytest
 from interrupts import each_interrupt
 from waiting import until as waiting_until
 
-from streamnative_serdes.watch import Watch
+from streamnative_serdes._topics.watch import Watch
 
 
 class Owner:

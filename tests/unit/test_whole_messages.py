@@ -13,7 +13,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import record
 
 from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes import binding as binding_module
+from streamnative_serdes._topics import binding as binding_module
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.compat import AsyncSchemaRegistryClient, SchemaRegistryClient
 from streamnative_serdes.compat.avro import AsyncAvroDeserializer, AvroDeserializer

@@ -8,11 +8,12 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.serialization import SerializationError
 
-from streamnative_serdes import config, errors
-from streamnative_serdes.cache import TopicCache
+from streamnative_serdes import _config as config
+from streamnative_serdes import errors
+from streamnative_serdes._schema import Limits
+from streamnative_serdes._topics.cache import TopicCache
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.schema import Limits
 
 URL = {"schema.registry.url": "http://localhost:8080"}
 TABLES = {"serializer": config.SERIALIZER_OPTIONS, "deserializer": config.DESERIALIZER_OPTIONS}

@@ -1,11 +1,11 @@
 # Field defaults: encodes the JSON defaults of a schema to Avro bytes, once, when the plan is built.
 
-NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # same as in streamnative_serdes.schema
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # same as in streamnative_serdes._schema
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
 cdef bint has_default(object field) except -1:
-    # streamnative_serdes.schema.MISSING, recognized by its class name: compiled modules import no schema types.
+    # streamnative_serdes._schema.MISSING, recognized by its class name: compiled modules import no schema types.
     return type(field.default).__name__ != "Missing"
 
 

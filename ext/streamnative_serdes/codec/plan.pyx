@@ -192,7 +192,7 @@ cdef class Build:
 
 
 cdef Node build(object root, object options, object shapes, bint reading):
-    """Compile a tree of streamnative_serdes.schema types into a plan."""
+    """Compile a tree of streamnative_serdes._schema types into a plan."""
     return settled(build_node(root, Build(options, shapes, reading), 0))
 
 

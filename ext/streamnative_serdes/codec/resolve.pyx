@@ -1,4 +1,4 @@
-# Schema resolution: compiles a Resolution (streamnative_serdes.schema) into a plan that reads the writer's bytes and
+# Schema resolution: compiles a Resolution (streamnative_serdes._schema) into a plan that reads the writer's bytes and
 # returns the reader's data.
 
 @cython.final

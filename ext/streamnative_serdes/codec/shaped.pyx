@@ -1,4 +1,4 @@
-# Reads and writes records as instances of user classes, and enums as their members, by shapes (schema/shapes.py).
+# Reads and writes records as instances of user classes, and enums as their members, by shapes (_schema/shapes.py).
 #
 # Values at a fixed offset in each instance (slots, items of tuples) are stored and read there directly. A class that
 # has to construct its own instances is called with keyword arguments; only then does reading run user code.

@@ -1,0 +1,1 @@
+"""Credentials for the registry and for Kafka: user and password, tokens, OAuth."""

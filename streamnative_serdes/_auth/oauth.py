@@ -1,0 +1,244 @@
+"""OAuth 2 client credentials flow: exchanges client id and secret for the issuer's access token.
+
+::
+
+    GET  ISSUER/.well-known/openid-configuration        -> token_endpoint
+    POST token_endpoint  grant_type=client_credentials  -> access_token, expires_in
+
+Source: RFC 6749, section 4.4; OpenID Connect Discovery 1.0; Pulsar's ClientCredentialsFlow, which posts the secret in
+the form. We do the same unless the issuer's metadata says otherwise. authlib builds the request.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote_plus, urlsplit
+
+from streamnative_serdes._config.checks import http_endpoint, http_url
+from streamnative_serdes._http.address import origin
+from streamnative_serdes._http.exchange import Exchange, Failure
+from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.retry import Trouble, trouble
+from streamnative_serdes._http.strangers import Stranger
+from streamnative_serdes._http.tls import Tls
+from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
+
+from .key_file import ClientKey, key_source
+from .tokens import Token, is_token
+
+_WELL_KNOWN: Final = "/.well-known/openid-configuration"
+_POST, _BASIC = "client_secret_post", "client_secret_basic"
+_UNKNOWN_LIFETIME: Final = 300.0  # seconds, if the issuer sends no expires_in
+_LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; librdkafka cannot take JSON's 1e999
+_PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
+_HINTS: Final[Mapping[str, str]] = {
+    "invalid_client": "check bearer.auth.client.id and bearer.auth.client.secret, or the key file",
+    "unauthorized_client": "the issuer does not allow this client the client_credentials grant",
+    "access_denied": "does bearer.auth.audience match the cluster's audience at the issuer?",
+    "invalid_scope": "the issuer does not grant this client the scope in bearer.auth.scope",
+    "invalid_target": "the issuer does not know the audience in bearer.auth.audience",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """The token endpoint; ``basic``: the secret is sent as HTTP Basic instead of in the form."""
+
+    url: str
+    basic: bool = False
+
+
+class ClientCredentials:
+    """Fetches tokens from the issuer.
+
+    Args:
+        conf: validated options.
+        clock: monotonic time in seconds.
+        answered: the origins (:func:`address.origin`) that have ever answered.
+
+    Raises:
+        ConfigError: authlib is not installed, or a ``data:`` URL does not contain a valid key.
+    """
+
+    def __init__(self, conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str]) -> None:
+        if importlib.util.find_spec("authlib") is None:
+            raise ConfigError("OAuth needs authlib", hint="pip install authlib")
+        given = ClientKey(conf["bearer.auth.client.id"] or "", conf["bearer.auth.client.secret"] or "")
+        key_file = conf["bearer.auth.private.key"]
+        self._key = key_source(key_file) if key_file else lambda: given
+        self._issuer: str | None = conf["bearer.auth.issuer.url"]
+        endpoint = conf["bearer.auth.issuer.endpoint.url"]
+        self._given = _Endpoint(endpoint) if endpoint else None
+        self._found: tuple[str, _Endpoint] | None = None  # of which issuer
+        names = ("audience", "scope")
+        self._asked = {name: conf[f"bearer.auth.{name}"] for name in names if conf[f"bearer.auth.{name}"]}
+        key = "bearer.auth.ssl.ca.location"
+        self._exchange = Exchange(conf, Tls(key, conf[key]), clock=clock)
+        self._clock, self._answered = clock, answered
+
+    def close(self) -> None:
+        self._exchange.close()
+
+    def fetch(self, deadline: float) -> Token | Trouble:
+        """Fetch a new token until ``deadline`` on the clock.
+
+        Raises:
+            AuthenticationError: the issuer refuses, or the key file is invalid.
+            SchemaRegistryError: the response is not that of an OAuth issuer.
+        """
+        key, began = self._key(), self._clock()
+        endpoint = self._given or self._discovered(key, deadline)
+        if isinstance(endpoint, Trouble):
+            return endpoint
+        # The discovered endpoint is kept only after a success: after a failure it may have moved.
+        found, self._found = self._found, None
+        reply = self._post(endpoint, key, deadline)
+        if isinstance(reply, Trouble):
+            return reply
+        token = _token(reply, began)
+        self._found = found
+        return token
+
+    def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | Trouble:
+        issuer = self._issuer or key.issuer
+        if issuer is None:
+            raise AuthenticationError("the key file has no issuer_url", hint="set bearer.auth.issuer.url")
+        if self._found is None or self._found[0] != issuer:
+            url = _checked(http_url, issuer, "the key file's issuer_url").rstrip("/") + _WELL_KNOWN
+            reply = self._ask("GET", url, deadline, key, {})
+            if isinstance(reply, Trouble):
+                return reply
+            self._found = issuer, _endpoint(reply, issuer)
+        return self._found[1]
+
+    def _post(self, endpoint: _Endpoint, key: ClientKey, deadline: float) -> Reply | Trouble:
+        from authlib.oauth2.auth import ClientAuth
+        from authlib.oauth2.rfc6749.parameters import prepare_token_request
+
+        form = prepare_token_request("client_credentials", **self._asked)
+        signed = ClientAuth(key.id, key.secret, auth_method=_as_basic if endpoint.basic else "client_secret_post")
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        _, headers, form = signed.prepare("POST", endpoint.url, headers, form)
+        return self._ask("POST", endpoint.url, deadline, key, headers, form.encode())
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        deadline: float,
+        key: ClientKey,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+    ) -> Reply | Trouble:
+        secrets = (key.secret, _basic(key.id, key.secret))
+        outcome = self._exchange.ask(method, url, deadline, headers, body, secrets=secrets)
+        if isinstance(outcome, Failure):
+            text = f"the OAuth issuer at {url}: {outcome.text}"
+            if outcome.lasting:
+                hint = outcome.hint or (outcome.stranger and outcome.stranger.hint(url))
+                raise SchemaRegistryError(text, url=url, hint=hint)
+            unmet = outcome.stranger is Stranger.NOBODY and origin(url) not in self._answered
+            hint = "is bearer.auth.issuer.url correct, and is the issuer running?"
+            return Trouble(text, hint=hint, late=outcome.late, unmet=unmet)
+        self._answered.add(origin(url))
+        if 300 <= outcome.status < 400:
+            raise SchemaRegistryError(
+                f"the OAuth issuer at {url} redirects; secrets are not sent to another address",
+                status=outcome.status,
+                url=url,
+            )
+        return trouble(outcome, f"the OAuth issuer at {url}: ") if outcome.status in _PASSING_STATUS else outcome
+
+
+def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
+    """The token endpoint in the issuer's metadata. Raises SchemaRegistryError."""
+    metadata = _members(reply)
+    found = metadata.get("token_endpoint")
+    if reply.status != 200 or not isinstance(found, str):
+        raise SchemaRegistryError(
+            f"expected OpenID metadata with a token_endpoint at {reply.url}, got none (HTTP {reply.status})",
+            status=reply.status,
+            url=reply.url,
+            hint="is bearer.auth.issuer.url the issuer? For a token endpoint, set bearer.auth.issuer.endpoint.url",
+        )
+    if reply.repeats(found):
+        raise SchemaRegistryError(f"the token_endpoint of {issuer} contains our credentials")
+    url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
+    if issuer.startswith("https:") and urlsplit(url).scheme != "https":
+        raise SchemaRegistryError(
+            f"expected an https token_endpoint, as {issuer} is https, got http: the secret would be sent unencrypted"
+        )
+    methods = metadata.get("token_endpoint_auth_methods_supported")
+    return _Endpoint(url, isinstance(methods, list) and _BASIC in methods and _POST not in methods)
+
+
+def _token(reply: Reply, began: float) -> Token:
+    """The issuer's token. Raises AuthenticationError: it refused; SchemaRegistryError: the response has no token."""
+    members = _members(reply)
+    if isinstance(members.get("error"), str) or reply.status in (400, 401, 403):
+        raise _refused(reply, members)
+    text, kind = members.get("access_token"), members.get("token_type", "Bearer")
+    if reply.status != 200 or not isinstance(text, str) or not is_token(text) or not _is_bearer(kind):
+        raise SchemaRegistryError(
+            f"expected a bearer token from the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
+            status=reply.status,
+            url=reply.url,
+            hint="is bearer.auth.issuer.endpoint.url the issuer's token endpoint?",
+        )
+    return Token(text, began + _lifetime(members.get("expires_in")))
+
+
+def _is_bearer(kind: Any) -> bool:
+    return isinstance(kind, str) and kind.lower() == "bearer"
+
+
+def _lifetime(seconds: Any) -> float:
+    try:
+        return min(max(0.0, float(seconds)), _LONGEST_LIFETIME)
+    except (TypeError, ValueError, OverflowError):  # some issuers send text, some nothing
+        return _UNKNOWN_LIFETIME
+
+
+def _refused(reply: Reply, members: Mapping[str, Any]) -> AuthenticationError:
+    error = members.get("error")
+    code = error if isinstance(error, str) else f"HTTP {reply.status}"
+    described = members.get("error_description")
+    words = quoted(reply.hide(f"{code}: {described}" if isinstance(described, str) else code))
+    return AuthenticationError(
+        f"the OAuth issuer at {reply.url} refused: {words}",
+        status=reply.status,
+        reason=words,
+        url=reply.url,
+        hint=_HINTS.get(code),
+    )
+
+
+def _members(reply: Reply) -> dict[str, Any]:
+    try:
+        tree = reply.json()
+    except ValueError:
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _checked(check: Callable[[object], str], url: str, what: str) -> str:
+    try:
+        return check(url)
+    except ValueError as expected:
+        fault = str(expected)
+    raise SchemaRegistryError(f"{what} is not {fault}")
+
+
+def _as_basic(
+    client: Any, _method: str, url: str, headers: dict[str, str], form: str
+) -> tuple[str, dict[str, str], str]:
+    """HTTP Basic as in RFC 6749, which percent-encodes both halves: not all authlib versions do."""
+    return url, {**headers, "Authorization": f"Basic {_basic(client.client_id, client.client_secret)}"}, form
+
+
+def _basic(name: str, secret: str) -> str:
+    return base64.b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()

@@ -1,0 +1,212 @@
+"""Round trip: writes all flights to a topic with Spark, reads them back, and verifies that every row came back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final, Protocol
+
+from pyspark import SparkContext
+from pyspark.accumulators import Accumulator
+from pyspark.sql import SparkSession
+
+from streamnative_serdes import header
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.serializer import KafkaAvroSerializer
+from streamnative_serdes.spark.session import spark_errors
+from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin
+
+from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
+from .tasks import Digest, Read, Tally, TallyParam, Write
+
+_logger = logging.getLogger(__name__)
+_LOOK_SECONDS: Final = 0.25
+
+
+class Progress(Protocol):
+    """Shows the progress of a stage."""
+
+    def stage(self, name: str, total: int) -> AbstractContextManager[Callable[[int], object]]:
+        """A block of work on ``total`` rows; call the function it yields with the number of rows done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the rows are written to.
+
+    Args:
+        kafka: configuration of the Kafka clients, with ``bootstrap.servers``.
+        registry: configuration of the SerDes, with ``schema.registry.url``.
+        topic: the topic. Existing messages in it are ignored.
+        partitions: number of partitions if the topic has to be created.
+    """
+
+    kafka: Mapping[str, Any]
+    registry: Mapping[str, Any]
+    topic: str = "flights"
+    partitions: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One Spark job: what its tasks did, its duration in seconds, and what the duration covers."""
+
+    tally: Tally
+    seconds: float
+    covers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of the round trip."""
+
+    topic: str
+    partitions: int
+    schema_version: int
+    missing: Mapping[str, int]  # NA in the source, by column
+    source: Step
+    written: Step
+    read: Step
+    driver_calls: int  # to the registry; the tallies count those of the tasks
+
+    @property
+    def equal(self) -> bool:
+        """Whether every row came back: three row counts and two checksums are equal."""
+        source, read = self.source.tally, self.read.tally
+        return source.rows == self.written.tally.rows == read.rows and source.digest == read.digest
+
+    @property
+    def registry_calls(self) -> int:
+        """Calls to the registry, by driver and tasks."""
+        return self.driver_calls + self.task_calls
+
+    @property
+    def task_calls(self) -> int:
+        """Calls to the registry, by the tasks alone."""
+        return self.written.tally.registry_calls + self.read.tally.registry_calls
+
+
+class RoundTrip:
+    """The job: write every flight to the topic, read the topic back, compare.
+
+    Args:
+        spark: the session to run on.
+        csv: the flights, as :func:`~.flights.unzip_flights` leaves them.
+        target: where to write them.
+        progress: displays the progress.
+    """
+
+    def __init__(self, spark: SparkSession, csv: Path, target: Target, progress: Progress) -> None:
+        self.spark, self._csv, self.target, self._progress = spark, csv, target, progress
+        self.flights = read_flights(spark, csv)
+        self.admin = TopicAdmin(target.kafka, target.topic)
+        self._serializer = KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA)
+        self._deserializer = KafkaAvroDeserializer(target.registry)
+
+    def run(self) -> Result:
+        """Run all steps.
+
+        Raises:
+            SerdesError: the registry refuses a request, or cannot be reached.
+            KafkaException: the broker refuses a request, or cannot be reached.
+            SparkError: a task failed; the message says why.
+            TimeoutError: the broker does not answer.
+            ValueError: the nulls in the CSV are not those marked NA, or a row does not fit the schema.
+        """
+        before = self._serializer.registry_calls()
+        with closing(self.admin), spark_errors():
+            partitions = self.admin.ensure(self.target.partitions)
+            rows, missing = count_missing(self.spark, self._csv)
+            source = self.checksum(rows)
+            version = self.bind()
+            starts = self.admin.ends(partitions)
+            written = self.write(starts, rows)
+            read = self.read(starts)
+        # The count is per process, so it includes the deserializer's calls.
+        calls = self._serializer.registry_calls() - before
+        return Result(self.target.topic, partitions, version, missing, source, written, read, calls)
+
+    def checksum(self, rows: int) -> Step:
+        """Count the source rows and add up their digests, in a separate pass."""
+        total = self.accumulator()
+        with self.watched("checksum", rows, lambda: total.value.rows):
+            return _timed(total, lambda: with_epoch(self.flights).foreachPartition(Digest(total)))
+
+    def bind(self) -> int:
+        """Serialize and deserialize one row, so that both SerDes know the schema before they are sent to the tasks.
+
+        Returns:
+            the schema's version.
+        """
+        topic = self.target.topic
+        data = self._serializer.serialize(topic, self.flights.head())
+        self._deserializer.deserialize(topic, data)
+        assert data is not None  # only None serializes to None
+        version = header.read(data)
+        assert version is not None
+        return version
+
+    def write(self, starts: Sequence[int], rows: int) -> Step:
+        """Serialize and produce every row; ``starts`` are the partitions' end offsets before."""
+        total = self.accumulator()
+        task = Write(self.target.kafka, self.target.topic, len(starts), self._serializer, total)
+        with self.watched("writing", rows, lambda: sum(self.admin.ends(len(starts))) - sum(starts)):
+            return _timed(total, lambda: self.flights.foreachPartition(task), "from the CSV to the last flush")
+
+    def read(self, starts: Sequence[int]) -> Step:
+        """Consume and deserialize all messages from the ``starts`` offsets on, one task per partition."""
+        ends = self.admin.ends(len(starts))
+        ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
+        total = self.accumulator()
+        task = Read(self.target.kafka, self.target.topic, self._deserializer, total)
+        job = self._context.parallelize(ranges, len(ranges))
+        with self.watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
+            return _timed(total, lambda: job.foreachPartition(task), "from the first fetch to the last checksum")
+
+    @property
+    def _context(self) -> SparkContext:
+        return self.spark.sparkContext
+
+    def accumulator(self) -> Accumulator[Tally]:
+        return self._context.accumulator(Tally(), TallyParam())
+
+    def watched(self, name: str, total: int, measure: Callable[[], int]) -> AbstractContextManager[None]:
+        return watched(self._progress, name, total, measure)
+
+
+def _timed(total: Accumulator[Tally], job: Callable[[], object], covers: str = "") -> Step:
+    start = time.perf_counter()
+    job()
+    seconds = time.perf_counter() - start
+    return Step(total.value, seconds, covers)
+
+
+@contextmanager
+def watched(progress: Progress, name: str, total: int, measure: Callable[[], int]) -> Iterator[None]:
+    """Show the progress of the block regularly; ``measure`` counts the rows done, in a separate thread."""
+    done = Event()
+
+    def watch() -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            while not done.wait(_LOOK_SECONDS):
+                show(measure())
+        except (KafkaException, TimeoutError) as error:
+            # The job uses the same broker and reports the failure itself; only the progress display stops.
+            _logger.warning("%s: cannot show progress: %s", name, error)
+
+    with progress.stage(name, total) as show:
+        watcher = Thread(target=watch, name=f"{name} progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+        show(measure())

@@ -1,0 +1,170 @@
+"""How a serializer or a deserializer is configured, closed and pickled: what both directions share."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, ClassVar, NamedTuple, Self
+
+from . import _call_path
+from . import _config as config
+from ._schema import Schema, load
+from ._topics.binding import Binding
+from ._topics.topic_state import Learnt
+from .errors import ConfigError, SerdesError
+
+
+class Given(NamedTuple):
+    """What a constructor was given: each configure() makes a policy of it."""
+
+    schema: str | Schema | type | None = None
+    convert: Any = None  # to_dict or from_dict
+
+
+class _State(NamedTuple):
+    """What a pickle carries besides a subclass's own attributes: no connections, no locks, no plans."""
+
+    given: Given
+    conf: dict[str, Any] | None = None
+    topics: frozenset[str] = frozenset()
+    known: tuple[Learnt, ...] = ()
+    answered: frozenset[str] = frozenset()  # addresses that have answered before
+
+
+class Lifecycle:
+    """Mixed into both faces, over a compiled ``_call_path`` class.
+
+    A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
+    constructor was given. The policy has ``conf``, ``binding`` and ``topics`` (known without being bound).
+    """
+
+    OPTIONS: ClassVar[tuple[config.Option, ...]]
+    POLICY: ClassVar[Any]
+
+    _given = Given()
+
+    def __init__(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
+        """A schema in a file is read now; options are checked strictly."""
+        if conf is not None:
+            self._refuse_no_options(conf)
+            if "type" in conf:  # as a schema has, and no option is called
+                raise ConfigError("expected the options, got an Avro schema", hint=self._order())
+        if isinstance(schema, Mapping) and "schema.registry.url" in schema:
+            raise ConfigError("expected a schema, got options", hint=self._order())
+        refuse_no_function(convert)
+        self._given = Given(schema if schema is None or isinstance(schema, (type, Schema)) else load(schema), convert)
+        if conf is not None:
+            self._configure(conf, is_key, strict=True)
+
+    def configure(self, conf: Mapping[str, Any], is_key: bool = False) -> Self:
+        """Set the options; keys that are not ours are ignored, as Java's clients expect. A second call replaces all.
+
+        Raises:
+            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+        """
+        self._configure(conf, is_key, strict=False)
+        return self
+
+    def _configure(self, conf: Mapping[str, Any], is_key: bool, *, strict: bool) -> None:
+        refuse_keys(is_key)
+        self._refuse_no_options(conf)
+        values = config.parse(self.OPTIONS, conf, strict=strict)
+        policy = type(self).POLICY(values, self._given)
+        _call_path.set_up(self, policy, self._given.convert, values["cache.capacity"])
+
+    def _refuse_no_options(self, conf: object) -> None:
+        if not isinstance(conf, Mapping):
+            raise ConfigError(f"expected the options as a dict, got {type(conf).__name__}", hint=self._order())
+
+    def _order(self) -> str:
+        return f'the options go first: {type(self).__name__}({{"schema.registry.url": "http://..."}}, schema)'
+
+    def close(self) -> None:
+        """Close idle connections to the registry. A later call opens new ones: a closed SerDes stays usable."""
+        policy = _call_path.policy_of(self)
+        if policy is not None:
+            policy.binding.detach(self)
+            policy.binding.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def registry_calls(self) -> int:
+        """HTTP requests that this process has sent to the registry of this SerDes, by whichever object."""
+        policy = _call_path.policy_of(self)
+        return 0 if policy is None else sum(policy.binding.client.calls.values())
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
+        policy = _call_path.policy_of(self)
+        state = _State(self._given)
+        if policy is not None:
+            topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
+            binding: Binding = policy.binding
+            state = _State(self._given, policy.conf, topics, binding.learnt(topics), binding.client.answered)
+        own = {key: value for key, value in vars(self).items() if key != "_given"}
+        # A subclass may have an __init__ of its own, so none is called.
+        return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
+
+    def __setstate__(self, pickled: tuple[_State, dict[str, Any]]) -> None:
+        state, own = pickled
+        vars(self).update(own)
+        self._given = state.given
+        if state.conf is not None:
+            self.configure(state.conf)
+            policy = policy_of(self)
+            policy.topics.update(state.topics)
+            policy.binding.client.met(state.answered)
+            policy.binding.attach(self)  # makes room for what is learnt
+            policy.binding.learn(state.known)
+
+
+def policy_of(serdes: object) -> Any:
+    """The policy of a SerDes that is configured.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    policy = _call_path.policy_of(serdes)
+    if policy is None:
+        raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
+    return policy
+
+
+def refuse_no_topic(topic: object, error: type[SerdesError]) -> None:
+    """Of methods that are given a topic and data, in the words of ``serialize`` and ``deserialize``.
+
+    Raises:
+        SerdesError: an ``error``, where the topic is no text.
+    """
+    if not isinstance(topic, str):
+        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="the topic goes first")
+
+
+def refuse_no_function(convert: object) -> None:
+    """Check ``to_dict`` or ``from_dict``.
+
+    Raises:
+        ConfigError: it is neither None nor callable.
+    """
+    if convert is not None and not callable(convert):
+        hint = "options are the argument conf" if isinstance(convert, Mapping) else None
+        raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}", hint=hint)
+
+
+def refuse_keys(is_key: bool) -> None:
+    """SNIP 42 is for values: a key's schema would be registered as that of the topic's values.
+
+    Raises:
+        ConfigError: always, if ``is_key``.
+    """
+    if is_key:
+        raise ConfigError(
+            "keys cannot be serialized or deserialized: in Pulsar, a topic's schema is that of its values",
+            hint="use confluent_kafka's StringSerializer or the like for keys",
+        )

@@ -1,0 +1,81 @@
+"""Recognizes foreign data in messages that cannot be read as Avro: other framings, text, known file formats."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from typing import Any, Final, TypeVar
+
+from streamnative_serdes import header
+from streamnative_serdes.errors import SerdesError
+
+_E = TypeVar("_E", bound=SerdesError)
+
+_LOOKED_AT: Final = 256  # bytes
+_QUOTED: Final = 40  # characters
+_LEAST_TEXT: Final = 4  # bytes; shorter data is too often text by chance
+# Magic bytes -> description.
+_BEGINNINGS: Final = {
+    b"Obj\x01": "an Avro object container file; send each of its records as a message",
+    b"\xc3\x01": "Avro's single-object encoding, which this deserializer does not read",
+    b"PAR1": "a Parquet file",
+    b"ARROW1\0\0": "an Arrow file",
+    b"\x1f\x8b\x08": "gzip data: the producer compressed it before passing it to the client",
+    b"\x28\xb5\x2f\xfd": "zstd data: the producer compressed it before passing it to the client",
+    b"\x04\x22\x4d\x18": "lz4 data: the producer compressed it before passing it to the client",
+    b"\xac\xed\x00\x05": "an object in Java serialization format",
+}
+
+
+def with_hint(error: _E, data: Any, in_header: int | None) -> _E:
+    """Add a hint to ``error`` if its message has no schema version header and looks like something else.
+
+    Args:
+        error: why the message could not be read.
+        data: the message, any bytes-like object.
+        in_header: the version in its header; None if it has no header.
+    """
+    looks = None if in_header is not None else look_of(memoryview(data).tobytes())
+    if looks is not None:
+        error.hint = looks
+    return error
+
+
+def look_of(message: bytes) -> str | None:
+    """Return a hint that names what a message without a header looks like; None if nothing is likely enough."""
+    return _cut_header(message) or _confluent(message) or _known(message) or _text(message)
+
+
+def _cut_header(message: bytes) -> str | None:
+    if not message.startswith(header.MARKER) or len(message) >= header.SIZE:
+        return None
+    return f"the message may be truncated: it has {len(message)} of the {header.SIZE} bytes of a schema version header"
+
+
+def _confluent(message: bytes) -> str | None:
+    schema_id = header.confluent_id(message)
+    if schema_id is None:
+        return None
+    return (
+        f"the message may come from Confluent's serializer (0x00, schema id {schema_id}), "
+        "a framing that this deserializer does not read"
+    )
+
+
+def _known(message: bytes) -> str | None:
+    found = (what for beginning, what in _BEGINNINGS.items() if message.startswith(beginning))
+    what = next(found, None)
+    return None if what is None else f"the message looks like {what}"
+
+
+def _text(message: bytes) -> str | None:
+    try:
+        text = getincrementaldecoder("utf-8-sig")().decode(message[:_LOOKED_AT])
+    except UnicodeDecodeError:
+        return None
+    if len(message) < _LEAST_TEXT or not all(letter.isprintable() or letter in "\t\r\n" for letter in text):
+        return None
+    quoted = repr(text[:_QUOTED]) + ("..." if len(text) > _QUOTED else "")
+    ends = text.lstrip()[:1], message[-_LOOKED_AT:].rstrip()[-1:]
+    if ends in (("{", b"}"), ("[", b"]")):
+        return f"the message looks like JSON text, not Avro: {quoted}"
+    return f"the message looks like text: {quoted}"

@@ -1,0 +1,307 @@
+"""Which schema a topic is written or read with: what one registry has told this process, and how it is asked.
+
+Everything is kept by topic, since a schema version means nothing without one. Each question is asked once: threads
+that ask it meanwhile wait for the same answer.
+
+Versions never change, but a topic may be deleted and recreated, and then counts from 0 again; Pulsar itself deletes
+idle topics. So each topic in use is checked once per ``cache.latest.ttl.sec``, in a background thread, and when a
+message cannot be read.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from copy import copy
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakSet
+
+from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
+from streamnative_serdes._schema import Schema
+from streamnative_serdes._single_flight import Flights
+from streamnative_serdes.errors import (
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
+
+from .inspection import REFRESH_SECONDS, Inspector
+from .known import Known, holds
+from .topic_state import Latest, Learnt, Question, Refusal, TopicState
+from .topics import Topics
+from .users import User, Users
+from .watch import Watch
+
+logger = logging.getLogger("streamnative_serdes")
+
+_T = TypeVar("_T")
+
+_REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
+_MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
+_MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
+_LEAST_SECONDS = 1.0  # between two checks of one topic, however many messages cannot be read
+# Errors that concern schemas. Others are asked again for each message, since rights and tokens may change at any time.
+_REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, SchemaError)
+
+
+class Binding:
+    """What one registry has told this process.
+
+    Args:
+        conf: the checked options of a serializer or a deserializer.
+    """
+
+    _shared: ClassVar[dict[Hashable, Binding]] = {}
+    _shared_lock: ClassVar[threading.RLock] = threading.RLock()  # a finalizer may create a serializer meanwhile
+    _alive: ClassVar[WeakSet[Binding]] = WeakSet()
+
+    def __init__(self, conf: Mapping[str, Any]) -> None:
+        self.client = SchemaRegistryClient(conf)
+        self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
+        self._capacity: int = conf["cache.capacity"]
+        self._missing_ttl: float = conf["cache.missing.ttl.sec"]
+        self._topics = Topics(self._capacity, conf["cache.latest.ttl.sec"], schema_limits(conf))
+        self._flights = Flights()
+        self._users = Users()
+        self._inspector = Inspector(self.client, self._topics, self._users)
+        self._watch = Watch(max(self._topics.ttl, _LEAST_SECONDS), self._look)
+        Binding._alive.add(self)
+
+    @classmethod
+    def shared(cls, conf: Mapping[str, Any]) -> Binding:
+        """The binding of this process for these registry options."""
+        key = tuple(conf[name] for name in _REGISTRY_KEYS)
+        with cls._shared_lock:
+            if key not in cls._shared:
+                while len(cls._shared) >= _MAX_SHARED:
+                    del cls._shared[next(iter(cls._shared))]
+                new = cls(conf)
+                cls._shared.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
+            return cls._shared[key]
+
+    @classmethod
+    def forget(cls) -> None:
+        """Forget all that this process has learnt; existing serializers and deserializers keep their bindings."""
+        with cls._shared_lock:
+            cls._shared.clear()
+
+    def attach(self, user: User) -> None:
+        """From now on, ``user`` is told when to :meth:`User.rebind`."""
+        self._users.attach(user)
+        self._topics.make_room(len(self._users))
+
+    def detach(self, user: User) -> None:
+        """``user`` is closed. After the last one, the background thread ends."""
+        self._users.detach(user)
+        self._users.if_none(self._watch.stop)
+        self._topics.make_room(len(self._users))
+
+    # Questions
+
+    def registered(self, topic: str, schema: Schema, *, new: bool = True) -> int:
+        """The version of this schema on the topic: one POST, which registers it if it is new.
+
+        Without ``new``, one GET of all versions instead, for which the right to read is enough.
+
+        Raises:
+            IncompatibleSchemaError: the schema is new, and the topic's strategy refuses it.
+            SchemaNotFoundError: the schema is new, and ``new`` is False.
+            SchemaRegistryError: as :class:`SchemaRegistryClient` says.
+        """
+        state = self._use(topic)
+        version = state.versions.get(schema.text)
+        if version is None:
+            question = ("register", new, schema.text)
+            version = self._ask(state, question, lambda: self._register(state.topic, schema, new))
+        return version
+
+    def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> Known:
+        """A version of the topic's schema: one GET, since versions never change.
+
+        ``there``, if given, holds all versions that the topic has; others are not asked for.
+
+        Raises:
+            SchemaNotFoundError: the topic has no such version.
+            SchemaError: the topic's schema is not of type AVRO, or not valid Avro.
+        """
+        state = self._use(topic)
+        known = state.schemas.get(version)
+        if known is None and there is not None and version not in there:
+            raise SchemaNotFoundError("the topic has no such schema version", topic=topic, version=version)
+        return known or self._ask(state, ("version", version), lambda: self._fetch(state.topic, version))
+
+    def latest(self, topic: str) -> tuple[Known, float]:
+        """The topic's latest schema, and for how many seconds it is valid.
+
+        If the registry cannot be asked, its last answer stays valid.
+        """
+        state = self._use(topic)
+        held = state.latest
+        if held is None or not held.valid:
+            held = self._ask(state, ("latest",), lambda: self._fetch_latest(state))
+        return held.known, max(held.until - time.monotonic(), 0.0)
+
+    def warm_up(self, topic: str) -> None:
+        """Get all versions of the topic, and so the latest one, with one GET.
+
+        Raises:
+            SchemaError: one of them is not of type AVRO, or not valid Avro.
+        """
+        self.versions(topic)
+
+    def versions(self, topic: str) -> frozenset[int]:
+        """All versions that the topic has now, with one GET; all are known afterwards.
+
+        Raises:
+            SchemaError: one of them is not of type AVRO, or not valid Avro.
+        """
+        state = self._use(topic)
+        return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
+
+    def missing_seconds(self, topic: str, version: int) -> float:
+        """For how many seconds more a version that was not found counts as missing."""
+        refused = self._topics.get(self._named(topic)).refusals.get(("version", version))
+        return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
+
+    def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
+        """What is known about these topics, to be pickled."""
+        return self._topics.learnt(map(self._named, topics))
+
+    def learn(self, learnt: Iterable[Learnt]) -> None:
+        """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
+        for topic, why in self._topics.learn(learnt).items():
+            logger.warning(
+                "topic %s was recreated between what two processes know of it, so the registry is asked: %s",
+                topic.given,
+                why,
+            )
+            self._users.rebind()
+
+    def _named(self, topic: str) -> TopicName:
+        return TopicName.parse(topic, *self._place)
+
+    def _use(self, topic: str) -> TopicState:
+        """What is known about the topic, which is now in use and so will be checked."""
+        state = self._topics.use(self._named(topic))
+        self._watch.ensure()
+        return state
+
+    def _ask(self, state: TopicState, question: Question, work: Callable[[], _T]) -> _T:
+        """The result of ``work``, which runs under single flight; a refusal is repeated for a moment."""
+        before = state.refusals.get(question)
+        if before is not None and before.valid:
+            raise copy(before.error)
+        try:
+            answer: _T = self._flights.run((state.topic.path, *question), work)
+        except _REFUSALS as error:
+            refusal = Refusal(copy(error), time.monotonic() + self._missing_ttl)
+            self._topics.change(state.topic, lambda now: now.with_refusal(question, refusal, self._capacity))
+            raise
+        return answer
+
+    # How they are asked: all of these run under single flight
+
+    def _register(self, topic: TopicName, schema: Schema, new: bool) -> int:
+        version = self._topics.get(topic).versions.get(schema.text)  # another thread may just have registered it
+        if version is None:
+            version = self.client.register(topic, schema.text) if new else self._find(topic, schema)
+            self._inspector.fits(topic, SchemaInfo(version, "AVRO", schema.text))
+            self._topics.keep_registered(topic, schema, version)
+        return version
+
+    def _find(self, topic: TopicName, schema: Schema) -> int:
+        for info in reversed(self.client.all_versions(topic)):
+            if holds(info, schema, self._topics.limits):
+                return info.version
+        raise SchemaNotFoundError(
+            "the topic has no such schema",
+            topic=topic.given,
+            hint="auto.register.schemas=false: it has to be registered first",
+        )
+
+    def _fetch(self, topic: TopicName, version: int) -> Known:
+        known = self._topics.get(topic).schemas.get(version)
+        if known is None:
+            known = self._topics.keep(topic, self.client.by_version(topic, version))
+            self._topics.change(topic, TopicState.answered)
+        return known
+
+    def _fetch_all(self, topic: TopicName) -> frozenset[int]:
+        infos = self.client.all_versions(topic)
+        if infos:
+            self._inspector.compare(topic, infos[-1])
+            known = [self._topics.keep(topic, info) for info in infos]
+            self._topics.keep_latest(topic, known[-1])
+            self._topics.change(topic, lambda state: state.without_refusals().answered())
+        elif self._topics.get(topic).newest is not None:
+            self._inspector.lost(topic)
+        return frozenset(info.version for info in infos)
+
+    def _fetch_latest(self, before: TopicState) -> Latest:
+        topic, held = before.topic, before.latest
+        now = self._topics.get(topic).latest
+        if now is not None and now is not held and now.valid:
+            return now  # another thread has just asked
+        try:
+            # With an older answer at hand, a new one is not waited for long.
+            known = self._inspector.latest(topic, None if held is None else REFRESH_SECONDS)
+        except SchemaRegistryError as error:
+            if held is None or not error.retriable:
+                raise
+            known = held.known
+            logger.warning("topic %s keeps schema version %d as its latest: %s", topic.given, known.version, error)
+        return self._topics.keep_latest(topic, known)
+
+    # Whether topics are still the ones that are known
+
+    def doubt(self, topic: str) -> None:
+        """After a message could not be read: check its topic, at most once a second."""
+        name = self._named(topic)
+        state = self._topics.get(name)
+        if state.newest is not None and time.monotonic() >= state.asked + _LEAST_SECONDS:
+            self._check(name)
+
+    def confirm(self, topic: str) -> None:
+        """Check a topic that is known: one GET. If the registry cannot be asked, its last answer stays valid."""
+        state = self._use(topic)
+        if state.newest is not None:
+            self._check(state.topic)
+
+    def _check(self, topic: TopicName) -> None:
+        self._flights.run((topic.path, "check"), lambda: self._inspector.check(topic))
+
+    def _look(self) -> None:
+        """One round of the watch: check the topics in use. Then users ask again, which shows what is still in use."""
+        try:
+            for state in self._topics.in_use()[:_MOST_LOOKS]:
+                self._topics.change(state.topic, TopicState.checked)
+                self._inspector.check(state.topic)
+        finally:  # also after an unforeseen error: the next round takes place
+            self._users.rebind()
+        self._users.if_none(self._watch.stop)
+
+    # Forks
+
+    def _in_child(self) -> None:
+        """The parent's threads do not exist here: nobody waits for them; the watch starts with the next question."""
+        self._watch.reset()
+        self._topics.after_fork()
+        self._users.after_fork()
+        self._users.rebind()
+
+    @classmethod
+    def after_fork(cls) -> None:
+        """In a child process: threads that held locks or were waited for do not exist."""
+        cls._shared_lock = threading.RLock()
+        for binding in list(cls._alive):
+            binding._in_child()  # noqa: SLF001 - its own class
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Binding.after_fork)

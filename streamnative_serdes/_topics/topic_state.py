@@ -1,0 +1,162 @@
+"""The state of one topic: its known schema versions, its latest one, and what the registry refused; no I/O.
+
+A state is immutable. Each change makes a new one, which takes the place of the old one by a single assignment (see
+``topics``), so reading a state needs no lock.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from streamnative_serdes._schema import Limits, Schema
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName
+
+from .known import Compiled, Known, holds
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+Question = tuple[Hashable, ...]
+
+
+class Latest(NamedTuple):
+    """The latest schema as the registry last reported it, valid until that time of the monotonic clock."""
+
+    known: Known
+    until: float
+
+    @property
+    def valid(self) -> bool:
+        return time.monotonic() < self.until
+
+
+class Refusal(NamedTuple):
+    """A question that the registry refused; the error is raised again until that time of the monotonic clock."""
+
+    error: SerdesError
+    until: float
+
+    @property
+    def valid(self) -> bool:
+        return time.monotonic() < self.until
+
+
+class Learnt(NamedTuple):
+    """One schema version in a pickle: whether it was the topic's latest, and when it was registered."""
+
+    topic: TopicName
+    version: int
+    text: str
+    latest: bool
+    timestamp: int
+
+    @property
+    def info(self) -> SchemaInfo:
+        """As the registry would answer."""
+        return SchemaInfo(self.version, "AVRO", self.text, timestamp=self.timestamp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicState:
+    """What this process knows about one topic.
+
+    Args:
+        topic: as the user who asked last named it.
+        schemas: known versions, for reading.
+        versions: by registered text, for writing. Reading does not use it: the registry's text may differ in docs.
+        latest: as last reported; it may have expired.
+        newest: the highest version met, by which a recreated topic is noticed.
+        refusals: by question; some may have expired.
+        asked: when the registry last answered for this topic, on the monotonic clock.
+        in_use: whether it was used since it was last checked.
+    """
+
+    topic: TopicName
+    schemas: Mapping[int, Known] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    latest: Latest | None = None
+    newest: Known | None = None
+    refusals: Mapping[Question, Refusal] = field(default_factory=dict)
+    asked: float = -math.inf
+    in_use: bool = False
+
+    def with_schema(self, known: Known, most: int) -> TopicState:
+        """With one more version to read by; the first of more than ``most`` is dropped."""
+        return replace(self, schemas=_with(self.schemas, known.version, known, most), newest=self._newer(known))
+
+    def with_registered(self, schema: Schema, version: int, most: int) -> TopicState:
+        """With one more version to write by; the first of more than ``most`` is dropped."""
+        known = self.schemas.get(version) or Known(version, Compiled(schema))
+        return replace(self, versions=_with(self.versions, schema.text, version, most), newest=self._newer(known))
+
+    def with_text(self, text: str, version: int, most: int) -> TopicState:
+        """With one more version to write by, which another process has registered."""
+        return replace(self, versions=_with(self.versions, text, version, most))
+
+    def with_latest(self, known: Known, seconds: float) -> TopicState:
+        """With ``known`` as the latest schema, for so many seconds from now on."""
+        return replace(self, latest=Latest(known, time.monotonic() + seconds))
+
+    def with_refusal(self, question: Question, refusal: Refusal, most: int) -> TopicState:
+        return replace(self, refusals=_with(self.refusals, question, refusal, most))
+
+    def without_refusals(self) -> TopicState:
+        """Whatever was refused may be asked again at once."""
+        return replace(self, refusals={})
+
+    def without_registrations(self) -> TopicState:
+        """After the topic has lost its schemas: writers register again; known versions still read old messages."""
+        return replace(self, versions={}, latest=None, refusals={})
+
+    def answered(self) -> TopicState:
+        """The registry has answered for this topic just now."""
+        return replace(self, asked=time.monotonic())
+
+    def used_as(self, topic: TopicName) -> TopicState:
+        """In use, by the name that its user gives it."""
+        if self.in_use and self.topic.given == topic.given:
+            return self
+        return replace(self, topic=topic, in_use=True)
+
+    def checked(self) -> TopicState:
+        """Not in use until it is used again."""
+        return replace(self, in_use=False)
+
+    def _newer(self, known: Known) -> Known:
+        newest = self.newest
+        return known if newest is None or newest.version <= known.version else newest
+
+    def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
+        """Why the registry's answer cannot belong to the topic as it is known; empty if it can."""
+        known = self.schemas.get(info.version) or self.newest
+        if known is None or known.version != info.version:
+            return ""
+        if known.timestamp and info.timestamp and known.timestamp != info.timestamp:
+            return f"version {info.version} was registered at another time than before"
+        if not holds(info, known.schema, limits):
+            return f"version {info.version} has another schema than before"
+        return ""
+
+    def learnt(self) -> tuple[Learnt, ...]:
+        """All known versions, for a pickle."""
+        latest = None if self.latest is None else self.latest.known.version
+        times = {version: known.timestamp for version, known in self.schemas.items()}
+        found = {(version, known.schema.text) for version, known in self.schemas.items()}
+        found |= {(version, text) for text, version in self.versions.items()}
+        return tuple(
+            Learnt(self.topic, version, text, version == latest, times.get(version, 0))
+            for version, text in sorted(found)
+        )
+
+
+def _with(entries: Mapping[_K, _V], key: _K, value: _V, most: int) -> dict[_K, _V]:
+    """A copy with this entry, at most ``most`` in all: the first ones are dropped."""
+    copied = {**entries, key: value}
+    while len(copied) > most:
+        del copied[next(iter(copied))]
+    return copied

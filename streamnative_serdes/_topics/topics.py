@@ -1,0 +1,138 @@
+"""The states of all topics that are known: one bounded map, full topic name -> TopicState; no I/O.
+
+When the map is full, the topic whose last use is longest ago is dropped. The serializers' own caches answer hits, and a
+hit does not count as a use here; but after each round of checks they ask again for every topic (see ``binding``), so
+topics in use are used again in each round, and idle ones are dropped first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from streamnative_serdes._schema import Limits, Schema
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName
+
+from .cache import LruMap
+from .known import Known, known_from
+from .topic_state import Latest, Learnt, TopicState
+
+
+class Topics:
+    """Threads share it: reading takes no lock, changes take one.
+
+    Args:
+        capacity: topics that are kept, and versions of each.
+        ttl: for how many seconds a latest schema is valid.
+        limits: how large a schema may be.
+    """
+
+    def __init__(self, capacity: int, ttl: float, limits: Limits) -> None:
+        self._states: LruMap[TopicState] = LruMap(capacity)
+        self._capacity = capacity
+        self.ttl, self.limits = ttl, limits
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def make_room(self, users: int) -> None:
+        """Each user caches ``capacity`` topics of its own, so that many times as many may be in use."""
+        self._states.capacity = self._capacity * max(users, 1)
+
+    def get(self, topic: TopicName) -> TopicState:
+        """What is known; an empty state for an unknown topic."""
+        return self._states.get(topic.path) or TopicState(topic)
+
+    def use(self, topic: TopicName) -> TopicState:
+        """What is known. The topic counts as in use, and is dropped after all that were used before."""
+        return self._states.change(topic.path, lambda state: (state or TopicState(topic)).used_as(topic), used=True)
+
+    def change(self, topic: TopicName, step: Callable[[TopicState], TopicState]) -> TopicState:
+        """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use."""
+        return self._states.change(topic.path, lambda state: step(state or TopicState(topic, in_use=True)))
+
+    def forget(self, topic: TopicName) -> None:
+        self._states.drop(topic.path)
+
+    def in_use(self) -> list[TopicState]:
+        """Known topics that were used since they were last checked, the one asked about longest ago first."""
+        known = [state for state in self._states.values() if state.in_use and state.newest is not None]
+        return sorted(known, key=lambda state: state.asked)
+
+    def after_fork(self) -> None:
+        """In a child process: the thread that held the lock may not exist."""
+        self._states.after_fork()
+
+    # What the registry has answered
+
+    def keep(self, topic: TopicName, info: SchemaInfo) -> Known:
+        """Keep a schema version, parsed if it is new.
+
+        Raises:
+            SchemaError: the schema is not of type AVRO, not valid Avro, or too large.
+        """
+        known = self.get(topic).schemas.get(info.version)
+        if known is None:
+            return self._keep(topic, known_from(topic, info, self.limits))
+        if known.timestamp == 0 != info.timestamp:  # so far known from another process, which knew it from a POST
+            return self._keep(topic, replace(known, timestamp=info.timestamp))
+        return known
+
+    def _keep(self, topic: TopicName, known: Known) -> Known:
+        self.change(topic, lambda state: state.with_schema(known, self._capacity))
+        return known
+
+    def keep_registered(self, topic: TopicName, schema: Schema, version: int) -> None:
+        """Keep the answer to a registration; what was refused before may be accepted now."""
+        self.change(
+            topic,
+            lambda state: state.with_registered(schema, version, self._capacity).without_refusals().answered(),
+        )
+
+    def keep_latest(self, topic: TopicName, known: Known) -> Latest:
+        """It is valid from now on."""
+        latest = self.change(topic, lambda state: state.with_latest(known, self.ttl)).latest
+        assert latest is not None
+        return latest
+
+    # In a pickle
+
+    def learnt(self, topics: Iterable[TopicName]) -> tuple[Learnt, ...]:
+        """All known versions of these topics."""
+        each = {topic.path: topic for topic in topics}
+        return tuple(one for path in sorted(each) for one in self.get(each[path]).learnt())
+
+    def learn(self, learnt: Iterable[Learnt]) -> dict[TopicName, str]:
+        """Take over what another process knew; its latest schema is valid here for the usual time.
+
+        Returns the topics of which the two processes know different things, with the reason. One of them knew a topic
+        that was deleted and recreated, and nothing tells which one, so the topic is forgotten.
+        """
+        given: dict[TopicName, list[Learnt]] = {}
+        for one in learnt:
+            given.setdefault(one.topic, []).append(one)
+        doubtful = {topic: self._doubt(topic, ones) for topic, ones in given.items()}
+        for topic, ones in given.items():
+            if doubtful[topic]:
+                self.forget(topic)
+                continue
+            for one in ones:
+                self._learn(one)
+        return {topic: why for topic, why in doubtful.items() if why}
+
+    def _doubt(self, topic: TopicName, learnt: list[Learnt]) -> str:
+        """Why what another process knew cannot belong to the topic as it is known here; empty if it can."""
+        state = self.get(topic)
+        for text, version in {one.text: one.version for one in learnt}.items():  # the last version of each text
+            here = state.versions.get(text)
+            if here not in (None, version):
+                return f"one schema has version {version} there and version {here} here"
+        return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
+
+    def _learn(self, one: Learnt) -> None:
+        self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
+        self.change(one.topic, lambda state: state.with_text(one.text, one.version, self._capacity))
+        known = self.keep(one.topic, one.info)
+        held = self.get(one.topic).latest
+        if one.latest and (held is None or held.known.version < one.version):
+            self.keep_latest(one.topic, known)

@@ -1,5 +1,0 @@
-"""The bounded cache of the SerDes: topic -> schema version or type -> entry."""
-
-from ._cache import LruMap, TopicCache
-
-__all__ = ["LruMap", "TopicCache"]

@@ -1,0 +1,77 @@
+"""Builders: a Kafka client (confluent-kafka 2.16) creates its SerDes from the options in its own configuration.
+
+::
+
+    producer = SerializingProducer({
+        "bootstrap.servers": "localhost:9092",
+        "schema.registry.url": "http://localhost:8080",
+        "value.serializer.builder": KafkaAvroSerializerBuilder(schema),
+    })
+
+With ``"basic.auth.credentials.source": "SASL_INHERIT"``, the SerDes sign in to the registry with the Kafka client's
+``sasl.username`` and ``sasl.password``. Closing the client closes its SerDes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import refuse_keys
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.serialization import DeserializerBuilder, SerializationContext, SerializerBuilder
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+
+class KafkaAvroSerializerBuilder(SerializerBuilder):
+    """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaAvroSerializer`."""
+
+    def __init__(
+        self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._to_dict = schema, to_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
+        """Create the serializer, and return it with the rest of ``conf``, which is for the Kafka client.
+
+        Raises:
+            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
+                ``pulsar.tenant``, or ``is_key``.
+        """
+        refuse_keys(is_key)
+        own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
+        return KafkaAvroSerializer(own, self._schema, self._to_dict), others
+
+
+class KafkaAvroDeserializerBuilder(DeserializerBuilder):
+    """Value of the property ``value.deserializer.builder``; takes the arguments of :class:`KafkaAvroDeserializer`."""
+
+    def __init__(
+        self, schema: object = None, from_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._from_dict = schema, from_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
+        """Create the deserializer, and return it with the rest of ``conf``, which is for the Kafka client.
+
+        Raises:
+            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
+                ``pulsar.tenant``, or ``is_key``.
+        """
+        refuse_keys(is_key)
+        own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
+        return KafkaAvroDeserializer(own, self._schema, self._from_dict), others
+
+
+def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split ``conf`` into our options and the Kafka client's. Planned options count as ours, so that they are refused.
+
+    ``sasl.username`` and ``sasl.password`` belong to both if our options inherit them.
+    """
+    shared = {option.key for option in options if option.shared}
+    config.refuse_other_tenant(conf, conf)  # the client signs in with its user, whether or not we inherit it
+    ours = {option.key for option in options} - shared | set(config.NOT_THERE)
+    read = ours | shared if config.inherits(conf) else ours
+    own = {key: value for key, value in conf.items() if key in read}
+    return own, {key: value for key, value in conf.items() if key not in ours}

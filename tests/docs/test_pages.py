@@ -1,0 +1,81 @@
+"""The code that docs/testing.md, migration.md, messages.md and interoperability.md show runs, but for the addresses.
+
+README.md and the other pages have tests of their own: test_examples.py, test_auth_docs.py, test_arrow_docs.py,
+test_typed_document.py and tests/docs/test_spark_docs.py.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from confluent_kafka import Consumer, Producer
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.compat import avro
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+DOCS = Path(__file__).parents[2] / "docs"
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+ADA = {"name": "Ada"}
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+def test_the_code_of_the_testing_page_runs_unchanged() -> None:
+    names: dict[str, Any] = {}
+    own = blocks("testing.md")
+    assert len(own) == 3
+    for code in own:
+        exec(code, names)
+    assert names["LocalRegistry"] is LocalRegistry
+
+
+def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
+    (code,) = blocks("migration.md")
+    names: dict[str, Any] = {"schema_str": '{"type": "string"}', "to_dict": lambda obj, ctx: obj}
+    exec(code.replace("http://localhost:8080", registry.url), names)
+    assert isinstance(names["serializer"], avro.AvroSerializer)
+    exec(re.sub("(?m)^# ", "", code), dict(names))  # what it replaces is there, too
+
+
+def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url}
+    (code,) = blocks("messages.md")
+    with MockBroker({"orders": 1}) as broker:
+        kafka = {"bootstrap.servers": broker.bootstrap_servers}
+        producer = Producer(kafka)
+        for value in (KafkaAvroSerializer(conf, USER).serialize("orders", ADA), b"no message"):
+            producer.produce("orders", value)
+        assert producer.flush(30) == 0
+        consumer = Consumer({**kafka, "group.id": "g", "auto.offset.reset": "earliest"})
+        consumer.subscribe(["orders"])
+        names: dict[str, Any] = {"deserializer": KafkaAvroDeserializer(conf), "consumer": consumer, "seen": []}
+        lost: list[Any] = []
+        for _ in range(60):  # each waits for a second at most
+            exec(code.replace("    ...", "    seen.append(order)"), names)
+            lost += names["dead"]
+            if len(names["seen"]) == 2:
+                break
+        consumer.close()
+    assert names["seen"] == [ADA, None]
+    assert [(raw.data, raw.topic, raw.offset) for raw in lost] == [(b"no message", "orders", 1)]
+
+
+def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url}
+    framed = KafkaAvroSerializer(conf, USER).serialize("users", ADA)
+    assert framed is not None
+    (code,) = blocks("interoperability.md")
+    for data, version in ((framed, -1), (framed[10:], 0)):
+        # What it calls of pulsar-client's messages is held by tests/integration/test_pulsar_clients.py.
+        internal = SimpleNamespace(int_schema_version=lambda version=version: version)
+        received = SimpleNamespace(data=lambda data=data: data, _message=internal)
+        consumer = SimpleNamespace(receive=lambda received=received: received)
+        names: dict[str, Any] = {"consumer": consumer, "deserializer": KafkaAvroDeserializer(conf)}
+        exec(code, names)
+        assert names["user"] == ADA
