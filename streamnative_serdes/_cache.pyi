@@ -4,6 +4,7 @@ from typing import Any, Generic, Self, TypeVar
 from typing_extensions import disjoint_base
 
 _T = TypeVar("_T")
+_S = TypeVar("_S")
 
 @disjoint_base
 class TopicCache:
@@ -31,10 +32,10 @@ class LruMap(Generic[_T]):
 
     def __new__(cls, capacity: int) -> Self: ...
     def get(self, key: str) -> _T | None: ...
-    def change(self, key: str, step: Callable[[_T | None], _T], used: bool = False) -> _T:
+    def change(self, key: str, step: Callable[[_T | None], _S], used: bool = False) -> _S:
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
-        No other thread changes an entry meanwhile.
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. If it returns None, nothing changes.
         """
 
     def drop(self, key: str) -> None: ...

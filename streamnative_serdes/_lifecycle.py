@@ -9,16 +9,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
 from . import _config as config
-from ._schema import Schema, load
+from ._schema import load
 from ._topics.binding import Binding
 from ._topics.topic_state import Learnt
 from .errors import ConfigError, SerdesError
+from .models import Registered
 
 
 class Given(NamedTuple):
     """What a constructor was given: each configure() makes a policy of it."""
 
-    schema: str | Schema | type | None = None
+    schema: str | Registered | type | None = None
     convert: Any = None  # to_dict or from_dict
 
 
@@ -53,7 +54,9 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._given = Given(schema if schema is None or isinstance(schema, (type, Schema)) else load(schema), convert)
+        self._given = Given(
+            schema if schema is None or isinstance(schema, (type, Registered)) else load(schema), convert
+        )
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 

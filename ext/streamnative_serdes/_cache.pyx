@@ -91,18 +91,26 @@ cdef class LruMap:
         return self.entries.get(key)
 
     def change(self, key, step, bint used=False):
-        with self.lock:
-            entry = step(self.entries.get(key))
-            self.entries[key] = entry
-            if used:
-                self.entries.move_to_end(key)
-            while len(self.entries) > self.capacity:
-                self.entries.popitem(last=False)
-        return entry
+        cdef list evicted = []
+        while True:
+            before = self.entries.get(key)
+            # Without the lock: a finalizer or a signal handler that runs meanwhile may wait for a thread that needs it.
+            entry = step(before)
+            with self.lock:
+                if self.entries.get(key) is not before:
+                    continue                    # changed meanwhile, by another thread or by such a handler
+                if entry is not None:
+                    self.entries[key] = entry
+                    if used:
+                        self.entries.move_to_end(key)
+                    while len(self.entries) > self.capacity:
+                        evicted.append(self.entries.popitem(last=False))
+                return entry                    # evicted entries are freed after the lock: that may run Python code
 
     def drop(self, key):
         with self.lock:
-            self.entries.pop(key, None)
+            dropped = self.entries.pop(key, None)
+        del dropped                             # freed after the lock
 
     def values(self):
         with self.lock:

@@ -234,9 +234,10 @@ cdef class Serializer(_Serdes):
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
-        cdef TopicCache cache = self.cache
+        cdef TopicCache cache
         cdef str name = plain(topic, EncodeError)
         self.require_configured()
+        cache = self.cache
         bound = self.find(cache, name, key)
         if bound is not None and bound.key is key:
             return bound
@@ -332,9 +333,10 @@ cdef class Deserializer(_Serdes):
 
     cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
         cdef Bound bound
-        cdef TopicCache cache = self.cache
+        cdef TopicCache cache
         cdef str name = plain(topic, DecodeError)
         self.require_configured()
+        cache = self.cache
         bound = self.find(cache, name, number)
         if bound is None:
             bound = self.ask(name, number, context) if counted else self.policy.bind(self, name, number, context)
@@ -433,30 +435,41 @@ cdef object read_again(Deserializer self, object data, Bound bound, int64_t in_h
 
 def deserialize_bound(Deserializer deserializer not None, data, context):
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
-    cdef Bound bound
-    cdef int64_t version
-    cdef PyObject* datum
+    cdef Py_buffer view
     if data is None:
         return None
     topic = topic_of(context, False)
     deserializer.require_configured()
-    if not PyBytes_CheckExact(data):
-        return MISS
-    version = version_of(<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
-    bound = deserializer.find(deserializer.cache, plain(topic, DecodeError), version)
+    if PyBytes_CheckExact(data):
+        obj = read_bound(deserializer, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    else:
+        try:
+            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        except (BufferError, TypeError, ValueError):    # a call says what is wrong
+            return MISS
+        try:
+            obj = read_bound(deserializer, topic, <uint8_t*>view.buf, view.len)
+        finally:
+            PyBuffer_Release(&view)
+    return obj if obj is MISS or deserializer.convert is None else converted(deserializer.convert, obj, context)
+
+
+cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size):
+    """The datum, or MISS where the policy has to be asked."""
+    cdef int64_t version = version_of(start, size)
+    cdef Bound bound = self.find(self.cache, plain(topic, DecodeError), version)
+    cdef PyObject* datum
     if bound is None or bound.codec is None:
         return MISS
-    datum = bound.codec.try_read(<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
-                                 0 if version == NO_VERSION else HEADER_SIZE)
+    datum = bound.codec.try_read(start, size, 0 if version == NO_VERSION else HEADER_SIZE)
     if datum is NULL:
         try:
             sns_reraise()
         except DecodeError:
             return MISS
-    deserializer.messages += 1
-    deserializer.headerless += version == NO_VERSION
-    obj = owned(datum)
-    return obj if deserializer.convert is None else converted(deserializer.convert, obj, context)
+    self.messages += 1
+    self.headerless += version == NO_VERSION
+    return owned(datum)
 
 
 cdef object given_version(object version):

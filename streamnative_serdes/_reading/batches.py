@@ -29,6 +29,7 @@ def columns_of(policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bo
     from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 
     refuse_no_topic(topic, DecodeError)
+    policy.binding.named(topic)  # refuses what is not a topic's name
     policy.topics.add(topic)
     reading = policy.reading
     schema = policy.binding.latest(topic)[0].schema if reading is None else reading.target.schema
@@ -102,6 +103,8 @@ class _BatchReader:
 
         So all are asked for once, when a second one is missing: what a batch holds was written before that.
         """
+        if key == _call_path.LATEST:
+            return self._policy.known(self._topic, key)[0]
         if self._there is None and self._missing:
             self._there = self._all_versions()
         try:

@@ -158,6 +158,8 @@ class ReadPolicy:
         except SerdesError as error:
             error.at(topic=topic, version=in_header)
             raise
+        if bound.codec is None and failed:  # the caller's version is unknown
+            raise failed[0][1].at(topic=topic, version=in_header)
         for attempt in attempts:
             try:
                 datum = _call_path.read_by(bound, data, attempt.offset)

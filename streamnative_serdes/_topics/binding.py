@@ -100,7 +100,7 @@ class Binding:
         """``user`` is closed. After the last one, the background thread ends."""
         self._users.detach(user)
         self._users.if_none(self._watch.stop)
-        self._topics.make_room(len(self._users))
+        user.rebind()  # if it is used again, its next message attaches it
 
     # Questions
 
@@ -166,12 +166,12 @@ class Binding:
 
     def missing_seconds(self, topic: str, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
-        refused = self._topics.get(self._named(topic)).refusals.get(("version", version))
+        refused = self._topics.get(self.named(topic)).refusals.get(("version", version))
         return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
 
     def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
         """What is known about these topics, to be pickled."""
-        return self._topics.learnt(map(self._named, topics))
+        return self._topics.learnt(map(self.named, topics))
 
     def learn(self, learnt: Iterable[Learnt]) -> None:
         """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
@@ -183,12 +183,17 @@ class Binding:
             )
             self._users.rebind()
 
-    def _named(self, topic: str) -> TopicName:
+    def named(self, topic: str) -> TopicName:
+        """The parsed name of a topic.
+
+        Raises:
+            SerdesError: ``topic`` is not a valid topic name.
+        """
         return TopicName.parse(topic, *self._place)
 
     def _use(self, topic: str) -> TopicState:
         """What is known about the topic, which is now in use and so will be checked."""
-        state = self._topics.use(self._named(topic))
+        state = self._topics.use(self.named(topic))
         self._watch.ensure()
         return state
 
@@ -262,7 +267,7 @@ class Binding:
 
     def doubt(self, topic: str) -> None:
         """After a message could not be read: check its topic, at most once a second."""
-        name = self._named(topic)
+        name = self.named(topic)
         state = self._topics.get(name)
         if state.newest is not None and time.monotonic() >= state.asked + _LEAST_SECONDS:
             self._check(name)
@@ -278,10 +283,13 @@ class Binding:
 
     def _look(self) -> None:
         """One round of the watch: check the topics in use. Then users ask again, which shows what is still in use."""
+        # Not when a user is closed: only by now have the others asked for what they use.
+        self._topics.make_room(len(self._users))
         try:
             for state in self._topics.in_use()[:_MOST_LOOKS]:
-                self._topics.change(state.topic, TopicState.checked)
-                self._inspector.check(state.topic)
+                if self._topics.get(state.topic).newest is not None:  # not evicted meanwhile
+                    self._topics.change(state.topic, TopicState.checked)
+                    self._inspector.check(state.topic)
         finally:  # also after an unforeseen error: the next round takes place
             self._users.rebind()
         self._users.if_none(self._watch.stop)

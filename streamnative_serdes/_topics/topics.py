@@ -2,7 +2,8 @@
 
 When the map is full, the topic whose last use is longest ago is dropped. The serializers' own caches answer hits, and a
 hit does not count as a use here; but after each round of checks they ask again for every topic (see ``binding``), so
-topics in use are used again in each round, and idle ones are dropped first.
+topics in use are used again in each round, and idle ones are dropped first. Topics of which only refusals are known
+are kept in a second map, so that they never evict a known topic.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Topics:
 
     def __init__(self, capacity: int, ttl: float, limits: Limits) -> None:
         self._states: LruMap[TopicState] = LruMap(capacity)
+        self._unknown: LruMap[TopicState] = LruMap(capacity)  # without any schema version
         self._capacity = capacity
         self.ttl, self.limits = ttl, limits
 
@@ -41,17 +43,33 @@ class Topics:
 
     def get(self, topic: TopicName) -> TopicState:
         """What is known; an empty state for an unknown topic."""
-        return self._states.get(topic.path) or TopicState(topic)
+        return self._states.get(topic.path) or self._unknown.get(topic.path) or TopicState(topic, in_use=True)
 
     def use(self, topic: TopicName) -> TopicState:
         """What is known. The topic counts as in use, and is dropped after all that were used before."""
-        return self._states.change(topic.path, lambda state: (state or TopicState(topic)).used_as(topic), used=True)
+        return self._states.change(topic.path, lambda state: state and state.used_as(topic), used=True) or self.get(
+            topic
+        )
 
     def change(self, topic: TopicName, step: Callable[[TopicState], TopicState]) -> TopicState:
-        """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use."""
-        return self._states.change(topic.path, lambda state: step(state or TopicState(topic, in_use=True)))
+        """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use.
+
+        ``step`` may be called more than once.
+        """
+        known = self._states.change(topic.path, lambda state: state and step(state))
+        if known is not None:
+            return known
+        changed = self._unknown.change(topic.path, lambda state: step(state or TopicState(topic, in_use=True)))
+        if changed.newest is None:
+            return changed
+        try:
+            # Another thread may have learnt something else of the topic meanwhile.
+            return self._states.change(topic.path, lambda state: step(state) if state else changed)
+        finally:
+            self._unknown.drop(topic.path)
 
     def forget(self, topic: TopicName) -> None:
+        self._unknown.drop(topic.path)
         self._states.drop(topic.path)
 
     def in_use(self) -> list[TopicState]:
@@ -62,6 +80,7 @@ class Topics:
     def after_fork(self) -> None:
         """In a child process: the thread that held the lock may not exist."""
         self._states.after_fork()
+        self._unknown.after_fork()
 
     # What the registry has answered
 
@@ -130,9 +149,8 @@ class Topics:
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
     def _learn(self, one: Learnt) -> None:
-        self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
-        self.change(one.topic, lambda state: state.with_text(one.text, one.version, self._capacity))
         known = self.keep(one.topic, one.info)
+        self.change(one.topic, lambda state: state.with_text(one.text, one.version, self._capacity))
         held = self.get(one.topic).latest
         if one.latest and (held is None or held.known.version < one.version):
             self.keep_latest(one.topic, known)

@@ -24,6 +24,10 @@ def write_batch(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
 ) -> pa.Array:
     """As :meth:`KafkaAvroSerializer.serialize_batch`."""
+    from streamnative_serdes.arrow import (
+        ColumnWriter,
+    )  # pyarrow is not needed otherwise; without it, nothing is registered
+
     try:
         refuse_no_topic(topic, EncodeError)
         bound = policy.bind(serdes, topic, None, None)
@@ -34,7 +38,9 @@ def write_batch(
     assert bound.codec is not None
     assert bound.header is not None
     try:
-        messages = _writer(policy, bound.codec.schema).encode(batch, bound.header, large_types=large_types)
+        messages = _writer(policy, bound.codec.schema, ColumnWriter).encode(
+            batch, bound.header, large_types=large_types
+        )
     except EncodeError as error:
         _call_path.count_written(serdes, 0, 1)
         raise error.at(topic=topic, version=bound.version) from None
@@ -44,13 +50,11 @@ def write_batch(
     return messages
 
 
-def _writer(policy: WritePolicy, schema: Schema) -> ColumnWriter:
-    from streamnative_serdes.arrow import ColumnWriter  # pyarrow is not needed otherwise
-
+def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter:
     kept = policy.writers
     writer = kept.get(schema.text)
     if writer is None:
         if len(kept) >= _MAX_WRITERS:
             kept.clear()
-        writer = kept[schema.text] = ColumnWriter(schema, config.codec_arguments(policy.conf))
+        writer = kept[schema.text] = make(schema, config.codec_arguments(policy.conf))
     return writer

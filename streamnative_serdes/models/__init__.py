@@ -23,7 +23,7 @@ from .annotations import (
 from .derive import schema_of
 from .kinds import is_model
 from .matching import shapes_to_read, shapes_to_write
-from .reading import Reading, Target, reading_of
+from .reading import Reading, Registered, Target, reading_of
 
 __all__ = [
     "AvroClass",
@@ -35,6 +35,7 @@ __all__ = [
     "LocalTimestampMicros",
     "LocalTimestampMillis",
     "Reading",
+    "Registered",
     "Target",
     "TimeMillis",
     "TimestampMillis",

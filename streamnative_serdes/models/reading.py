@@ -13,6 +13,13 @@ from .kinds import is_model
 from .matching import shapes_to_read
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A schema as a registry holds it: it is parsed leniently, while schemas of users are checked strictly."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """A reader's schema, and the shapes of its records; without shapes they are dicts."""
@@ -45,7 +52,7 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
     """Return what a deserializer reads messages as.
 
     Args:
-        schema: the reader's schema that the user passed: a class, a schema, or None. A Schema is used as it is.
+        schema: the reader's schema that the user passed: a class, a schema, or None; or a Registered one.
         cls: the class whose objects it returns; None for dicts.
         allow_null: see :func:`schema_of`.
         limits: how large a schema may be.
@@ -64,8 +71,8 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
         )
     if isinstance(schema, type) and cls is not None and cls is not schema:
         raise ConfigError(f"value.type is {cls.__name__}, but the reader's schema is {schema.__name__}")
-    if isinstance(schema, Schema):  # parsed already: leniently, if it comes from the registry
-        return Reading(_target(schema, cls))
+    if isinstance(schema, Registered):
+        return Reading(_target(parse(schema.text, strict=False, limits=limits), cls))
     return _reading(schema if schema is None or isinstance(schema, type) else load(schema), cls, allow_null, limits)
 
 

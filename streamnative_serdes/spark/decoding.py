@@ -18,6 +18,7 @@ from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.models import Registered
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
 from .types import has_time, to_spark_type
@@ -56,9 +57,7 @@ class TopicReader:
         if policy.reading is None or restart:
             latest, _ = policy.binding.latest(topic)
             if policy.reading is None:
-                # A parsed schema is taken as it is: what the registry holds need not be without fault.
-                self._deserializer = KafkaAvroDeserializer(conf, latest.schema)
-                self._deserializer.warm_up(topic)
+                self._deserializer = KafkaAvroDeserializer(conf, Registered(latest.schema.text))
             if restart:
                 self._newest = latest.version
         columns_of(self._policy, topic, self._dialect, False)  # so that not the tasks find out that there are none
