@@ -77,6 +77,7 @@ lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint i
 	$(BIN)/ruff check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint ext
 	$(BIN)/python tools/check_sources.py
+	$(BIN)/python tools/phrases.py
 	$(BIN)/python tools/api_page.py --check
 	$(BIN)/python tools/private_members.py
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi

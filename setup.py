@@ -44,7 +44,7 @@ def windows_flags() -> tuple[list[str], list[str]]:
 
 
 def remember(*settings: object) -> str:
-    """A file that changes when the settings do, so that modules built with other ones are built anew."""
+    """Return a file that changes with the settings, so that modules built with other settings are rebuilt."""
     path, text = Path("build/settings.txt"), repr(settings)
     if not path.is_file() or path.read_text() != text:
         path.parent.mkdir(exist_ok=True)

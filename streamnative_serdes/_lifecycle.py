@@ -146,7 +146,7 @@ def refuse_no_topic(topic: object, error: type[SerdesError]) -> None:
         SerdesError: an ``error``, where the topic is no text.
     """
     if not isinstance(topic, str):
-        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="the topic goes first")
+        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
 
 
 def refuse_no_function(convert: object) -> None:
@@ -169,5 +169,5 @@ def refuse_keys(is_key: bool) -> None:
     if is_key:
         raise ConfigError(
             "keys cannot be serialized or deserialized: in Pulsar, a topic's schema is that of its values",
-            hint="use confluent_kafka's StringSerializer or the like for keys",
+            hint="use another serializer for keys, such as confluent_kafka's StringSerializer",
         )

@@ -43,7 +43,7 @@ class _Serdes:
     def rebind(self) -> None:
         """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
 
-# The SerDes is a _Serdes in all of these. Lifecycle, which is mixed into one, is none for the type checker.
+# In all of these, ``serdes`` is a _Serdes. Its type is object, because the mixin Lifecycle is not one for mypy.
 def set_up(serdes: object, policy: Any, convert: Any, capacity: int) -> None:
     """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
 

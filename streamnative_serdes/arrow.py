@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, Unpack
 try:
     import pyarrow as pa
 except ModuleNotFoundError as error:
-    raise ImportError("Arrow columns need pyarrow, from 18 on: pip install pyarrow") from error
+    raise ImportError("Arrow columns need pyarrow 18 or later: pip install pyarrow") from error
 
 from . import _config as config
 from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch

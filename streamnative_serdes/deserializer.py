@@ -26,28 +26,28 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     Args:
         conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
             :meth:`configure` before the first use.
-        schema: the reader's schema, which every message is read as, whatever schema it was written with; a dict, a
-            list, JSON text, the path of an ``.avsc`` file, or a class. Without one, that of the class of
-            ``value.type``; without that too, each is read by its writer's schema.
-        from_dict: ``from_dict(data, ctx)`` turns what was read into an object. ``value.type`` needs none.
+        schema: the reader's schema: every message is converted to it, whatever schema it was written with. A dict, a
+            list, JSON text, the path of an ``.avsc`` file, or a class. The default is the schema of the class in
+            ``value.type``. Without either, each message is read by its writer's schema.
+        from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
         is_key: not supported: in Pulsar, a topic's schema is that of its values.
 
-    Which schema a message is read by:
+    A message is read by one of these schemas:
 
-    1. header, and its version is known: that version;
-    2. header, but the registry knows no such version: the topic's latest, on the body; if that does not use up the
-       body exactly, the latest on the whole message, since Avro without a header may begin like one;
-    3. no header: the version that the caller of :meth:`deserialize` gives, else the topic's latest.
+    1. It has a header with a known version: that version.
+    2. It has a header, but the registry does not have the version: the topic's latest schema reads the body. If it does
+       not consume the body exactly, it reads the whole message, since Avro without a header may begin like one.
+    3. It has no header: the version passed to :meth:`deserialize`, or else the topic's latest schema.
 
-    In cases 2 and 3 a message is read whole or not at all, with ``ignore.trailing.bytes`` too.
-    With ``fallback.to.latest=false`` the latest schema is never used. Where the caller's version reads a message whole
-    that its header's version does not read, that is taken. This and case 2 are counted in :meth:`stats` and logged once
-    per topic and version. Limit: a message without a header that is read by a wrong schema of the same shape
-    gives wrong data and no error; nobody can tell.
+    In cases 2 and 3, the schema must consume the message exactly, even with ``ignore.trailing.bytes``.
+    With ``fallback.to.latest=false``, the latest schema is never used. If the version in the header cannot read a
+    message, but the version passed by the caller reads it as a whole, the result is that of the caller's version. This
+    and case 2 are counted in :meth:`stats` and logged once per topic and version. Limit: if a message without a header
+    is read by a wrong schema of the same shape, the result is wrong data without an error, which cannot be detected.
 
     Raises:
         ConfigError: unknown option, bad value, or ``value.type`` with ``from_dict`` or with another class as schema.
-        SchemaError: no valid schema, or one that makes no objects of the class of ``value.type``.
+        SchemaError: the schema is not valid, or does not produce objects of the class in ``value.type``.
 
     Calls raise DecodeError, which names field and byte, or SchemaRegistryError; all errors are confluent_kafka's
     SerializationError. Threads may share one deserializer, and it pickles.
@@ -69,20 +69,21 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     def deserialize_many(
         self, topic: str | None, messages: Iterable[Any], on_error: OnError = "raise"
     ) -> Iterator[Any]:
-        """What each message holds, one after the other, as they are asked for.
+        """Yield the data of each message, in order; a message is read when its data is asked for.
 
         Args:
             topic: the messages' topic; None takes each message's own.
             messages: values as bytes, or messages of confluent-kafka, kafka-python or aiokafka.
-            on_error: what becomes of a message that cannot be read. ``"raise"`` ends with its error, ``"skip"`` leaves
-                it out, a function is called with the error and gives what stands in its place. ``error.raw`` is the
-                message: its bytes and, where it came as a client's message, partition, offset, key and headers.
+            on_error: what happens if a message cannot be read. ``"raise"`` raises the error. ``"skip"`` leaves the
+                message out. A function is called with the error, and its return value takes the message's place.
+                ``error.raw`` has the bytes and, if a client's message was passed, its partition, offset, key and
+                headers.
 
         Raises:
-            ConfigError: ``on_error`` is none of them.
+            ConfigError: ``on_error`` is not one of these.
             DecodeError: ``topic`` is neither None nor text.
-            SchemaRegistryError: whatever ``on_error`` says, unless the topic has no such schema: the registry is away
-                or refuses to answer, and the message itself may be good.
+            SchemaRegistryError: the registry is unavailable or refuses to answer. This is raised whatever ``on_error``
+                says, since the message may be good; a schema that the topic does not have is left to ``on_error``.
         """
         if topic is not None:
             refuse_no_topic(topic, DecodeError)
@@ -97,31 +98,32 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         dialect: Dialect = "arrow",
         large_types: bool = False,
     ) -> pa.RecordBatch:
-        """The columns of a batch of messages, far faster than a loop over them makes any; docs/arrow.md.
+        """Decode a batch of messages to Arrow columns, far faster than message by message; see docs/arrow.md.
 
-        Columns are those of the schema that the deserializer was given, or else of the topic's latest one; each message
-        is read as that. ``from_dict`` and ``value.type`` are left aside.
+        Every message is converted to the schema given to the deserializer, or else to the topic's latest schema. The
+        columns have the types of that schema. ``from_dict`` and ``value.type`` are ignored.
 
         Args:
-            topic: whose messages they are.
-            data: messages: a list of bytes, a Series of polars or pandas, an Arrow array of bytes or text, in one piece
-                or many: whatever has ``__arrow_c_array__`` or ``__arrow_c_stream__``. A null gives a row of nulls.
-            error_column: name of another column, of text, which says why a message could not be read; all other columns
-                are null there. Without it, the first such message is an error.
-            dialect: ``"arrow"``, or ``"spark"`` for exactly the types that Spark takes back; see
+            topic: the messages' topic.
+            data: messages: a list of bytes, a Series of polars or pandas, or anything with ``__arrow_c_array__`` or
+                ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. A null becomes a row of nulls.
+            error_column: name of an additional text column. If a message cannot be read, it has the reason, and all
+                other columns are null. Without ``error_column``, the first such message raises an error.
+            dialect: ``"arrow"``, or ``"spark"`` for exactly the types that Spark uses; see
                 :func:`streamnative_serdes.arrow.arrow_schema_of`.
             large_types: ``large_string`` and ``large_binary``, for batches of more than 2 GB of text.
 
         Returns:
-            one batch of as many rows as there are messages in all pieces; none, where there are none.
+            one batch with a row for each message of all chunks.
 
         Raises:
-            DecodeError: with the number of the row, over all pieces, path and byte; or an array is damaged.
-            BatchTooLargeError: the messages take more room than a batch has, though each of them fits;
-                :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
-            SchemaError: Arrow has no types for the schema.
-            SchemaRegistryError: as a message would.
-            TypeError: ``data`` is something else; the text says what would make messages of it.
+            DecodeError: a message cannot be read; the error has the row number over all chunks, the path and the byte.
+                Or an array is damaged.
+            BatchTooLargeError: each message fits, but together they exceed what a batch can hold;
+                :func:`streamnative_serdes.arrow.in_parts` splits the batch.
+            SchemaError: the schema has no Arrow type.
+            SchemaRegistryError: as for a single message.
+            TypeError: ``data`` is something else; the error says how to convert it.
         """
         return read_batch(
             self,
@@ -134,11 +136,11 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         )
 
     def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> Columns:
-        """What :meth:`deserialize_batch` reads messages of ``topic`` into; ``arrow_schema`` tells their types.
+        """Return the columns of :meth:`deserialize_batch` for ``topic``; their ``arrow_schema`` has the types.
 
         Raises:
-            SchemaError: Arrow has no types for the schema.
-            SchemaRegistryError: as a message would.
+            SchemaError: the schema has no Arrow type.
+            SchemaRegistryError: as for a single message.
         """
         return columns_of(policy_of(self), topic, dialect, large_types)
 
@@ -146,7 +148,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         """Ask the registry now, in one call, for all schemas that the topic has.
 
         Raises:
-            SchemaRegistryError: as a message would.
+            SchemaRegistryError: as for a single message.
         """
         policy: ReadPolicy = policy_of(self)
         policy.binding.attach(self)
@@ -156,7 +158,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
 
-        A message is a hit or a miss, and one error at most: a miss where its schema was not at hand. A batch that fails
-        as a whole is one error, and no messages. Registry calls are those of the whole process.
+        Each message is a hit, or a miss if its schema was not at hand, and counts as one error at most. A batch that
+        fails as a whole counts as one error, and its messages are not counted. Registry calls are those of the whole
+        process.
         """
         return {**super().stats(), "registry_calls": self.registry_calls()}

@@ -23,11 +23,11 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
         conf: options, see docs/config.md; ``schema.registry.url`` is required. Without ``conf``, call
             :meth:`configure` before the first use.
         schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a class: a dataclass, a pydantic model, a
-            typed NamedTuple, an attrs class or a ``pulsar.schema.Record``. It is registered as it is on each topic
-            written to. Without one, an object of such a class brings its own schema (see ``allow.null``), and anything
-            else is written by the topic's latest schema.
-        to_dict: ``to_dict(obj, ctx)`` turns an object into what the schema describes. Mappings, objects of the classes
-            named above, and ``pyspark.sql.Row`` need none.
+            typed NamedTuple, an attrs class or a ``pulsar.schema.Record``. It is registered unchanged
+            for each topic that is written to. Without a schema, an object of such a class is written with the schema of
+            its class (see ``allow.null``), and any other object with the topic's latest schema.
+        to_dict: ``to_dict(obj, ctx)`` converts an object to data of the schema. It is not needed for mappings, objects
+            of the classes named above, and ``pyspark.sql.Row``.
         is_key: not supported: in Pulsar, a topic's schema is that of its values.
 
     Raises:
@@ -53,24 +53,24 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
         super().__init__(conf, schema, to_dict, is_key)
 
     def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array:
-        """A message for each row of Arrow columns; docs/arrow.md. ``to_dict`` is left aside.
+        """Encode each row of Arrow columns as a message; see docs/arrow.md. ``to_dict`` is ignored.
 
         Args:
-            topic: what they are for.
-            batch: a record batch, a table, a frame of polars or pandas, an array of structs: whatever has
-                ``__arrow_c_array__`` or ``__arrow_c_stream__``; of a stream, one piece at a time is in memory. Columns
-                go by their names. A row of an array that is null as a whole gives a null.
-            large_types: a large_binary array, for batches of more than 2 GB of messages.
+            topic: the messages' topic.
+            batch: a record batch, a table, a DataFrame of polars or pandas, an array of structs, or anything else with
+                ``__arrow_c_array__`` or ``__arrow_c_stream__``. A stream is read chunk by chunk. Columns match fields
+                by name. A struct that is null as a whole becomes a null.
+            large_types: return a large_binary array, for batches of more than 2 GB of messages.
 
         Returns:
-            one array (never chunked) of as many messages as there are rows in all pieces; none, where there are none.
+            one array, never chunked, with a message for each row of all chunks.
 
         Raises:
-            EncodeError: the columns are not those of the schema, or a value does not fit: with the number of the row,
-                over all pieces, and the path; or an array is damaged.
-            BatchTooLargeError: more than 2 GB of messages; :func:`streamnative_serdes.arrow.in_parts` cuts the batch.
+            EncodeError: the columns do not match the schema, or a value does not fit; the error has the row number over
+                all chunks and the path. Or an array is damaged.
+            BatchTooLargeError: more than 2 GB of messages; :func:`streamnative_serdes.arrow.in_parts` splits the batch.
             SchemaRegistryError: as for an object.
-            TypeError: ``batch`` has no Arrow columns; the text says what would make some of it.
+            TypeError: ``batch`` has no Arrow columns; the error says how to convert it.
         """
         return write_batch(self, policy_of(self), topic, batch, large_types=large_types)
 

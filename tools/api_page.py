@@ -23,8 +23,8 @@ BY_NAME = (
 )  # as in confluent_kafka.schema_registry
 INTRODUCTION = """# Public names
 
-Every name that programs may import, by module. All else, in modules that begin with an underscore and in the modules
-behind a package that is listed here, may change without notice. Made by `make docs-api` from the code.
+This page lists every name that programs may import, by module. Everything else may change without notice: modules whose
+names begin with an underscore, and modules inside a package that is listed here. `make docs-api` makes this page.
 """
 
 

@@ -78,7 +78,7 @@ cdef class Bound:
     cdef readonly object key            # reading: see Deserializer; writing: a type, or None for any
     cdef readonly int64_t version
     cdef readonly bytes header
-    cdef readonly Codec codec           # None: the registry knows no such version
+    cdef readonly Codec codec           # None: the registry does not have this version
     cdef int64_t number                 # reading: the key as a number
     cdef double expires                 # seconds, by sns_monotonic alone; infinite for what cannot change
 
@@ -125,9 +125,9 @@ cdef inline object owned(PyObject* made):
 
 
 cdef str plain(object topic, type error):
-    """``topic`` as a str proper, so that no subclass has a say in what it equals, or in what it is called."""
+    """Return ``topic`` as a plain str, so that methods of a subclass cannot change how it compares or is shown."""
     if not PyUnicode_Check(topic):
-        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="the topic goes first")
+        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
     return <str>(topic if type(topic) is str else str.__str__(topic))
 
 
@@ -484,7 +484,7 @@ def read_by(Bound bound not None, data, Py_ssize_t offset):
     """The datum in ``data[offset:]`` by the codec of ``bound``."""
     cdef Py_buffer view
     if bound.codec is None:
-        raise DecodeError("the registry knows no such schema version", topic=bound.topic, version=bound.version)
+        raise DecodeError("the registry does not have this schema version", topic=bound.topic, version=bound.version)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if not 0 <= offset <= view.len:

@@ -163,14 +163,14 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
             f"expected OpenID metadata with a token_endpoint at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="is bearer.auth.issuer.url the issuer? For a token endpoint, set bearer.auth.issuer.endpoint.url",
+            hint="check bearer.auth.issuer.url; for a token endpoint, set bearer.auth.issuer.endpoint.url",
         )
     if reply.repeats(found):
         raise SchemaRegistryError(f"the token_endpoint of {issuer} contains our credentials")
     url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
     if issuer.startswith("https:") and urlsplit(url).scheme != "https":
         raise SchemaRegistryError(
-            f"expected an https token_endpoint, as {issuer} is https, got http: the secret would be sent unencrypted"
+            f"expected an https token_endpoint, since {issuer} is https; got http, which would expose the secret"
         )
     methods = metadata.get("token_endpoint_auth_methods_supported")
     return _Endpoint(url, isinstance(methods, list) and _BASIC in methods and _POST not in methods)
@@ -187,7 +187,7 @@ def _token(reply: Reply, began: float) -> Token:
             f"expected a bearer token from the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="is bearer.auth.issuer.endpoint.url the issuer's token endpoint?",
+            hint="check that bearer.auth.issuer.endpoint.url is the issuer's token endpoint",
         )
     return Token(text, began + _lifetime(members.get("expires_in")))
 

@@ -46,7 +46,9 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     read = [option for option in options if not option.shared or credentials.inherits(conf)]
     values = dict.fromkeys(known) | {option.key: checked(option, conf.get(option.key)) for option in read}
     if values["schema.registry.url"] is None:
-        raise ConfigError("schema.registry.url is missing", hint="give Pulsar's HTTP address, http://localhost:8080")
+        raise ConfigError(
+            "schema.registry.url is missing", hint="set it to Pulsar's HTTP address: http://localhost:8080"
+        )
     credentials.refuse_contradictions(values)
     refuse_other_tenant(conf, values)
     _refuse_contradictions(values)

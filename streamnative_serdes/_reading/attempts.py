@@ -66,7 +66,7 @@ def unreadable(
         used: the version that was tried in its place.
         failed: all attempts, in order.
     """
-    first = "the registry knows no such version" if why == UNKNOWN else "this version does not read the message"
+    first = "the registry does not have this version" if why == UNKNOWN else "this version does not read the message"
     reasons = (f"{'behind the header' if attempt.offset else 'as a whole'}: {error}" for attempt, error in failed)
     return DecodeError(
         f"{first}, and version {used} does not read the message either; {'; '.join(reasons)}",

@@ -133,7 +133,7 @@ class ReadPolicy:
         if error is None:
             if in_header is None:
                 raise SchemaNotFoundError(
-                    "the registry knows no such schema version", topic=bound.topic, version=bound.version
+                    "the registry does not have this schema version", topic=bound.topic, version=bound.version
                 )
             return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNKNOWN, [])
         if in_header is not None and caller is not None:

@@ -60,7 +60,7 @@ def load(source: object) -> str:
     """Return the JSON text of ``source``: a dict or list, JSON text, or the path of a ``.avsc`` file.
 
     Raises:
-        SchemaError: ``source`` is none of these, or the file cannot be read.
+        SchemaError: ``source`` is not one of these, or the file cannot be read.
     """
     if isinstance(source, Schema):
         return source.text
@@ -189,7 +189,7 @@ class _Parser:
                 raise SchemaError(f"a union may hold {label} only once", path=path)
             seen.add(label)
         if not branches and self.strict:
-            raise SchemaError("a union needs a branch", path=path)
+            raise SchemaError("a union needs at least one branch", path=path)
         return Union(branches)
 
     def _record(self, tree: dict[str, Any], namespace: str, path: str, depth: int) -> Record:

@@ -133,7 +133,7 @@ class Binding:
         state = self._use(topic)
         known = state.schemas.get(version)
         if known is None and there is not None and version not in there:
-            raise SchemaNotFoundError("the topic has no such schema version", topic=topic, version=version)
+            raise SchemaNotFoundError("the topic does not have this schema version", topic=topic, version=version)
         return known or self._ask(state, ("version", version), lambda: self._fetch(state.topic, version))
 
     def latest(self, topic: str) -> tuple[Known, float]:

@@ -41,7 +41,7 @@ class Inspector:
             self.lost(topic)
         except SerdesError as error:  # known schemas can still be used
             self._topics.change(topic, TopicState.answered)
-            logger.warning("topic %s keeps its known schemas: checking them failed: %s", topic.given, error)
+            logger.warning("topic %s keeps its known schemas, because checking them failed: %s", topic.given, error)
         else:
             if self._topics.get(topic).latest is not None:
                 self._topics.keep_latest(topic, known)

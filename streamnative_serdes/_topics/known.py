@@ -80,7 +80,7 @@ def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> Known:
     """
     if info.type != "AVRO":
         raise SchemaError(
-            f"expected a schema of type AVRO, the topic's is {info.type}", topic=topic.given, version=info.version
+            f"expected a schema of type AVRO, got type {info.type}", topic=topic.given, version=info.version
         )
     try:
         return Known(info.version, Compiled.of(info.text, limits), info.timestamp)

@@ -105,5 +105,5 @@ def _codec(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
 
 
 def _shapes(cls: type | None, schema: Schema) -> Shapes | None:
-    """How objects of ``cls`` are written; None for what is no class with a schema, such as dicts."""
+    """How objects of ``cls`` are written; None if no schema can be derived from ``cls``, as from dict."""
     return shapes_to_write(cls, schema) if cls is not None and is_model(cls) else None

@@ -82,7 +82,7 @@ class _Library:
         if not isinstance(root, str) or root not in self._types:
             raise SchemaError(
                 f"{reference.subject} version {reference.version} does not define {reference.name!r:.120}, "
-                "the name in the reference"
+                "although the reference names it"
             )
         self._also[reference.name] = root
 

@@ -23,5 +23,5 @@ def prefix_schema_id_deserializer(*_: object) -> bytes:
 
 
 def dual_schema_id_deserializer(*_: object) -> bytes:
-    """For configurations only: the same as :func:`prefix_schema_id_deserializer`, since headers have no versions."""
+    """For configurations only: the same as :func:`prefix_schema_id_deserializer`; Kafka headers are not read."""
     raise refusal("calling dual_schema_id_deserializer", "the deserializer reads the version itself")

@@ -135,7 +135,9 @@ class _Deriver:
         full = _full(name, space)
         known = full in self.named
         if self.named.setdefault(full, cls) is not cls:
-            raise SchemaError(f"two classes are named {full}", path=path, hint="AvroClass(name=...) gives another name")
+            raise SchemaError(
+                f"two classes are named {full}", path=path, hint="set another name with AvroClass(name=...)"
+            )
         if known:
             return _reference(full, around, path), {}, space
         head = {"type": kind, "name": name}

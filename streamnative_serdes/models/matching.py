@@ -198,7 +198,7 @@ class _Matcher:
     def _leaf(self, hints: list[Hint], node: Primitive | Fixed, path: str) -> None:
         found = _python(node)
         if not any(_takes(hint, found) for hint in hints):
-            self._refuse(f"expected {_shown(hints)}, the schema's {node.kind} is read as {found.__name__}", path)
+            self._refuse(f"expected {_shown(hints)}, but the schema's {node.kind} is read as {found.__name__}", path)
 
     def _refuse(self, message: str, path: str, hint: str | None = None) -> None:
         if self.reading:

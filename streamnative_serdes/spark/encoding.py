@@ -145,10 +145,10 @@ class TopicWriter:
         raise error(text, hint=hint, topic=self._topic, path=path)
 
     def try_columns(self, columns: Iterable[tuple[str, T.DataType]]) -> None:
-        """Write no rows of such columns, so that it is not the tasks who find out what does not fit.
+        """Write zero rows of such columns, so that a mismatch is an error on the driver, not in a task.
 
         Raises:
-            EncodeError: a column's type is none of its field's.
+            EncodeError: the type of a column does not match its field.
         """
         try:
             fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
@@ -157,7 +157,7 @@ class TopicWriter:
         self.write(pa.array([], pa.struct(fields)))
 
     def try_value(self, kind: T.DataType) -> None:
-        """Likewise for values of one column, of which a null makes a null."""
+        """Check the values of one column as :meth:`try_columns` does; a null in the column becomes a null message."""
         if isinstance(kind, T.UserDefinedType):
             kind = kind.sqlType()
         if isinstance(kind, T.NullType):
@@ -170,7 +170,7 @@ class TopicWriter:
             raise EncodeError(
                 f"expected a struct for record {self.root.name}, got {kind.simpleString()}",
                 topic=self._topic,
-                hint="F.struct makes one of columns",
+                hint="build a struct from columns with F.struct",
             )
 
 

@@ -240,4 +240,4 @@ def _require_part(name: str, part: object) -> None:
 def _refuse_mixed(key: Part, value: Part) -> None:
     computed = [isinstance(part, Column) for part in (key, value)]
     if any(computed) and (_is_function(key) or _is_function(value)):
-        raise ConfigError("key and value cannot be a Column and a function", hint="use Columns or functions for both")
+        raise ConfigError("key and value cannot mix a Column with a function", hint="use Columns or functions for both")

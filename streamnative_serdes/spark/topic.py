@@ -52,7 +52,7 @@ Offsets: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
 
 
 class OffsetOutOfRangeError(SerdesError):
-    """The partition does not have the requested offsets, so data may be lost (cf. Spark's ``failOnDataLoss``).
+    """The partition does not have the requested offsets, so data may be lost; see Spark's ``failOnDataLoss``.
 
     The topic was recreated, has dropped its oldest messages, or no longer has the partition.
     """

@@ -57,7 +57,7 @@ CASES: dict[str, tuple[str, str]] = {
     "dict cleared": ("d = {f'k{i}': Acting(lambda: d.clear()) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
     "dict grows": ("d = {f'k{i}': Acting(lambda: d.update({str(len(d)): 1})) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
     "dict shrinks": ("d = {f'k{i}': Acting(lambda: d.popitem()) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
-    "dict made anew": ("def act():\n    d.clear(); d.update({f'n{i}': 1 for i in range(100)})\n"
+    "dict refilled": ("def act():\n    d.clear(); d.update({f'n{i}': 1 for i in range(100)})\n"
                        "d = {f'k{i}': Acting(act) for i in range(100)}; show(Codec(MAP), d)", ""),
     "record cleared": ("d = {f'f{i}': Acting(lambda: d.clear()) for i in range(20)}; show(Codec(WIDE), d)", "value"),
     "record grows": ("d = {f'f{i}': Acting(lambda: d.update({f'x{len(d) + j}': 1 for j in range(99)})) for i in range(20)};"
@@ -88,8 +88,8 @@ CASES: dict[str, tuple[str, str]] = {
         "show(Codec(WIDE), M())", "EncodeError field f0: reading the value raised RuntimeError: broken"),
     "endless __index__": ("class X:\n    def __index__(self): return Codec('long').encode(self) and 1\n"
                           "try: show(Codec('long'), X())\nexcept RecursionError: say('RecursionError')", ""),
-    "__index__ that is no int": ("class X:\n    def __index__(self): return 'x'\nshow(Codec('long'), X())", "EncodeError"),
-    "__float__ that is no float": ("class X:\n    def __float__(self): return 'x'\nshow(Codec('double'), X())", "EncodeError"),
+    "__index__ returns text": ("class X:\n    def __index__(self): return 'x'\nshow(Codec('long'), X())", "EncodeError"),
+    "__float__ returns text": ("class X:\n    def __float__(self): return 'x'\nshow(Codec('double'), X())", "EncodeError"),
     "an error that cannot be shown": ("class E(Exception):\n    def __str__(self): raise RuntimeError('no')\n"
                                       "class X:\n    def __index__(self): raise E\nshow(Codec('long'), X())", "EncodeError"),
     "an error of a megabyte": ("class X:\n    def __index__(self): raise ValueError('x' * 10**6)\n"
@@ -145,12 +145,12 @@ show(c, x)""", "EncodeError"),
     "__getattribute__ fails": (
         "@dataclass\nclass D:\n    def __getattribute__(self, name): raise RuntimeError(name)\n"
         "for s in (WIDE, MAP, ['null', WIDE, MAP]): show(Codec(s), D())", "EncodeError"),
-    "fields that are no names": (
+    "fields that are not names": (
         "class D:\n    __dataclass_fields__ = [[], 5]\nfor s in (WIDE, ['null', WIDE, MAP]): show(Codec(s), D())", ""),
     "items() clears the dict": (
         "class M(UserDict):\n    def items(self): outer.clear(); return iter([('a', 1), ('b', 2)])\n"
         "outer = {'m': M(), 'n': M()}; show(Codec({'type': 'map', 'values': MAP}), outer)", "EncodeError"),
-    "items() that are no pairs": (
+    "items() does not return pairs": (
         "class M(UserDict):\n    def items(self): return self.said\n"
         "for said in (None, 5, [1], [(1, 2, 3)], [([], 1)], [(1, 1)]):\n    M.said = said; show(Codec(MAP), M())", "EncodeError"),
     "items() without an end": (
@@ -197,7 +197,7 @@ show(c, x)""", "EncodeError"),
         "class Key(str):\n    __slots__ = ()\n    def __hash__(self): return hash('f0')\n"
         "    def __eq__(self, other): d[self.twin] = None; gc.collect(); return True\n"
         "Key.twin = key = Key('x'); d = {key: [1] * 9}; show(Codec({**WIDE, 'fields': [{'name': 'f0', 'type': LONGS}]}), d)", ""),
-    "__eq__ of a key makes the dict anew": (
+    "__eq__ of a key makes the dict grow": (
         "class Key(str):\n    __slots__ = ()\n    def __hash__(self): return hash('f5')\n"
         "    def __eq__(self, other):\n        for i in range(99): d[f'x{len(d)}'] = i\n        return False\n"
         "d = {Key('x'): 1, **{f'f{i}': 1 for i in range(5)}}; show(Codec(WIDE), d)", "value"),
@@ -294,7 +294,7 @@ show(c, x)""", "EncodeError"),
     "an EncodeError without a message": (
         "def bare(): e = EncodeError('x'); del e.message, e.path; raise e\n"
         "l = [Acting(bare)]; show(Codec({'type': 'array', 'items': ['string', 'long', 'double']}), l)", "EncodeError"),
-    "errors that are no Exception": (
+    "errors that are not an Exception": (
         "c = Codec(LONGS)\n"
         "def stop(error): raise error\n"
         "for error in (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError):\n"

@@ -46,7 +46,7 @@ class Trial:
 
     @property
     def patience(self) -> dict[str, int]:
-        """Little only where it is what the trial is about: a busy machine is no fault of the registry's."""
+        """Limits are short only in trials about them, so that a busy machine is not taken for a failing registry."""
         timeout = 300 if self.name in SILENT else 10_000
         total = HASTE["retries.total.ms"] if self.times is PERMANENT else 30_000
         return {**WAITS, "http.read.timeout.ms": timeout, "retries.total.ms": total}

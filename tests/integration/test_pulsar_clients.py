@@ -304,6 +304,6 @@ def test_topics_of_other_types_are_a_clear_error(pulsar_topic: PulsarTopic, kind
     assert (refused.value.status, refused.value.topic) == (409, name)
     for message, version in ((data, None), (data, 0), (b"\x03\x04" + bytes(8) + data, None)):
         Binding.forget()
-        with pytest.raises(SchemaError, match=f"expected a schema of type AVRO, the topic's is {kind}") as caught:
+        with pytest.raises(SchemaError, match=f"expected a schema of type AVRO, got type {kind}") as caught:
             KafkaAvroDeserializer(pulsar_topic.conf).deserialize(name, message, version=version)
         assert (caught.value.topic, caught.value.version) == (name, 0)

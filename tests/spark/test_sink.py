@@ -162,7 +162,7 @@ def test_a_name_is_a_column_with_and_without_an_expression(
 
 
 def test_a_column_is_found_in_each_row(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]) -> None:
-    """Rows that are no DataFrame's need not be alike."""
+    """Rows that do not come from a DataFrame may have different fields."""
     rows = [Row(id=1, state="OPEN", note="a"), Row(note="b", id=2, state="PAID"), Row(state="OPEN", note="c", id=3)]
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="note")
     spark.sparkContext.parallelize(rows, 1).foreachPartition(sink.foreach_partition)

@@ -154,5 +154,5 @@ def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, 
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"))
     with pytest.raises(ConfigError, match="key is a Column"):
         sink.foreach_partition([Row(id=1)])
-    with pytest.raises(ConfigError, match="a Column and a function"):
+    with pytest.raises(ConfigError, match="mix a Column with a function"):
         KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)

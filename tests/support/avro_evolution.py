@@ -118,7 +118,7 @@ class Evolver:
         return self.one(tree)
 
     def one(self, tree: Any) -> Any:
-        """The reader's type for one that is no union; no union either."""
+        """Return a reader's type for a writer's type that is not a union. The result is not a union either."""
         tree = self.writer.get(tree, tree) if isinstance(tree, str) else tree
         kind = tree if isinstance(tree, str) else tree["type"]
         if self.chance(2):

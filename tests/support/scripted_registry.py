@@ -42,8 +42,8 @@ class Clock:
 class Answer:
     """``cut``: bytes of the body sent before the connection breaks (-1: not even a status line).
 
-    ``hold``: nothing is sent until the server closes. ``phrase`` is the HTTP reason phrase; a body that is no bytes is
-    sent as JSON.
+    ``hold``: nothing is sent until the server closes. ``phrase`` is the HTTP reason phrase. A body that is not
+    bytes is sent as JSON.
     """
 
     status: int = 200
@@ -143,7 +143,7 @@ class ScriptedRegistry:
 
 
 class _Server(ThreadingHTTPServer):
-    request_queue_size = 256  # of connections at once; one that finds no room comes again a second later
+    request_queue_size = 256  # connections that may wait; a client beyond that retries a second later
     daemon_threads = False
 
 

@@ -146,9 +146,9 @@ def test_limits_are_those_of_the_codec_and_hold_for_each_message() -> None:
     assert [len(row["value"] or ()) for row in batch.to_pylist()] == [1, 0, 1, 0, 1]
     assert [error and error.partition("too many ")[2] for error in batch.column("why").to_pylist()] == [
         None,
-        "zero-byte values (hint: max.empty.values is the limit)",
+        "zero-byte values (hint: the option max.empty.values sets the limit)",
         None,
-        "items (hint: max.items is the limit)",
+        "items (hint: the option max.items sets the limit)",
         None,
     ]
     with pytest.raises(DecodeError, match="nested deeper than 1 levels"):

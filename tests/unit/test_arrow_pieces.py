@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_found_without_a_row() -> None:
     empty = pa.table({"name": pa.array([], pa.int32()), "age": pa.array([], pa.int64())})
     with pytest.raises(EncodeError, match=r"^field name: expected a column for string"):
         CODEC.encode(empty.to_reader())
-    with pytest.raises(TypeError, match="expected an Arrow array of bytes or text, got one of int64"):
+    with pytest.raises(TypeError, match="expected an Arrow array of bytes or text, got an array of int64"):
         CODEC.decode(pa.chunked_array([], pa.int64()))
 
 
@@ -237,10 +237,10 @@ NO_MESSAGES: list[tuple[Any, str]] = [
     ([b"x", object()], "expected messages as bytes or None, got object"),
     (None, "got NoneType$"),
     (5, "got int$"),
-    (pa.record_batch([DATA], ["value"]), "got one of struct .hint: pass only the column"),
-    (pa.table({"value": DATA}), "got one of struct .hint: pass only the column"),
-    (pa.array([1]), "got one of int64"),
-    (pa.array(DATA).dictionary_encode(), "got one of dictionary .hint: cast it to binary"),
+    (pa.record_batch([DATA], ["value"]), "got an array of struct .hint: pass only the column"),
+    (pa.table({"value": DATA}), "got an array of struct .hint: pass only the column"),
+    (pa.array([1]), "got an array of int64"),
+    (pa.array(DATA).dictionary_encode(), "got an array of dictionary .hint: cast it to binary"),
 ]
 
 
@@ -276,9 +276,9 @@ def test_frames_of_which_there_are_no_columns_yet() -> None:
         CODEC.encode(polars_frame().lazy())
     with pytest.raises(TypeError, match=r"got LazyFrame .hint: collect\(\) it, and pass only the column"):
         CODEC.decode(polars_frame().lazy())
-    with pytest.raises(TypeError, match="got one of struct"):
+    with pytest.raises(TypeError, match="got an array of struct"):
         CODEC.decode(polars.DataFrame({"value": DATA}))
-    with pytest.raises(TypeError, match="got one of struct"):
+    with pytest.raises(TypeError, match="got an array of struct"):
         CODEC.decode(pandas.DataFrame({"value": DATA}))
     with pytest.raises(EncodeError, match=r"cannot convert the DataFrame to Arrow columns: .*column name"):
         CODEC.encode(pandas.DataFrame({"name": ["x", 5], "age": [1, 2]}))

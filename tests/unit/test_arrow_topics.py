@@ -138,7 +138,7 @@ def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
 
     neither = refused(registry, [header(7) + b"\0"])
     assert str(neither).startswith(
-        "topic t, row 0, schema version 7: the registry knows no such version, and version 0"
+        "topic t, row 0, schema version 7: the registry does not have this version, and version 0"
     )
     unknown = refused(registry, [header(7) + body], SchemaNotFoundError, **{"fallback.to.latest": False})
     assert (unknown.row, unknown.version) == (0, 7)

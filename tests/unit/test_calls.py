@@ -97,18 +97,18 @@ def test_a_topic_in_the_contexts_place_is_told_what_to_pass(serializer: Any, des
 
 
 def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: Any) -> None:
-    with pytest.raises(SerdesError, match=r"expected a topic as str, got dict \(hint: the topic goes first\)"):
+    with pytest.raises(SerdesError, match=r"expected a topic as str, got dict \(hint: pass the topic first\)"):
         serializer.serialize(BOB, "users")
-    with pytest.raises(SerdesError, match=r"expected a topic as str, got bytes \(hint: the topic goes first\)"):
+    with pytest.raises(SerdesError, match=r"expected a topic as str, got bytes \(hint: pass the topic first\)"):
         deserializer.deserialize(MESSAGE, "users")
-    with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: the topic goes first\)"):
+    with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: pass the topic first\)"):
         deserializer.deserialize_many([MESSAGE], "users")
 
 
 def test_swapped_arguments_of_batches_are_told_their_order(serializer: Any, deserializer: Any) -> None:
     pytest.importorskip("pyarrow")
     for ask in (deserializer.deserialize_batch, serializer.serialize_batch):
-        with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: the topic goes first\)"):
+        with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: pass the topic first\)"):
             ask([MESSAGE], "users")
 
 

@@ -157,7 +157,7 @@ def test_when_nothing_reads_the_error_carries_both_reasons(users: LocalRegistry)
     with pytest.raises(DecodeError) as caught:
         KafkaAvroDeserializer(conf(users)).deserialize("users", framed(77, USER, BOB) + b"xyz")
     text = str(caught.value)
-    assert text.startswith("topic users, schema version 77: the registry knows no such version")
+    assert text.startswith("topic users, schema version 77: the registry does not have this version")
     assert "behind the header: " in text
     assert "as a whole: " in text
 

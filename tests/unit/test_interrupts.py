@@ -228,7 +228,7 @@ def test_who_waited_in_the_parent_is_nobody_in_a_child() -> None:
     go_on.set()
     join(leader, waiter)
     if ended == 3:
-        pytest.skip("this system gives numbers of threads anew in another way")
+        pytest.skip("this system reuses thread ids in another way")
     assert ended == 0
 
 

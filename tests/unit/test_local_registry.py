@@ -128,7 +128,7 @@ def test_after_a_forced_delete_versions_start_at_0_with_another_timestamp(client
 
 
 def test_timestamps_rise_within_one_millisecond_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its timestamp, a topic that was made anew is told from the one before."""
+    """The timestamp distinguishes a recreated topic from the one before."""
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now)
     stamps = []

@@ -290,9 +290,9 @@ def refusals() -> list[tuple[Any, Any, str, str]]:
     plain, other = record("Plain", ("x", "long")), record("Other", ("q", "long"))
     moment = {"type": "long", "logicalType": "timestamp-millis"}
     return [
-        (int, "string", "expected int, the schema's string is read as str", "One.f"),
+        (int, "string", "expected int, but the schema's string is read as str", "One.f"),
         (str, moment, "is read as datetime", "One.f"),
-        (datetime.datetime, "long", "expected datetime, the schema's long is read as int", "One.f"),
+        (datetime.datetime, "long", "expected datetime, but the schema's long is read as int", "One.f"),
         (int, ["null", "int", "string"], "is read as str", "One.f"),
         (Colour, symbols, "Colour has no member BLUE", "One.f"),
         (int, symbols, "is read as str", "One.f"),

@@ -195,7 +195,7 @@ ALWAYS: list[tuple[Any, str, str]] = [
 STRICT: list[tuple[Any, str, str]] = [
     (record(f("R")), "", "record R contains itself"),
     (record(f(record(f(record(f("B"), name="C")), name="B"))), "", "contains itself without a union"),
-    ([], "", "a union needs a branch"),
+    ([], "", "a union needs at least one branch"),
     (record(name="1R"), "", "'1R' is not a valid Avro name"),
     (record(name="a..R"), "", "'a..R' is not a valid Avro name"),
     (record(name="é"), "", "is not a valid Avro name"),

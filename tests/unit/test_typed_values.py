@@ -318,7 +318,7 @@ def test_what_contradicts_value_type_is_refused_at_once(
 
 
 def test_a_schema_that_makes_no_objects_of_the_class_is_refused_at_once() -> None:
-    with pytest.raises(SchemaError, match=r"field Point\.x: expected int, the schema's string is read as str"):
+    with pytest.raises(SchemaError, match=r"field Point\.x: expected int, but the schema's string is read as str"):
         KafkaAvroDeserializer(
             {"schema.registry.url": "http://localhost:1", "value.type": Point},
             record("Point", ("x", "string"), ("y", "double")),

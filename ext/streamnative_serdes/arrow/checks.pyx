@@ -23,7 +23,7 @@ cdef str fault_of_array(ArrowArray* array, Span used, int64_t buffers, int64_t c
     bitmap.
     """
     if array is NULL or array.release is NULL:
-        return "it is missing, or was already consumed by another reader"
+        return "it is missing, or another reader has already consumed it"
     if array.offset < 0 or array.length < 0 or array.offset > MOST_SLOTS or array.length > MOST_SLOTS - array.offset:
         return f"it has length {array.length} and offset {array.offset}"
     if used.first < 0 or used.count < 0 or used.first > array.length or used.count > array.length - used.first:

@@ -53,11 +53,11 @@ FAULTS = {
                 None),
     BAD_BLOCK_END: ("the items of an array or map block do not end at the block's declared size", None),
     TOO_FEW_BYTES: ("expected {a} items of at least {b} bytes each, but only {left} bytes remain", None),
-    TOO_DEEP: ("the message is nested deeper than {depth} levels", "max.depth is the limit"),
-    TOO_MANY_EMPTY: ("the message holds too many zero-byte values", "max.empty.values is the limit"),
-    TOO_MANY_ITEMS: ("the message holds too many items", "max.items is the limit"),
+    TOO_DEEP: ("the message is nested deeper than {depth} levels", "the option max.depth sets the limit"),
+    TOO_MANY_EMPTY: ("the message holds too many zero-byte values", "the option max.empty.values sets the limit"),
+    TOO_MANY_ITEMS: ("the message holds too many items", "the option max.items sets the limit"),
     TOO_MANY_SLOTS: ("the items of the message take far more slots in columns than bytes in the message",
-                     "max.items is the limit; a null record takes a slot in the column of each of its fields"),
+                     "the option max.items sets the limit; a null record takes a slot in each column of its fields"),
     TRAILING: ("expected the end of the message, got {a} more bytes", "it was probably written with another schema"),
     OVERFLOW: ("the message has more text, bytes or items in one column than 32-bit offsets can count",
                "large_types uses 64-bit offsets, which Spark does not accept"),
@@ -72,7 +72,7 @@ BATCH_FAULTS = {
 
 cdef object batch_too_large(int fault, int64_t row, str path):
     error = BatchTooLargeError(BATCH_FAULTS[fault], path=path,
-                               hint="streamnative_serdes.arrow.in_parts splits the batch")
+                               hint="split the batch with streamnative_serdes.arrow.in_parts")
     error.row = row
     return error
 

@@ -270,12 +270,12 @@ cdef class Batch:
 cdef bytes format_of_bytes(ArrowSchema* schema):
     """Return the layout of arrays of bytes or text. Raises TypeError for other types."""
     if schema.release is NULL or schema.format is NULL:
-        raise TypeError("expected an Arrow array of bytes or text, got one that was already consumed by another reader")
+        raise TypeError("expected an Arrow array of bytes or text, got one that another reader has already consumed")
     if how_bytes(schema.format) < 0 or schema.dictionary is not NULL:
         name = type_name(schema.format) if schema.dictionary is NULL else "dictionary"
         hint = {"struct": " (hint: pass only the column of messages)",
                 "dictionary": " (hint: cast it to binary)"}.get(name, "")
-        raise TypeError(f"expected an Arrow array of bytes or text, got one of {name}{hint}")
+        raise TypeError(f"expected an Arrow array of bytes or text, got an array of {name}{hint}")
     return schema.format
 
 

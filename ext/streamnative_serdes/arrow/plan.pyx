@@ -1,5 +1,5 @@
-# Compiles a Resolution (streamnative_serdes._schema) into a table of Ops that decode a writer's data into the columns of
-# a Layout. A plan never changes after that, so threads may share it.
+# Compiles a Resolution (streamnative_serdes._schema) into a table of Ops that decode a writer's data into the columns
+# of a Layout. A plan never changes after that, so threads may share it.
 
 MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}
 cdef enum:

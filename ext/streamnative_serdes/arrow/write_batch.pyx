@@ -15,8 +15,8 @@ WRITE_FAULTS = {
     BAD_SIZE: ("expected exactly {size} bytes, got {a}", None),
     BAD_UNIT: ("{label}: {a} is too large for Avro's unit", None),
     BAD_BIG_DECIMAL: ("expected a big-decimal: bytes of the unscaled number and its scale", None),
-    TOO_DEEP: ("the datum is nested deeper than {depth} levels", "max.depth is the limit"),
-    OVERFLOW: ("the message takes more than the 2 GB that 32-bit offsets can count",
+    TOO_DEEP: ("the datum is nested deeper than {depth} levels", "the option max.depth sets the limit"),
+    OVERFLOW: ("the message exceeds 2 GB, the limit of 32-bit offsets",
                "large_types uses 64-bit offsets, which Spark does not accept"),
 }
 
@@ -129,8 +129,8 @@ cdef class Encoding:
         if self.w.fault == NO_MEMORY:
             raise MemoryError()
         if self.w.fault == OVERFLOW and row > 0:
-            error = BatchTooLargeError("the messages take more than the 2 GB that 32-bit offsets can count",
-                                       hint="streamnative_serdes.arrow.in_parts splits the batch")
+            error = BatchTooLargeError("the messages exceed 2 GB, the limit of 32-bit offsets",
+                                       hint="split the batch with streamnative_serdes.arrow.in_parts")
         else:
             error = write_error(self.plan, &self.w)
         error.row = row

@@ -184,7 +184,7 @@ cdef inline Step* enter_write(Writer* w, Node node) except NULL:
     if unlikely(w.depth >= w.max_depth):
         w.too_deep = True
         raise EncodeError(f"the datum is nested deeper than {w.max_depth} levels",
-                          hint="does it contain itself? max.depth is the limit")
+                          hint="does it contain itself? The option max.depth sets the limit")
     w.opened += 1
     return push(w.steps, &w.depth, node)
 
@@ -196,7 +196,8 @@ cdef inline Step* enter_read(Reader* r, Node node) except NULL:
 
 
 cdef int too_deep(Reader* r) except -1:
-    raise DecodeError(f"the message is nested deeper than {r.max_depth} levels", hint="max.depth is the limit")
+    raise DecodeError(f"the message is nested deeper than {r.max_depth} levels",
+                      hint="the option max.depth sets the limit")
 
 
 cdef inline int pay_empty(Reader* r, int64_t count) except -1:
@@ -216,7 +217,7 @@ cdef inline int pay_items(Reader* r, int64_t count) except -1:
 
 
 cdef int too_many(str what, str option) except -1:
-    raise DecodeError(f"the message holds too many {what}", hint=f"{option} is the limit")
+    raise DecodeError(f"the message holds too many {what}", hint=f"the option {option} sets the limit")
 
 
 cdef inline Step* steps_for(const Limits* limits, Step* stack) except NULL:

@@ -33,7 +33,7 @@ def a(kind: Json, **more: Json) -> Json:
 
 # What is posted as the schema of which type, the status, and how the words begin.
 SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
-    ("an Avro schema that is no JSON", "AVRO", "{", 422, AVRO_422),
+    ("an Avro schema that is not JSON", "AVRO", "{", 422, AVRO_422),
     ("an empty Avro schema", "AVRO", "", 422, AVRO_422),
     ("an Avro schema without type", "AVRO", "{}", 422, AVRO_422),
     ("a bare word", "AVRO", "string", 422, AVRO_422),
@@ -52,17 +52,17 @@ SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
     ("an unknown order", "AVRO", record(field("a", order="sideways")), 422, AVRO_422),
     ("a symbol with a hyphen", "AVRO", enum("A-1"), 422, AVRO_422),
     ("a symbol that comes twice", "AVRO", enum("X", "X"), 422, AVRO_422),
-    ("an enum's default that is no symbol", "AVRO", enum("X", default="Y"), 422, AVRO_422),
+    ("an enum's default that is not a symbol", "AVRO", enum("X", default="Y"), 422, AVRO_422),
     ("a fixed without size", "AVRO", {"type": "fixed", "name": "F"}, 422, AVRO_422),
     ("a fixed of size -1", "AVRO", fixed(-1), 422, AVRO_422),
     ("an array without items", "AVRO", {"type": "array"}, 422, AVRO_422),
     ("a union with a type twice", "AVRO", a(["int", "int"]), 422, AVRO_422),
     ("a union in a union", "AVRO", a(["null", ["int"]]), 422, AVRO_422),
-    ("a double's default that is no number", "AVRO", a("double", default="x"), 422, AVRO_422),
-    ("a JSON topic's schema that is no JSON", "JSON", "{", 422, JSON_422),
-    ("a JSON topic's double whose default is no number", "JSON", a("double", default="x"), 422, JSON_422),
-    ("a PROTOBUF schema that is no JSON", "PROTOBUF", "{", 422, "Invalid schema definition data for PROTOBUF schema"),
-    ("a PROTOBUF_NATIVE schema that is none", "PROTOBUF_NATIVE", "x", 422, "deserialize ProtobufNative Schema failed"),
+    ("a double's default that is not a number", "AVRO", a("double", default="x"), 422, AVRO_422),
+    ("a JSON topic's schema that is not JSON", "JSON", "{", 422, JSON_422),
+    ("a JSON topic's double whose default is not a number", "JSON", a("double", default="x"), 422, JSON_422),
+    ("a PROTOBUF schema that is not JSON", "PROTOBUF", "{", 422, "Invalid schema definition data for PROTOBUF schema"),
+    ("a PROTOBUF_NATIVE schema of one letter", "PROTOBUF_NATIVE", "x", 422, "deserialize ProtobufNative Schema failed"),
     ("AUTO", "AUTO", "", 422, "Schema AUTO is a client-side schema type"),
     ("AUTO_CONSUME", "AUTO_CONSUME", "", 422, "Schema AUTO_CONSUME is a client-side schema type"),
     ("AUTO_PUBLISH", "AUTO_PUBLISH", "", 422, "Schema AUTO_PUBLISH is a client-side schema type"),
@@ -75,7 +75,7 @@ SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
     ("a type in small letters", "avro", ONE, 500, NO_ENUM + "avro"),
     ("a type of Pulsar 4.1", "EXTERNAL", "", 500, NO_ENUM + "EXTERNAL"),
     ("an empty type", "", "", 500, NO_ENUM),
-    ("a KEY_VALUE that is no JSON", "KEY_VALUE", "{", 500, "what Gson says"),
+    ("a KEY_VALUE that is not JSON", "KEY_VALUE", "{", 500, "what Gson says"),
     ("an empty KEY_VALUE", "KEY_VALUE", "", 500, NO_OBJECT),
     ("a KEY_VALUE that is text", "KEY_VALUE", '"x"', 500, NO_OBJECT),
     ("a KEY_VALUE that is a list", "KEY_VALUE", "[]", 500, NO_OBJECT),
@@ -83,7 +83,7 @@ SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
     ("a KEY_VALUE without value", "KEY_VALUE", '{"key":""}', 500, NO_HALF),
 ]  # fmt: skip
 
-# Payloads that are no payload of a schema.
+# Request bodies that do not describe a schema.
 PAYLOADS: Final[list[tuple[str, Json, int, str]]] = [
     ("no type", {"schema": ""}, 500, "Name is null"),
     ("the type null", {"type": None, "schema": ""}, 500, "Name is null"),
@@ -91,7 +91,7 @@ PAYLOADS: Final[list[tuple[str, Json, int, str]]] = [
     ("a property that is null", {"type": "STRING", "schema": "", "properties": {"a": None}}, 500, "null"),
     ("no body", b"", 500, NO_PAYLOAD),
     ("null as the body", b"null", 500, NO_PAYLOAD),
-    ("a body that is no JSON", b"{x", 400, "what Jackson says"),
+    ("a body that is not JSON", b"{x", 400, "what Jackson says"),
     ("a list as the body", b"[]", 400, "what Jackson says"),
     ("text as the body", b'"x"', 400, "what Jackson says"),
     ("a number as the body", b"7", 400, "what Jackson says"),
@@ -174,7 +174,7 @@ def _defaults() -> list[Case]:
             would_take(needed).refused(500, NO_SYMBOL),
         ),
         Case(
-            "a default that is no symbol does no harm where it is not needed",
+            "a default that is not a symbol is harmless if it is not needed",
             register(needed).registers(0),
             register(record(*needed["fields"], field("b", default=0))).registers(1),
         ),
