@@ -45,6 +45,7 @@ _T = TypeVar("_T")
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
 _MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
+_MOST_UNANSWERED = 3  # checks in a row
 _LEAST_SECONDS = 1.0  # between two checks of one topic, however many messages cannot be read
 # Errors that concern schemas. Others are asked again for each message, since rights and tokens may change at any time.
 _REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, SchemaError)
@@ -285,11 +286,14 @@ class Binding:
         """One round of the watch: check the topics in use. Then users ask again, which shows what is still in use."""
         # Not when a user is closed: only by now have the others asked for what they use.
         self._topics.make_room(len(self._users))
+        unanswered = 0
         try:
             for state in self._topics.in_use()[:_MOST_LOOKS]:
                 if self._topics.get(state.topic).newest is not None:  # not evicted meanwhile
                     self._topics.change(state.topic, TopicState.checked)
-                    self._inspector.check(state.topic)
+                    unanswered = 0 if self._inspector.check(state.topic) else unanswered + 1
+                if unanswered == _MOST_UNANSWERED:  # the registry is away: the next round asks again
+                    break
         finally:  # also after an unforeseen error: the next round takes place
             self._users.rebind()
         self._users.if_none(self._watch.stop)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from streamnative_serdes.errors import SchemaNotFoundError, SerdesError
+from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .known import Known
@@ -33,8 +33,11 @@ class Inspector:
     def __init__(self, client: SchemaRegistryClient, topics: Topics, users: Users) -> None:
         self._client, self._topics, self._users = client, topics, users
 
-    def check(self, topic: TopicName) -> None:
-        """Ask for the latest schema. If the registry cannot be asked, what is known stays valid."""
+    def check(self, topic: TopicName) -> bool:
+        """Ask for the latest schema. If the registry cannot be asked, what is known stays valid.
+
+        Returns whether the registry answered.
+        """
         try:
             known = self.latest(topic, REFRESH_SECONDS)
         except SchemaNotFoundError:
@@ -42,9 +45,11 @@ class Inspector:
         except SerdesError as error:  # known schemas can still be used
             self._topics.change(topic, TopicState.answered)
             logger.warning("topic %s keeps its known schemas, because checking them failed: %s", topic.given, error)
+            return not isinstance(error, RegistryUnavailableError)
         else:
             if self._topics.get(topic).latest is not None:
                 self._topics.keep_latest(topic, known)
+        return True
 
     def latest(self, topic: TopicName, patience: float | None) -> Known:
         """The topic's latest schema, with one GET; ``patience`` as SchemaRegistryClient has it."""

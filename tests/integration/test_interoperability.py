@@ -78,7 +78,9 @@ def test_our_deserializer_reads_all_but_confluents_framing_and_garbage(crowd: Cr
     assert [reader.deserialize(name, data) for data in (*good, bare)] == [ADA] * 4
     with pytest.raises(DecodeError, match=rf"topic {name}, .*Confluent's serializer \(0x00, schema id \d+\)"):
         reader.deserialize(name, confluents)
-    with pytest.raises(DecodeError, match=f"topic {name}, schema version 0, field name, byte 2: expected a branch"):
+    with pytest.raises(
+        DecodeError, match=f"topic {name}, schema version 0, field name, byte 2: expected a union branch index"
+    ):
         reader.deserialize(name, garbage)
 
 

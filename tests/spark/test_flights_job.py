@@ -203,7 +203,7 @@ def test_a_record_of_other_fields_is_an_error(change: dict[str, Any]) -> None:
     flight = dict.fromkeys(COLUMNS, 1) | {"time_hour": FIRST} | change
     if "extra" not in change:
         del flight["distance"]
-    with pytest.raises(ValueError, match="a record has the fields"):
+    with pytest.raises(ValueError, match="expected a record with the fields"):
         decoded_values(flight)
 
 

@@ -412,7 +412,7 @@ def test_names_are_asked_for_where_names_are_expected(spark: SparkSession, conf:
             decode_df(messages, conf, topic=TOPIC, options={"errorColumn": given})
         with pytest.raises(ConfigError, match="error_column: expected a column name, got "):
             split_errors(decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "e"}), given)
-    with pytest.raises(ConfigError, match=r"hint: give its name; what is computed gets one by df\.withColumn"):
+    with pytest.raises(ConfigError, match=r"hint: pass its name; use df\.withColumn to name a computed column"):
         decode_df(messages, conf, topic=TOPIC, keep=[F.col("offset") + 1])
 
 

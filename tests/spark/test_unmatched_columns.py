@@ -168,9 +168,9 @@ def test_strict_validation_applies_to_every_path(
         more.select(to_avro(F.struct("*"), strict, topic=TOPIC, schema=SCHEMA)).collect()
 
     if option == "validate.strict":
-        with pytest.raises(EncodeError, match=r"field note: there is no column .*: validate.strict asks"):
+        with pytest.raises(EncodeError, match=r"field note: there is no column .*: validate.strict requires"):
             KafkaAvroSink(TOPIC, kafka, strict, SCHEMA).write(fewer)
-        with pytest.raises(EncodeError, match=r"field note: there is no column .*: validate.strict asks"):
+        with pytest.raises(EncodeError, match=r"field note: there is no column .*: validate.strict requires"):
             encode_df(fewer, strict, topic=TOPIC, schema=SCHEMA)
         with pytest.raises(SparkError, match=r"field note: the field is missing, and validate.strict"), spark_errors():
             fewer.foreachPartition(KafkaAvroSink(TOPIC, kafka, strict, SCHEMA).foreach_partition)
