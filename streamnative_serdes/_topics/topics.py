@@ -149,8 +149,9 @@ class Topics:
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
     def _learn(self, one: Learnt) -> None:
-        known = self.keep(one.topic, one.info)
+        self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
         self.change(one.topic, lambda state: state.with_text(one.text, one.version, self._capacity))
+        known = self.keep(one.topic, one.info)
         held = self.get(one.topic).latest
         if one.latest and (held is None or held.known.version < one.version):
             self.keep_latest(one.topic, known)

@@ -315,3 +315,13 @@ def test_one_deserializer_gives_columns_of_either_size_of_offsets(registry: Loca
     for large, kind in [(False, pa.string()), (True, pa.large_string()), (False, pa.string())]:
         assert deserializer.deserialize_batch("t", messages, large_types=large).column("name").type == kind
         assert deserializer.columns("t", large_types=large).arrow_schema.field("name").type == kind
+
+
+def test_a_message_without_header_beside_an_unknown_version_asks_for_nothing_again(registry: LocalRegistry) -> None:
+    (good,) = written(registry, 1)
+    reader = KafkaAvroDeserializer(conf(registry))
+    data = pa.array([good, header(77) + good[10:], good[10:]])
+    assert len(reader.deserialize_batch("t", data)) == 3
+    registry.reset_calls()
+    assert len(reader.deserialize_batch("t", data)) == 3
+    assert registry.calls == {}

@@ -158,7 +158,9 @@ def test_a_hit_is_computed_at_once(registry: LocalRegistry) -> None:
         serializer, deserializer = await opened(registry)
         message = await serializer(ADA, CTX)
         await deserializer(message, CTX)
-        for coroutine in (serializer(ADA, CTX), deserializer(message, CTX)):
+        assert message is not None
+        messages = message, bytearray(message), memoryview(message)
+        for coroutine in (serializer(ADA, CTX), *(deserializer(each, CTX) for each in messages)):
             with pytest.raises(StopIteration):
                 coroutine.send(None)  # it ends without waiting for anything
 

@@ -125,3 +125,10 @@ def test_a_class_has_the_branch_of_its_default_first_or_is_refused(registry: Loc
         with pytest.raises(SchemaError, match="field tags: bad default: 'x' is not of type null, the first branch"):
             make()
     assert KafkaAvroDeserializer({**conf, "value.type": Tags}).stats()["errors"] == 0  # for reading it will do
+
+
+def test_a_parsed_schema_is_checked_as_its_text_is(registry: LocalRegistry) -> None:
+    conf = {"schema.registry.url": registry.url}
+    for schema in (json.dumps(SECOND), Codec(SECOND).schema):
+        with pytest.raises(SchemaError, match="x"):
+            KafkaAvroSerializer(conf, schema)

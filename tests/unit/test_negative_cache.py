@@ -167,7 +167,7 @@ def test_a_look_that_failed_is_not_repeated_for_each_message(
     assert reader.deserialize("t", FRAMED) == BOB
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)
     binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
-    binding._topics.change(binding._named("t"), lambda state: replace(state, asked=-math.inf))  # long ago
+    binding._topics.change(binding.named("t"), lambda state: replace(state, asked=-math.inf))  # long ago
     registry.fail(Fault.status(403, "no"), times=5)
     registry.reset_calls()
     errors(lambda: reader.deserialize("t", FRAMED + b"\x01"), DecodeError)

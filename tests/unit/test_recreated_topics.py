@@ -357,3 +357,20 @@ def test_a_reader_and_a_writer_can_each_use_as_many_topics_as_the_capacity(regis
     writer.rebind()
     use_all()
     assert registry.calls == {}
+
+
+def test_a_closed_serializer_that_is_used_again_notices_recreated_topics(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
+    serializer = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 1}), WIDER)
+    recreate(USER, BOB)
+    assert version_of(serializer.serialize("t", BOB)) == 1
+    serializer.close()
+    assert version_of(serializer.serialize("t", BOB)) == 1
+    delete(registry, force=True)
+    until(lambda: version_of(serializer.serialize("t", BOB)) == 0)
+
+
+def version_of(message: bytes | None) -> int:
+    assert message is not None
+    return int.from_bytes(message[2:10], "big")

@@ -381,7 +381,7 @@ def test_fields_filled_in_count_as_items() -> None:
     data = codec.encode([{"x": 1}] * 10)
 
     assert len(codec.decode(data)) == 10  # 10 items with 4 values each
-    with pytest.raises(DecodeError, match=r"too many items \(hint: max.items"):
+    with pytest.raises(DecodeError, match=r"too many items \(hint: the option max.items"):
         codec.decode(codec.encode([{"x": 1}] * 13))
 
 

@@ -70,8 +70,53 @@ def test_an_answer_for_a_topic_does_not_count_as_its_use() -> None:
         topics.use(name(topic))
         topics.keep(name(topic), info(0))
     topics.keep(name("a"), info(1))
-    topics.use(name("c"))
+    topics.keep(name("c"), info(0))
     assert known_topics(topics, *"ab") == ["b"]
+
+
+def test_topics_without_schemas_evict_no_known_topic() -> None:
+    topics = made(2)
+    for topic in "ab":
+        topics.keep(name(topic), info(0))
+    refusal = Refusal(SchemaNotFoundError("none"), time.monotonic() + 60)
+    for number in range(5):
+        unknown = name(f"unknown{number}")
+        topics.use(unknown)
+        topics.change(unknown, lambda state: state.with_refusal(("latest",), refusal, 10))
+    assert known_topics(topics, *"ab") == ["a", "b"]
+    assert topics.get(name("unknown4")).refusals == {("latest",): refusal}
+    assert topics.get(name("unknown2")).refusals == {}  # the capacity bounds them, too
+    topics.keep(name("unknown4"), info(0))
+    assert topics.get(name("unknown4")).refusals == {("latest",): refusal}
+    topics.forget(name("unknown4"))
+    assert topics.get(name("unknown4")).refusals == {}
+
+
+def test_a_change_in_the_middle_of_another_one_is_kept() -> None:
+    """As by a signal handler or a finalizer that serializes."""
+    topics = made()
+    topics.keep(T, info(0))
+    versions = iter((1, 2))
+
+    def step(state: TopicState) -> TopicState:
+        for version in versions:
+            topics.keep(T, info(version))
+        return state.answered()
+
+    assert topics.change(T, step).asked > 0
+    assert sorted(topics.get(T).schemas) == [0, 1, 2]
+
+
+def test_no_lock_is_held_while_a_step_runs() -> None:
+    topics = made()
+    topics.keep(T, info(0))
+
+    def step(state: TopicState) -> TopicState:
+        assert elsewhere(lambda: topics.keep(name("other"), info(0))).version == 0
+        return state.answered()
+
+    topics.change(T, step)
+    assert known_topics(topics, "t", "other") == ["t", "other"]
 
 
 def test_with_a_capacity_of_one_the_topic_used_last_stays() -> None:
@@ -249,7 +294,7 @@ def test_changes_of_several_threads_all_remain() -> None:
     def write(number: int) -> None:
         for version in range(50):
             topics.keep(T, info(number * 50 + version))
-            topics.use(name(f"t{number}-{version}"))
+            topics.keep(name(f"t{number}-{version}"), info(0))
 
     together(8, write)
     assert sorted(topics.get(T).schemas) == [*range(400)]
