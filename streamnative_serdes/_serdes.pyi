@@ -53,7 +53,6 @@ def policy_of(serdes: object) -> Any:
 def bound_of(serdes: object) -> list[Bound]:
     """All that is bound at the moment."""
 
-@disjoint_base
 class Serializer(_Serdes):
     """The call path of a serializer."""
 
