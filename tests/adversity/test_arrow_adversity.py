@@ -54,7 +54,7 @@ def test_messages_beyond_what_32_bits_count_are_an_error_that_says_what_to_do() 
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * BEYOND), ["x" * TEXT])
     batch = pa.record_batch([texts], ["value"])
 
-    with pytest.raises(BatchTooLargeError, match=r"more than the 2 GB .*in_parts") as caught:
+    with pytest.raises(BatchTooLargeError, match=r"exceed 2 GB.*in_parts") as caught:
         ColumnCodec("string").encode(batch)
     assert caught.value.row == BEYOND - 2
     assert [len(messages) for _, messages in in_parts(batch, ColumnCodec("string").encode)] == [BEYOND - 2, 2]

@@ -151,7 +151,7 @@ def test_an_https_issuer_cannot_send_the_secret_to_an_http_endpoint(tmp_path: Pa
     certificates = Certificates(tmp_path)
     with Issuer(tls=certificates.server()) as issuer, Issuer() as thief:
         issuer.metadata["token_endpoint"] = f"{thief.url}/token"
-        with pytest.raises(SchemaRegistryError, match="is https, got http: the secret would be sent unencrypted"):
+        with pytest.raises(SchemaRegistryError, match="is https; got http, which would expose the secret"):
             ask(issuer.options(ssl_ca_location=str(certificates.ca)), issuer)
     assert thief.asked == []
 
