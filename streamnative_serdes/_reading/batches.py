@@ -55,7 +55,7 @@ def read_batch(
 ) -> pa.RecordBatch:
     """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
-    ``check`` is called with each version that stands in a header and that the topic has. What it raises ends the batch.
+    ``check`` is called with each version that headers name and that the topic has. If it raises, the batch fails.
     """
     try:
         policy.binding.attach(serdes)

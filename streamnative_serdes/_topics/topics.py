@@ -42,14 +42,13 @@ class Topics:
         self._states.capacity = self._capacity * max(users, 1)
 
     def get(self, topic: TopicName) -> TopicState:
-        """What is known; an empty state for an unknown topic."""
+        """What is known. An unknown topic has an empty state, which is not kept."""
         return self._states.get(topic.path) or self._unknown.get(topic.path) or TopicState(topic, in_use=True)
 
     def use(self, topic: TopicName) -> TopicState:
         """What is known. The topic counts as in use, and is dropped after all that were used before."""
-        return self._states.change(topic.path, lambda state: state and state.used_as(topic), used=True) or self.get(
-            topic
-        )
+        known = self._states.change(topic.path, lambda state: state and state.used_as(topic), used=True)
+        return known or self.get(topic)
 
     def change(self, topic: TopicName, step: Callable[[TopicState], TopicState]) -> TopicState:
         """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use.

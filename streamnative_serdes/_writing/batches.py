@@ -24,9 +24,8 @@ def write_batch(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
 ) -> pa.Array:
     """As :meth:`KafkaAvroSerializer.serialize_batch`."""
-    from streamnative_serdes.arrow import (
-        ColumnWriter,
-    )  # pyarrow is not needed otherwise; without it, nothing is registered
+    # First of all: without pyarrow, which only batches need, nothing is registered.
+    from streamnative_serdes.arrow import ColumnWriter
 
     try:
         refuse_no_topic(topic, EncodeError)
