@@ -22,16 +22,16 @@ COPIED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "ext", PACKAGE)
 
 
 class BuildError(Exception):
-    """The package does not compile with the faults in it."""
+    """The package does not compile with the faults."""
 
 
 def switch_numbers(faults: list[Fault]) -> dict[str, int]:
-    """The number of each compiled fault: all of the list have one, whichever of them are tried."""
+    """Return the number of each compiled fault; it does not depend on which faults are tried."""
     return {fault.id: number for number, fault in enumerate((f for f in faults if f.compiled), 1)}
 
 
 def check(faults: list[Fault]) -> list[str]:
-    """What is wrong with the list as text: faults that do not apply, by themselves or beside others."""
+    """Return the problems of the list as text: faults that do not apply, alone or together with others."""
     texts = {
         name: (ROOT / name).read_text(encoding="utf-8") for name in {f.file for f in faults} if (ROOT / name).is_file()
     }
@@ -54,7 +54,7 @@ def check(faults: list[Fault]) -> list[str]:
 
 
 def sources_with_switches(faults: list[Fault]) -> dict[str, str]:
-    """The text of each file under ext/ that a fault changes, or that has to know the switch."""
+    """Return the text of each file under ext/ that a fault changes, or that must declare the switch."""
     numbers, of_file = switch_numbers(faults), defaultdict[str, dict[int, Fault]](dict)
     for fault in faults:
         if fault.compiled:
@@ -65,14 +65,14 @@ def sources_with_switches(faults: list[Fault]) -> dict[str, str]:
         if path.suffix not in {".pyx", ".pxd", ".h"}:
             continue
         text = with_switches(path.read_text(encoding="utf-8"), of_file[name], is_c=path.suffix == ".h")
-        # What is a module of its own, and not a part of one, declares the switch.
+        # Modules declare the switch; files that are included in one do not.
         own = path.suffix == ".pxd" and of_file[name] if path.suffix != ".pyx" else path.parent.name == PACKAGE
         texts[name] = declared(text) if own else text
     return texts
 
 
 def build_copy(faults: list[Fault]) -> None:
-    """The package in COPY, compiled with a switch for each fault. Raises BuildError, ListError."""
+    """Compile the package in COPY with a switch for each fault. Raises BuildError, ListError."""
     COPY.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         _copy(ROOT / name, COPY / name)
@@ -94,7 +94,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _compile(digest: str) -> None:
-    """All modules; nothing when they were compiled from the very same sources."""
+    """Compile all modules, unless they were compiled from exactly the same sources."""
     stamp, header = COPY / "digest", COPY / "fault.h"
     if stamp.is_file() and stamp.read_text() == digest:
         return
@@ -113,12 +113,12 @@ def _compile(digest: str) -> None:
 
 
 def copy_with(fault: Fault, folder: Path) -> None:
-    """COPY with one fault of Python, in ``folder``. All other files are the very same ones. Raises ListError."""
+    """Create COPY with one Python fault in ``folder``; all other files are links. Raises ListError."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(COPY / PACKAGE, folder / PACKAGE, copy_function=os.link)
     target = folder / fault.file
     text = changed(fault, target.read_text(encoding="utf-8"))
-    target.unlink()  # a link: what it links to stays
+    target.unlink()  # only the link
     target.write_text(text, encoding="utf-8")
     for stale in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
         stale.unlink()

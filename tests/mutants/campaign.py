@@ -1,13 +1,15 @@
 """Mutation testing campaign: applies small faults to the code, one at a time, and checks whether the tests fail.
 
     python tests/mutants/campaign.py                      all of them; 1 if too many live
-    python tests/mutants/campaign.py --some 20 --seed 5   20 by lot
+    python tests/mutants/campaign.py --some 20 --seed 5   20 at random
     python tests/mutants/campaign.py --room spark         those of one room
     python tests/mutants/campaign.py --only codec-3       those whose id begins so
+    python tests/mutants/campaign.py --resume             go on after a run that was stopped, if no file changed since
+    python tests/mutants/campaign.py --no-killers         do not try first what killed a fault the last time
     python tests/mutants/campaign.py --check              only whether all apply to the sources
     python tests/mutants/campaign.py --draw --seed 5      draw the list drawn.toml again: its reasons are lost
 
-A fault that does not apply or compile ends the run, and so do tests that fail without a fault.
+A fault that does not apply or compile ends the run; so do tests that fail without a fault.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from building import BUILD, ROOT, BuildError, build_copy, check, switch_numbers
 from drawing import draw
 from faults import DRAWN, Fault, ListError, all_faults, write_list
+from kept import Kept, read_killers, write_killers
 from rooms import room_of
 from running import BaselineError, Runner, Verdict, end_all
 from table import problems, table, write_report
 
 HEAD = """# Drawn by `campaign.py --draw --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
-# What is known of a fault that lives (`lives`, `equivalent`) was added later; places follow the sources by hand.
+# Reasons of faults that live (`lives`, `equivalent`) were added later; places are updated by hand when sources change.
 seed = {seed}
 """
 
@@ -55,19 +58,21 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--some", type=int, metavar="N", help="as many, by lot")
-    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of --some or --draw")
+    parser.add_argument("--some", type=int, metavar="N", help="try this many random faults")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="seed of --some or --draw")
     parser.add_argument("--room", action="append", default=[])
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--narrow", action="store_true", help="without the wider tests: a first look")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--no-killers", action="store_true", help="do not begin with the test of killers.json")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--draw", action="store_true")
     return parser.parse_args()
 
 
 def chosen(faults: list[Fault], given: argparse.Namespace) -> Iterator[Fault]:
-    """Those that the arguments ask for. Raises ListError where these ask for none."""
+    """Return the faults that the arguments select. Raises ListError if they select none."""
     those = [f for f in faults if not given.room or room_of(f.file).name in given.room]
     those = [f for f in those if not given.only or f.id.startswith(tuple(given.only))]
     if not those:
@@ -81,18 +86,21 @@ def chosen(faults: list[Fault], given: argparse.Namespace) -> Iterator[Fault]:
 def campaign(faults: list[Fault], tried: list[Fault], given: argparse.Namespace) -> int:
     print(f"compiling with {len(switch_numbers(faults))} switches", flush=True)
     build_copy(faults)
-    # Spark's take longest: they begin, so that no worker is left with one at the end.
+    # Spark's faults take longest, so they are tried first, and no worker is left with one at the end.
     tried = sorted(tried, key=lambda fault: room_of(fault.file).name != "spark")
-    runner = Runner(switch_numbers(faults), narrow=given.narrow)
-    verdicts = list(_judged(runner, tried, given.workers))
+    killers = {} if given.no_killers else read_killers(faults)
+    runner = Runner(switch_numbers(faults), narrow=given.narrow, killers=killers)
+    kept = Kept(tried, resume=given.resume)
+    verdicts = [*kept.before, *_judged(runner, [fault for fault in tried if fault not in kept], given.workers, kept)]
     write_report(BUILD / "report.json", verdicts)
+    write_killers(verdicts, faults)
     print(f"\n{table(verdicts)}")
     wrong = problems(verdicts, whole=len(tried) == len(faults) and not given.narrow)
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 
 
-def _judged(runner: Runner, tried: list[Fault], workers: int) -> Iterator[Verdict]:
+def _judged(runner: Runner, tried: list[Fault], workers: int, kept: Kept) -> Iterator[Verdict]:
     """Each fault's verdict, as it comes."""
     with ThreadPoolExecutor(workers) as pool:
         asked = [pool.submit(runner.judge, fault) for fault in tried]
@@ -103,8 +111,9 @@ def _judged(runner: Runner, tried: list[Fault], workers: int) -> Iterator[Verdic
                     f"{done}/{len(tried)} {verdict.fault.id}: {verdict.killer or 'ALIVE'} ({verdict.seconds:.0f} s)",
                     flush=True,
                 )
+                kept.add(verdict)
                 yield verdict
-        except BaseException:  # Ctrl-C too
+        except BaseException:  # including Ctrl-C
             pool.shutdown(wait=False, cancel_futures=True)
             end_all()
             raise

@@ -5,5 +5,5 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# The limits of processes are Linux's.
+# Limits of processes are only available on Linux.
 collect_ignore = [] if sys.platform == "linux" else ["test_mutants.py"]

@@ -1,7 +1,7 @@
 """Randomly drawn faults: comparisons, +-1, and/or, early returns, defaults.
 
-The same seed and sources give the same list. In Python the places are found by the syntax tree; in Cython and C by the
-line, of which a part is taken that can be put in parentheses as it stands.
+The same seed and sources give the same list. In Python, places are found in the syntax tree; in Cython and C line by
+line: a part of the line that can be put in parentheses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Change:
 
 
 def draw(root: Path, seed: int) -> list[Fault]:
-    """As many faults of each room as it says, kinds in turn as far as there are any."""
+    """Draw ``drawn`` faults of each room, of all kinds in turn as long as there are any."""
     chance = random.Random(seed)
     return [fault for room in ROOMS for fault in _draw_room(root, room, chance)]
 
@@ -69,7 +69,7 @@ def _files(root: Path, room: Room) -> list[Path]:
 
 
 def _fault(name: str, file: str, text: str, change: Change) -> Fault:
-    """``change`` with a place that survives edits elsewhere: by its line and, if there are several, by the function."""
+    """Return the fault for ``change``. Its place is named by the line, and by the function if several lines match."""
     begin = text.rfind("\n", 0, change.start) + 1
     line = text[begin:].partition("\n")[0].strip()
     where = _function(text, begin)
@@ -93,7 +93,7 @@ def _lines_like(text: str, line: str) -> list[int]:
 
 
 def _function(text: str, begin: int) -> str:
-    """The beginning of the nearest `def` above, up to its bracket."""
+    """Return the start of the nearest `def` above, up to its bracket."""
     for line in reversed(text[:begin].splitlines()):
         found = re.match(r"\s*((?:async )?c?p?def [^=(]*\()", line)
         if found:
@@ -105,7 +105,7 @@ def _function(text: str, begin: int) -> str:
 
 
 def changes(file: str, text: str) -> Iterator[Change]:
-    """All that could be drawn of ``file``."""
+    """Return all changes that could be drawn in ``file``."""
     return _in_python(text) if file.endswith(".py") else _in_lines(text, is_c=file.endswith(".h"))
 
 
@@ -122,7 +122,7 @@ def _in_python(text: str) -> Iterator[Change]:
         return len(raw[: ends[0]].decode()), len(raw[: ends[1]].decode())
 
     def whole(node: ast.expr, start: int, end: int, new: str, kind: str) -> Change:
-        """All of ``node``, in which ``text[start:end]`` is ``new``: what is short could stand twice in a line."""
+        """Return a change of all of ``node``: ``text[start:end]`` alone may be too short to be unique in its line."""
         first, last = span(node)
         return Change(first, last, text[first:start] + new + text[end:last], kind)
 
@@ -150,7 +150,7 @@ def _in_python(text: str) -> Iterator[Change]:
 
 
 def _operator(text: str, start: int, end: int, table: dict[str, str]) -> tuple[int, int, str]:
-    """Where the operator is that stands, with blanks and brackets, between two operands; and what it becomes."""
+    """Return the place of the operator between two operands (with blanks and brackets), and its replacement."""
     for operator in sorted(table, key=len, reverse=True):
         found = re.search(rf"(?<!\S){re.escape(operator)}(?!\S)", text[start:end])
         if found:
@@ -167,14 +167,14 @@ def _is_one(node: ast.expr) -> bool:
 
 
 def _other(node: ast.expr) -> str:
-    """Another default; "" for those that have none."""
+    """Return another default; "" if there is none."""
     value = node.value if isinstance(node, ast.Constant) else None
     if isinstance(value, bool):
         return str(not value)
     return str(value + 1) if isinstance(value, int | float) else ""
 
 
-# A part of one line that can be put in parentheses: a condition, or what is assigned or returned.
+# A part of one line that can be put in parentheses: a condition, or a value that is assigned or returned.
 PARTS = (
     re.compile(r"^\s*(?:if|elif|while) (?P<part>.+):\s*(?:#.*)?$"),
     re.compile(r"^\s*return (?P<part>[^#]+?)\s*(?:#.*)?$"),
@@ -200,7 +200,7 @@ def _in_lines(text: str, is_c: bool) -> Iterator[Change]:
 
 
 def _is_whole(part: str) -> bool:
-    """Whether brackets close in it, and it is one value, without text in quotes, which could hold anything."""
+    """Whether it is one value with balanced brackets, and without quoted text, which could contain anything."""
     depth = 0
     for letter in part:
         depth += (letter in "([{") - (letter in ")]}")

@@ -1,7 +1,7 @@
-"""Faults as data: one small change of a source each, and the files that list them.
+"""Faults as data: each is one small change of a source file; two files list them.
 
-``drawn.toml`` is what a seed drew (drawing.py), ``by_hand.toml`` what a person thought of. A place in a file is named
-by its text, never by the number of a line, so that edits elsewhere leave it where it is (places.py).
+``drawn.toml`` has faults drawn at random (drawing.py), ``by_hand.toml`` those that a person wrote. A place in a file is
+named by its text, never by its line number, so that it survives edits elsewhere (places.py).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ DRAWN, BY_HAND = HERE / "drawn.toml", HERE / "by_hand.toml"
 
 
 class ListError(Exception):
-    """A list of faults that cannot be tried as it stands."""
+    """A list of faults that is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``old`` becomes ``new`` in ``file``, at a place that the next three name.
+    """``old`` becomes ``new`` in ``file``, at the place that ``where``, ``line`` and ``nth`` name.
 
     id: unique over both lists.
-    kind: what it is an example of, such as "comparison" or "second time".
-    where: a text that stands before the place, such as "def read"; the search begins behind its first occurrence.
-    line: the line, stripped, in which ``old`` begins; without it ``old`` itself is looked for.
+    kind: the kind of fault, such as "comparison" or "second time".
+    where: a text before the place, such as "def read"; the search begins after its first occurrence.
+    line: the stripped line in which ``old`` begins; if empty, ``old`` itself is searched for.
     nth: which of several such lines, or such texts, from 1.
-    lives: why it may live although tests could tell.
-    equivalent: why no test can tell.
+    lives: why the fault may live although a test could detect it.
+    equivalent: why no test can detect it.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Fault:
 
 
 def read_list(path: Path) -> list[Fault]:
-    """The faults in ``path``. Raises ListError."""
+    """Read the faults in ``path``. Raises ListError."""
     known = {field.name for field in fields(Fault)}
     faults = []
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("fault", []):
@@ -65,7 +65,7 @@ def read_list(path: Path) -> list[Fault]:
 
 
 def all_faults() -> list[Fault]:
-    """Both lists, checked by themselves. Raises ListError."""
+    """Read both lists, and check each. Raises ListError."""
     faults = read_list(DRAWN) + read_list(BY_HAND)
     twice = [name for name, count in Counter(fault.id for fault in faults).items() if count > 1]
     if twice:
@@ -79,7 +79,7 @@ def all_faults() -> list[Fault]:
 
 
 def write_list(path: Path, head: str, faults: list[Fault]) -> None:
-    """``faults`` as TOML below ``head``, which is TOML too: comments, and the seed."""
+    """Write ``faults`` as TOML after ``head``, which is TOML too: comments and the seed."""
     parts = [head.rstrip()]
     for fault in faults:
         given = {field.name: getattr(fault, field.name) for field in fields(Fault)}
@@ -91,4 +91,4 @@ def write_list(path: Path, head: str, faults: list[Fault]) -> None:
 def _toml(value: Any) -> str:
     if isinstance(value, str) and not set("'\n\t") & set(value):
         return f"'{value}'"
-    return json.dumps(value, ensure_ascii=False)  # a basic string of TOML has JSON's escapes
+    return json.dumps(value, ensure_ascii=False)  # basic strings of TOML have the same escapes as JSON

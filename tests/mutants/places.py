@@ -6,7 +6,7 @@ from faults import Fault, ListError
 
 
 def place_of(fault: Fault, text: str) -> tuple[int, int]:
-    """Start and end of ``fault.old`` in ``text``. Raises ListError where it is missing, or could be one of several."""
+    """Return start and end of ``fault.old`` in ``text``. Raises ListError if it is missing or ambiguous."""
     begin = 0
     if fault.where:
         begin = text.find(fault.where)
@@ -32,7 +32,7 @@ def _anywhere(fault: Fault, text: str, begin: int) -> list[int]:
 
 
 def _in_lines(fault: Fault, text: str, begin: int) -> list[int]:
-    """Where ``old`` begins in each line that is ``fault.line``."""
+    """Return the offset of ``old`` in each line that equals ``fault.line``."""
     found, at = [], 0
     for line in text.splitlines(keepends=True):
         if at + len(line) > begin and line.strip() == fault.line:
@@ -45,6 +45,6 @@ def _in_lines(fault: Fault, text: str, begin: int) -> list[int]:
 
 
 def changed(fault: Fault, text: str) -> str:
-    """``text`` with the fault in it. Raises ListError."""
+    """Return ``text`` with the fault applied. Raises ListError."""
     start, end = place_of(fault, text)
     return text[:start] + fault.new + text[end:]

@@ -57,9 +57,9 @@ ROOMS = (
     Room("ext cache", (f"{EXT}/_cache.*",), units("words", "topic_state", "binding", "recreated_topics"), COMPILED, 3),
     Room(
         "ext serdes",
-        (f"{EXT}/_serdes.pyx", f"{EXT}/calls.h", f"{EXT}/clock.h"),
+        (f"{EXT}/_serdes.pyx", f"{EXT}/serdes/*", f"{EXT}/calls.h", f"{EXT}/clock.h"),
         units("serializer", "deserializer", "calls", "stats", "binding", "chosen_versions", "recreated_topics",
-              "negative_cache"),
+              "negative_cache", "framings"),
         (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
         6,
     ),
@@ -82,7 +82,7 @@ ROOMS = (
     ),
     Room(
         "words",
-        package("errors.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
+        package("errors.py", "_nearest.py", "_log.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
         units("words", "bad_input", "header", "serializer", "deserializer"),
         OVER_NETWORK,
         3,
@@ -90,12 +90,13 @@ ROOMS = (
     Room(
         "schema",
         package("_schema/*"),
-        units("schema", "resolution", "compatibility", "codec_limits", "codec_shapes", "local_registry", "bad_input"),
+        units("schema", "references", "resolution", "compatibility", "codec_limits", "codec_shapes", "local_registry",
+              "bad_input"),
         (*OVER_NETWORK, *PROPERTIES),
         6,
     ),
-    Room("config", package("_config/*"), units("words", "credentials", "bad_input", "registry_auth", "serializer",
-         "deserializer", "kop", "typed_values", "chosen_versions"), OVER_NETWORK, 4),
+    Room("config", package("_config/*"), units("words", "credentials", "confluent_options", "bad_input",
+         "registry_auth", "serializer", "deserializer", "kop", "typed_values", "chosen_versions"), OVER_NETWORK, 4),
     Room(
         "models",
         package("models/*"),
@@ -106,7 +107,8 @@ ROOMS = (
     Room(
         "registry",
         package("schema_registry/*", "_http/*", "_auth/*"),
-        (*units("registry_client", "registry_auth", "renewal", "topic_name", "credentials", "interrupts"),
+        (*units("registry_client", "confluent_client", "registry_auth", "renewal", "topic_name", "credentials",
+                "interrupts"),
          "tests/adversity/test_registry_redirects.py", "tests/adversity/test_oauth_faults.py",
          "tests/adversity/test_registry_faults.py", "tests/adversity/test_oauth.py", "tests/adversity/test_tls.py"),
         OVER_NETWORK,
@@ -115,8 +117,8 @@ ROOMS = (
     Room(
         "binding",
         (*package("_topics/*", "_single_flight.py"), f"{EXT}/_flights.pyx"),
-        units("topic_state", "binding", "interrupts", "negative_cache", "watch", "recreated_topics", "chosen_versions",
-              "flavours", "travel", "serializer", "deserializer"),
+        units("topic_state", "binding", "confluent_ids", "interrupts", "negative_cache", "watch", "recreated_topics",
+              "chosen_versions", "flavours", "travel", "serializer", "deserializer"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
         6,
     ),
@@ -124,21 +126,21 @@ ROOMS = (
         "faces",
         package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow.py"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
-              "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values"),
+              "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values", "framings"),
         OVER_NETWORK,
         7,
     ),
     Room(
         "compat",
         package("compat/*"),
-        (*units("compat_serdes", "compat_client", "compat_asyncio", "compat_references"),
-         "tests/interop/test_confluent_clients.py"),
+        (*units("compat_serdes", "compat_client", "compat_asyncio"),
+         "tests/interop/test_confluent_clients.py", "tests/interop/test_confluents_avro_serdes.py"),
         OVER_NETWORK,
         5,
     ),
     Room(
         "clients",
-        package("integrations/*", "__main__.py"),
+        package("integrations/*", "_demo/command.py"),
         (*units("kop", "command_line", "kafka_python", "credentials"), "tests/interop/test_builders.py"),
         (*OVER_NETWORK, "tests/spark/test_flights_job.py"),
         3,
@@ -154,6 +156,14 @@ ROOMS = (
         6,
     ),
     Room(
+        "command line",
+        package("cli/*", "__main__.py", "_files.py"),
+        (*units("files", "cli_output", "cli_settings", "cli_json", "cli_schemas", "cli_backups", "cli_consuming",
+                "cli_ping", "cli_messages", "command_line"), "tests/property/test_json_lines.py"),
+        ("tests/docs/test_cli_docs.py",),
+        6,
+    ),
+    Room(
         "testing",
         package("testing/*"),
         units("local_registry", "mock_broker", "mock_scopes", "flavours", "compatibility", "registry_client"),
@@ -164,7 +174,7 @@ ROOMS = (
 
 
 def room_of(file: str) -> Room:
-    """The room that ``file`` belongs to. Raises LookupError."""
+    """Return the room that ``file`` belongs to. Raises LookupError."""
     for room in ROOMS:
         if any(fnmatch(file, pattern) for pattern in room.files):
             return room

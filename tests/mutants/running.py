@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +22,8 @@ from faults import Fault
 from rooms import Room, room_of
 from switches import VARIABLE
 
-# What computes for ever is met by a limit of processor time, which other work on the machine does not use up: PATIENCE
-# times as long as the same tests took without a fault. What waits for ever is met by WAITING times that on the clock.
+# A limit of processor time, which other work on the machine does not use up, ends endless computation: PATIENCE times
+# the time of the same tests without a fault. Endless waiting is ended by the clock, after WAITING times that limit.
 LEAST_LIMIT, PATIENCE, WAITING = 60.0, 4.0, 5.0  # seconds, times, times
 BASELINE_LIMIT = 1_800.0
 
@@ -30,12 +31,12 @@ _under_way: set[subprocess.Popen[bytes]] = set()
 
 
 class BaselineError(Exception):
-    """Tests fail that have no fault to find."""
+    """Tests fail without a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How tests ended: ``killer`` says what failed; "" if all passed."""
+    """The result of a test run: ``killer`` is what failed, "" if all tests passed."""
 
     killer: str
     seconds: float
@@ -58,21 +59,26 @@ class Runner:
     Args:
         numbers: the switches of compiled ones.
         narrow: run the tests of the room alone.
+        killers: by fault, the test that killed it in an earlier campaign. It runs first, and alone.
     """
 
-    def __init__(self, numbers: dict[str, int], *, narrow: bool = False) -> None:
-        self.numbers, self.narrow = numbers, narrow
+    def __init__(
+        self, numbers: dict[str, int], *, narrow: bool = False, killers: Mapping[Fault, str] | None = None
+    ) -> None:
+        self.numbers, self.narrow, self.killers = numbers, narrow, killers or {}
         self.lock = threading.Lock()
         self.baselines: dict[tuple[str, ...], tuple[threading.Lock, list[float]]] = {}
 
     def judge(self, fault: Fault) -> Verdict:
-        """Run the tests of its room, then the wider ones. Raises BaselineError."""
+        """Run the tests of the fault's room, then the wider ones. Raises BaselineError."""
         folder = COPY if fault.compiled else BUILD / "faults" / fault.id
         if not fault.compiled:
             copy_with(fault, folder)
         room = room_of(fault.file)
         try:
-            run = Run("", 0.0)
+            run = self._by_its_killer(fault, room, folder)
+            if run.killer:
+                return Verdict(fault, run.killer, run.seconds)
             for stage, name in ((room.tests, "tests"), (wider(room), "wider"))[: 1 if self.narrow else 2]:
                 limit = self.limit_of(stage, f"{room.name}-{name}")
                 last = run_tests(stage, fault.id, folder, self.numbers.get(fault.id, 0), limit)
@@ -84,11 +90,21 @@ class Runner:
             if not fault.compiled:
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def _by_its_killer(self, fault: Fault, room: Room, folder: Path) -> Run:
+        """The run of the test that killed the fault before; without a killer if it passes, or is not there any more."""
+        killer = self.killers.get(fault)
+        if killer is None:
+            return Run("", 0.0)
+        of_room = {test for other, test in self.killers.items() if room_of(other.file) is room}
+        limit = self.limit_of(tuple(sorted(of_room)), f"{room.name}-killers")  # without a fault they must pass
+        run = run_tests((killer,), fault.id, folder, self.numbers.get(fault.id, 0), limit)
+        return run if run.killer.startswith(killer) else Run("", run.seconds)
+
     def limit_of(self, tests: tuple[str, ...], name: str) -> float:
-        """Seconds; measured at first use, where these tests must pass without a fault.
+        """Return the limit for these tests in seconds, measured at first use without a fault.
 
         Raises:
-            BaselineError: they do not.
+            BaselineError: the tests fail.
         """
         with self.lock:
             lock, times = self.baselines.setdefault(tests, (threading.Lock(), []))
@@ -102,12 +118,12 @@ class Runner:
 
 
 def wider(room: Room) -> tuple[str, ...]:
-    """Those of ``room.wider`` that its own tests did not run already."""
+    """Return the tests of ``room.wider`` that are not among the room's own tests."""
     return tuple(test for test in room.wider if test not in room.tests)
 
 
 def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limit: float) -> Run:
-    """Until the first that fails; their output goes to build/mutants/logs/``name``.txt."""
+    """Run tests until the first one fails; their output goes to build/mutants/logs/``name``.txt."""
     log, scratch = BUILD / "logs" / f"{name}.txt", BUILD / "tmp" / name
     for made in (log.parent, scratch):
         made.mkdir(parents=True, exist_ok=True)
@@ -135,14 +151,14 @@ def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limi
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The process and all that it started and left behind."""
+    """End the process and all processes that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def end_all() -> None:
-    """End what runs in other threads, which would outlive a campaign that is stopped."""
+    """End the processes of other threads, which would outlive a stopped campaign."""
     for process in list(_under_way):
         _end(process)
 

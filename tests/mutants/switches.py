@@ -1,8 +1,8 @@
 """Switchable faults: one compiled module contains many faults, and an environment variable selects one.
 
-An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the like with `and` and `or`. Where ``old`` is all of
-one line or more, both are statements, and become the two arms of an ``if``. In C it is the same with ``?:`` and braces.
-All faults of all modules are in one build, and cost a comparison of a C int each.
+An expression ``A`` becomes ``(B if sns_fault == 7 else A)``, or the same with `and` and `or`. If ``old`` consists of
+whole lines, both are statements, and become the branches of an ``if``. In C, the same is done with ``?:`` and braces.
+One build contains the faults of all modules; each costs a comparison of a C int.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from places import place_of
 
 VARIABLE = "SERDES_FAULT"
 
-# Included in front of each C file. Every module has a variable of its own, set when the module is loaded.
+# Included at the start of each C file. Every module has its own variable, which is set when the module is loaded.
 FAULT_H = f"""
 #include <stdlib.h>
 static int sns_fault = 0;
@@ -39,20 +39,20 @@ class Span:
 
 
 def with_switches(text: str, numbered: dict[int, Fault], is_c: bool) -> str:
-    """``text`` with all these faults of one file, each behind its number. Raises ListError."""
+    """Return ``text`` with all these faults of one file, each switched by its number. Raises ListError."""
     spans = [Span(*place_of(fault, text), number, fault) for number, fault in numbered.items()]
     return _render(text, 0, len(text), _nested(spans), is_c)
 
 
 def declared(text: str) -> str:
-    """A .pyx or .pxd of its own (not one that is included) that knows the switch."""
+    """Return the text of a .pyx or .pxd file (not an included one) with the declaration of the switch."""
     docstring = re.match(r'(?:\s*(?:#[^\n]*)?\n)*(?:"""(?:.|\n)*?"""\n)?', text)
     end = docstring.end() if docstring else 0
     return f"{text[:end]}\n{DECLARED}{text[end:]}"
 
 
 def _nested(spans: list[Span]) -> list[Span]:
-    """The outermost spans, each with those inside of it; of two that are alike, one is inside the other."""
+    """Return the outermost spans, each with the spans inside it; of two equal spans, one counts as inside the other."""
     outermost: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end, s.number)):
         place = outermost
@@ -85,7 +85,7 @@ def _in_c(_text: str, span: Span, old: str) -> str:
 def _in_cython(text: str, span: Span, old: str) -> str:
     if not _is_statement(text, span):
         if _is_truth(span.fault.old) or span.fault.new in ("True", "False"):
-            # Of `x if y else z` Cython makes one type for both, of which a mere truth has no need.
+            # For `x if y else z`, Cython chooses one type for both, which a truth value does not need.
             return f"((sns_fault == {span.number} and ({span.fault.new})) or (sns_fault != {span.number} and ({old})))"
         return f"(({span.fault.new}) if sns_fault == {span.number} else ({old}))"
     indent = " " * (span.start - text.rfind("\n", 0, span.start) - 1)
@@ -102,7 +102,7 @@ def _is_statement(text: str, span: Span) -> bool:
 
 
 def _is_truth(expression: str) -> bool:
-    """Whether it is a comparison, or made of such."""
+    """Whether it is a comparison, or a combination of comparisons."""
     depth, outside = 0, ""
     for letter in expression:
         depth -= letter in ")]}"

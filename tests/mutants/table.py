@@ -14,7 +14,7 @@ MOST_ALIVE = 0.10
 
 
 def problems(verdicts: list[Verdict], whole: bool) -> list[str]:
-    """Why the campaign fails; the number of faults counts when the ``whole`` list was tried."""
+    """Return why the campaign fails; the number of faults is checked only if the ``whole`` list was tried."""
     found = [f"{v.fault.id} is listed as equivalent, but {v.killer} killed it" for v in verdicts
              if v.killed and v.fault.equivalent]  # fmt: skip
     found += [
@@ -47,7 +47,7 @@ def table(verdicts: list[Verdict]) -> str:
 
 
 def write_report(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """What killed each, and after how long."""
+    """Write which test killed each fault, and after how long."""
     told = [{"id": v.fault.id, "file": v.fault.file, "old": v.fault.old, "new": v.fault.new, "killer": v.killer,
              "seconds": round(v.seconds, 1)} for v in verdicts]  # fmt: skip
     path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

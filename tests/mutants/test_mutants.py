@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import running
 from building import check
 from drawing import changes, draw
 from faults import Fault, ListError, all_faults, read_list, write_list
+from kept import Kept, read_killers, write_killers
 from places import changed, place_of
 from rooms import ROOMS, room_of
 from running import Runner, Verdict, run_tests
@@ -46,7 +49,7 @@ def test_a_place_stays_where_it_is_when_lines_come_before_it() -> None:
 
 
 @pytest.mark.parametrize(("nth", "function"), [(1, "def first"), (2, "def second")])
-def test_of_several_lines_that_are_alike_the_nth_is_meant(nth: int, function: str) -> None:
+def test_the_nth_of_several_equal_lines_is_changed(nth: int, function: str) -> None:
     start, _ = place_of(replace(FAULT, where="", line="if a < 1:", nth=nth), CODE)
     assert CODE.rfind("def ", 0, start) == CODE.index(function)
 
@@ -58,7 +61,7 @@ def test_of_several_lines_that_are_alike_the_nth_is_meant(nth: int, function: st
         {"where": "", "old": "a > 1"},
         {"where": "", "nth": 3},
         {"where": "", "line": "if a < 2:"},
-        {"where": "", "nth": 0},  # which of the two?
+        {"where": "", "nth": 0},  # ambiguous
         {"where": "", "line": "return a", "old": "a < 1"},
     ],
 )
@@ -67,7 +70,7 @@ def test_a_fault_that_does_not_apply_is_named(moved: dict[str, object]) -> None:
         changed(replace(FAULT, **moved), CODE)
 
 
-def test_the_check_names_faults_of_missing_files_and_those_that_are_no_python() -> None:
+def test_the_check_names_faults_of_missing_files_and_invalid_python() -> None:
     missing = replace(FAULT, id="gone", file="streamnative_serdes/nowhere.py")
     broken = Fault("broken", "streamnative_serdes/_topics/cache.py", "import", "import import", "bound", nth=1)
     assert [text.partition(":")[0] for text in check([missing, broken])] == ["gone", "broken"]
@@ -81,7 +84,7 @@ def test_an_expression_is_switched_in_place() -> None:
     assert text == "x = ((size) if sns_fault == 3 else (size + 1))\n"
 
 
-def test_a_condition_is_switched_as_a_mere_truth() -> None:
+def test_a_condition_is_switched_as_a_truth_value() -> None:
     text = with_switches("if a < 1:\n    pass\n", {3: replace(FAULT, where="")}, is_c=False)
     assert text == "if ((sns_fault == 3 and (a <= 1)) or (sns_fault != 3 and (a < 1))):\n    pass\n"
 
@@ -93,7 +96,7 @@ def test_a_statement_becomes_the_other_arm_of_an_if() -> None:
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2, 3])
-def test_of_faults_in_one_another_and_in_one_place_the_number_chooses_one(chosen: int) -> None:
+def test_the_number_selects_one_of_several_nested_or_equal_places(chosen: int) -> None:
     numbered = {
         1: replace(FAULT, id="outer", old="a < 1 and b", new="False", where=""),
         2: replace(FAULT, id="inner", old="a < 1", new="a <= 1", where=""),
@@ -125,7 +128,7 @@ def test_the_switch_is_declared_behind_the_docstring() -> None:
 
 
 def small_tree(root: Path) -> Path:
-    """A file in each room, with something to change of each kind."""
+    """Create a file in each room, with a place for each kind of change."""
     for room in ROOMS:
         name = room.files[0].replace("*", "x.py" if "x.py" not in room.files[0] else "")
         path = root / (name if name.endswith((".py", ".pyx")) else name.replace("x.py", "pyx"))
@@ -134,12 +137,12 @@ def small_tree(root: Path) -> Path:
     return root
 
 
-def test_a_seed_draws_the_same_list_again_and_another_seed_another_one(tmp_path: Path) -> None:
+def test_the_same_seed_draws_the_same_list_and_another_seed_another_list(tmp_path: Path) -> None:
     root = small_tree(tmp_path)
     assert draw(root, 1) == draw(root, 1) != draw(root, 2)
 
 
-def test_what_is_drawn_applies_where_it_was_drawn(tmp_path: Path) -> None:
+def test_a_drawn_fault_applies_where_it_was_drawn(tmp_path: Path) -> None:
     root = small_tree(tmp_path)
     for fault in draw(root, 5):
         text = (root / fault.file).read_text()
@@ -162,7 +165,7 @@ def test_what_is_drawn_applies_where_it_was_drawn(tmp_path: Path) -> None:
         ("a.h", "    if (a && b) return 0;\n", "early return", "0"),
     ],
 )
-def test_each_kind_is_found(file: str, code: str, kind: str, new: str) -> None:
+def test_each_kind_of_change_is_drawn(file: str, code: str, kind: str, new: str) -> None:
     assert [change.new for change in changes(file, code) if change.kind == kind] == [new]
 
 
@@ -175,7 +178,7 @@ def test_a_list_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_list(tmp_path / "list.toml") == faults
 
 
-def test_a_key_that_no_fault_has_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_key_of_a_fault_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.toml").write_text("[[fault]]\nid = 'one'\nlife = 'no'\n")
     with pytest.raises(ListError, match=r"one has the unknown keys \['life'\]"):
         read_list(tmp_path / "list.toml")
@@ -211,14 +214,14 @@ def file_with(folder: Path, body: str) -> tuple[str, ...]:
         ("os.abort()", "crashed by signal 6"),
     ],
 )
-def test_what_fails_or_crashes_is_killed_and_what_passes_lives(scratch: Path, body: str, killer: str) -> None:
+def test_a_failure_or_crash_kills_the_fault_and_success_lets_it_live(scratch: Path, body: str, killer: str) -> None:
     run = run_tests(file_with(scratch, body), "one", scratch, 4, 60.0)
     assert run.killer.endswith(killer)
     assert bool(run.killer) is bool(killer)
 
 
 @pytest.mark.parametrize(("body", "limit"), [("time.sleep(600)", 1.0), ("while True: pass", 3.0)])
-def test_what_has_no_end_is_killed_at_the_limit(scratch: Path, body: str, limit: float) -> None:
+def test_an_endless_test_kills_the_fault_at_the_time_limit(scratch: Path, body: str, limit: float) -> None:
     run = run_tests(file_with(scratch, body), "one", scratch, 4, limit)
     assert run.killer.startswith("no end within")
 
@@ -237,11 +240,11 @@ def test_a_fault_that_lives_without_a_reason_fails_the_campaign() -> None:
 
 
 @pytest.mark.parametrize("known", [{"equivalent": "no way to tell"}, {"lives": "too slow to test"}])
-def test_a_reason_of_a_fault_that_is_killed_is_wrong(known: dict[str, str]) -> None:
+def test_a_reason_for_a_fault_that_is_killed_is_reported(known: dict[str, str]) -> None:
     assert len(problems([verdict("test_it", **known)], whole=False)) == 1
 
 
-def test_at_least_150_have_to_be_tried_and_at_most_a_tenth_may_live() -> None:
+def test_at_least_150_faults_must_be_tried_and_at_most_a_tenth_may_live() -> None:
     killed, alive = verdict("test_it"), verdict("", lives="so it is")
     same = verdict("", equivalent="no way to tell")
     assert problems([killed] * 135 + [alive] * 15, whole=True) == []
@@ -255,3 +258,97 @@ def test_the_table_counts_by_room_and_gives_the_reasons() -> None:
     assert lines[1].split() == ["words", "3", "1", "1", "1"]
     assert lines[2].split() == ["all", "3", "1", "1", "1"]
     assert lines[-2:] == ["alive: one: so it is", "equivalent: one: no way"]
+
+
+# Going on after a run that was stopped
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    (tmp_path / "ext").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "ext" / "one.pyx").write_text("a = 1\n")
+    (tmp_path / "tests" / "test_one.py").write_text("assert True\n")
+    return tmp_path
+
+
+def test_a_resumed_run_takes_over_the_verdicts_of_the_one_before(sources: Path) -> None:
+    other = replace(FAULT, id="two")
+    first = Kept([FAULT, other], resume=False, root=sources, build=sources / "build")
+    first.add(Verdict(FAULT, "test_one.py::test", 1.5))
+    for _ in range(2):  # it may be stopped again
+        again = Kept([FAULT, replace(other, lives="a reason")], resume=True, root=sources, build=sources / "build")
+        assert again.before == [Verdict(FAULT, "test_one.py::test", 1.5)]
+        assert FAULT in again
+        assert other not in again
+
+
+@pytest.mark.parametrize("changed", ["ext/one.pyx", "tests/test_one.py", "a fault"])
+def test_no_verdict_is_taken_over_after_a_change(
+    changed: str, sources: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Kept([FAULT], resume=False, root=sources, build=sources / "build").add(Verdict(FAULT, "", 1.0))
+    fault = replace(FAULT, new="a >= 1") if changed == "a fault" else FAULT
+    if changed != "a fault":
+        (sources / changed).write_text("a = 2\n")
+    assert Kept([fault], resume=True, root=sources, build=sources / "build").before == []
+    assert "nothing to resume" in capsys.readouterr().out
+
+
+def test_a_run_that_is_not_resumed_starts_from_the_beginning(sources: Path) -> None:
+    Kept([FAULT], resume=False, root=sources, build=sources / "build").add(Verdict(FAULT, "", 1.0))
+    assert Kept([FAULT], resume=False, root=sources, build=sources / "build").before == []
+    assert Kept([FAULT], resume=True, root=sources, build=sources / "build").before == []
+
+
+# The test that killed a fault the last time
+
+
+def test_killers_are_kept_by_fault_and_others_stay(tmp_path: Path) -> None:
+    path, other, gone = tmp_path / "killers.json", replace(FAULT, id="two"), replace(FAULT, id="three")
+    write_killers([Verdict(other, "a.py::b", 1.0), Verdict(gone, "a.py::c", 1.0)], [FAULT, other, gone], path)
+    write_killers([Verdict(FAULT, "a.py::a[x]", 1.0)], [FAULT, other], path)
+    assert read_killers([FAULT, other, gone], path) == {FAULT: "a.py::a[x]", other: "a.py::b"}
+
+
+@pytest.mark.parametrize("killer", ["", "crashed by signal 11", "no end within 60 s of work or 300 s of waiting"])
+def test_only_tests_are_kept_as_killers(killer: str, tmp_path: Path) -> None:
+    write_killers([Verdict(FAULT, killer, 1.0)], [FAULT], tmp_path / "killers.json")
+    assert read_killers([FAULT], tmp_path / "killers.json") == {}
+
+
+class Runs:
+    """Stands in for run_tests: ``ends`` has the killer by the tests that are run; all others pass."""
+
+    def __init__(self, ends: dict[tuple[str, ...], str]) -> None:
+        self.ends, self.seen = ends, list[tuple[str, ...]]()
+
+    def __call__(self, tests: tuple[str, ...], name: str, folder: Path, *_: object) -> running.Run:
+        self.seen.append(tests)
+        without = name.startswith("without-a-fault")
+        return running.Run("" if without else self.ends.get(tests, ""), 1.0)
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str], str], tuple[str, list[tuple[str, ...]]]]:
+    def judge(ends: dict[str, str], killer: str) -> tuple[str, list[tuple[str, ...]]]:
+        runs = Runs({(tests,): end for tests, end in ends.items()})
+        monkeypatch.setattr(running, "run_tests", runs)
+        monkeypatch.setattr(running, "copy_with", lambda *_: None)
+        found = Runner({}, narrow=True, killers={FAULT: killer}).judge(FAULT)
+        return found.killer, runs.seen
+
+    return judge
+
+
+def test_the_test_that_killed_a_fault_before_runs_first(judged: Any) -> None:
+    killer, seen = judged({"a.py::b": "a.py::b"}, "a.py::b")
+    assert killer == "a.py::b"
+    assert seen == [("a.py::b",), ("a.py::b",)]  # without a fault, and with it
+
+
+@pytest.mark.parametrize("end", ["", "pytest ended with status 4: one.txt", "a.py::other"])
+def test_a_fault_that_its_test_does_not_kill_gets_the_tests_of_its_room(judged: Any, end: str) -> None:
+    killer, seen = judged({"a.py::b": end}, "a.py::b")
+    assert killer == ""
+    assert seen[-1] == room_of(FAULT.file).tests
