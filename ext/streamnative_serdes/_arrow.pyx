@@ -5,8 +5,10 @@
 Arrays are passed in and out by the Arrow C data interface, so no Arrow library is needed to build this. One extension
 module, made of these files:
 
+    codec/shared.pyx    limits, and how errors show labels, paths and values
     arrow/layout.pyx    maps an Avro schema to Arrow columns
-    arrow/columns.pyx   builders of columns: append, append null, truncate
+    arrow/builders.pyx  builders of columns: append, append null, truncate
+    arrow/table.pyx     a plan as a table of ops
     arrow/plan.pyx      compiles schema resolution into a table of ops that fill columns
     arrow/ops.pyx       the ops of a read plan
     arrow/read.pyx      decodes bytes into slots of columns
@@ -18,6 +20,7 @@ module, made of these files:
     arrow/stream.pyx    reads the C stream interface
     arrow/messages.pyx  decodes a batch of messages, each by the plan of its schema version
     arrow/sources.pyx   loads values from columns that are written
+    arrow/write_ops.pyx     the ops of a write plan
     arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
     arrow/write.pyx     encodes slots of columns as bytes
     arrow/write_batch.pyx   encodes a batch of columns as an array of messages
@@ -26,6 +29,7 @@ module, made of these files:
 """
 
 cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -37,7 +41,10 @@ from libc.stdint cimport (
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from streamnative_serdes._header cimport NO_VERSION, version_of
+from streamnative_serdes._header cimport (
+    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
+)
+from streamnative_serdes.codec.wire cimport *
 
 from copy import copy
 from json import dumps
@@ -46,26 +53,10 @@ from uuid import UUID
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError, SerdesError
 from streamnative_serdes._schema.unmatched import unmatched
 
-cdef extern from "codec/wire.h":
-    uint64_t sns_zigzag(int64_t) noexcept nogil
-    int64_t sns_unzigzag(uint64_t) noexcept nogil
-    uint8_t* sns_put_varint(uint8_t*, uint64_t) noexcept nogil
-    void sns_put_double(uint8_t*, double) noexcept nogil
-    void sns_put_float(uint8_t*, float) noexcept nogil
-    const uint8_t* sns_get_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
-    double sns_get_double(const uint8_t*) noexcept nogil
-    float sns_get_float(const uint8_t*) noexcept nogil
-    bint sns_same_bytes(const uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
-    void sns_copy(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
-    bint likely "SNS_LIKELY" (bint) noexcept nogil
-    bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
-
 cdef extern from "arrow/values.h":
     ctypedef struct sns_int128:
         uint64_t low, high
     void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
-    bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
-    void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
     bint sns_is_utf8(const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_get_int128(const uint8_t*, Py_ssize_t, sns_int128*) noexcept nogil
     bint sns_within(sns_int128, sns_int128) noexcept nogil
@@ -107,9 +98,12 @@ cdef extern from "arrow/c_data.h":
     object sns_new_schema()
     object sns_new_array()
 
+include "codec/shared.pyx"
 include "arrow/layout.pyx"
-include "arrow/columns.pyx"
+include "arrow/builders.pyx"
 include "arrow/ops.pyx"
+include "arrow/write_ops.pyx"
+include "arrow/table.pyx"
 include "arrow/plan.pyx"
 include "arrow/read.pyx"
 include "arrow/leaves.pyx"

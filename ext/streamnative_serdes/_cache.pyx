@@ -7,14 +7,11 @@ Lookups take no lock: a dict lookup is atomic under the GIL, and entries never c
 They are compiled because an interrupt (Ctrl-C) comes between two bytecodes: in Python it could leave a lock held.
 """
 
-from cpython.dict cimport PyDict_Size
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
 from cpython.ref cimport PyObject
 
 import threading
 from collections import OrderedDict
-
-cdef extern from "Python.h":
-    PyObject* PyDict_GetItemWithError(object, object) except? NULL
 
 
 cdef class TopicCache:

@@ -36,3 +36,5 @@ cdef class Codec:
     # Returns a new reference, or NULL with an exception set, so that the caller needs no try block.
     cdef PyObject* try_write(self, object datum, const char* header, Py_ssize_t header_size) noexcept
     cdef PyObject* try_read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) noexcept
+    # As is_datum; raises nothing.
+    cdef bint wrote(self, const uint8_t* data, Py_ssize_t size) noexcept

@@ -4,6 +4,7 @@
 
 Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One extension module, made of these files:
 
+    codec/shared.pyx    limits, and how errors show labels, paths and values: for Arrow too
     codec/buffer.pyx    the Writer and the Reader: a byte buffer each, and the path of open containers
     codec/plan.pyx      schema -> tree of nodes
     codec/default.pyx   field defaults, encoded in advance for data that lacks the field
@@ -15,6 +16,7 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One exte
     codec/decode.pyx    bytes -> datum
     codec/quick.pyx     fast path for the most common leaf types
     codec/skip.pyx      finds the end of a datum without decoding it
+    codec/whole.pyx     tells whether bytes are exactly one datum, without an error
     codec/resolve.pyx   schema resolution: decodes the writer's bytes as the reader's schema
     codec/shaped.pyx    records as instances of user classes, both ways
     codec/logical.pyx   logical types, both ways: UUID, duration, and
@@ -30,19 +32,39 @@ cimport cython
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,
 )
-from cpython.bytes cimport PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.bool cimport PyBool_Check
+from cpython.bytes cimport (
+    PyBytes_Check, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, _PyBytes_Resize,
+)
 from cpython.datetime cimport (
     PyDate_Check, PyDateTime_Check, PyDateTime_CheckExact, PyTime_Check, date_day, date_month, date_new, date_year,
     datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second,
     datetime_tzinfo, datetime_year, get_utc, import_datetime, time_hour, time_microsecond, time_minute, time_new,
     time_second, time_tzinfo,
 )
+from cpython.dict cimport (
+    PyDict_Check, PyDict_CheckExact, PyDict_Copy, PyDict_GetItemWithError, PyDict_Next, PyDict_SetItem, PyDict_Size,
+)
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check, PyFloat_CheckExact
+from cpython.list cimport PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.long cimport PyLong_AsDouble, PyLong_Check, PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_CLEAR, Py_DECREF, Py_INCREF, PyObject
+from cpython.number cimport PyIndex_Check, PyNumber_Index
+from cpython.object cimport (
+    Py_TPFLAGS_DICT_SUBCLASS, Py_TPFLAGS_TUPLE_SUBCLASS, Py_TYPE, PyObject_GenericSetAttr, PyTypeObject,
+)
+from cpython.pyport cimport PY_SSIZE_T_MAX
+from cpython.ref cimport Py_CLEAR, Py_INCREF, PyObject
+from cpython.set cimport PySet_Contains
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.unicode cimport (
+    PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_DATA, PyUnicode_FromObject, PyUnicode_GET_LENGTH, PyUnicode_KIND,
+)
 from libc.math cimport isinf
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+
+from streamnative_serdes.codec.wire cimport *
 
 import datetime
 import struct
@@ -59,85 +81,19 @@ from uuid import UUID, SafeUUID
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 from streamnative_serdes._schema.unmatched import unmatched
 
+# What cpython declares otherwise, or not at all: borrowed and new references as pointers, and no check for errors.
 cdef extern from "Python.h":
-    const Py_ssize_t PY_SSIZE_T_MAX
-    const unsigned long Py_TPFLAGS_TUPLE_SUBCLASS
-    const unsigned long Py_TPFLAGS_DICT_SUBCLASS
-    PyTypeObject* Py_TYPE(object)
     bint PyType_HasFeature(PyTypeObject*, unsigned long)
     PyObject* new_bytes "PyBytes_FromStringAndSize" (const char*, Py_ssize_t)   # new reference
-    object PyBytes_FromStringAndSize(const char*, Py_ssize_t)
     char* PyBytes_AS_STRING(PyObject*)
-    int _PyBytes_Resize(PyObject**, Py_ssize_t)
-    int PyBool_Check(object)
-    int PyBytes_Check(object)
-    int PyDict_Check(object)
     Py_ssize_t PyDict_GET_SIZE(object)
-    int PySet_Contains(object, object) except -1
-    object PyUnicode_FromObject(object)
-    Py_ssize_t PyTuple_GET_SIZE(object)
-    int PyIndex_Check(object)
-    object PyNumber_Index(object)
-    int PyLong_Check(object)
-    int PyLong_CheckExact(object)
-    double PyLong_AsDouble(object) except? -1
     PyObject* PyLong_FromLongLong(long long) noexcept
     PyObject* PyFloat_FromDouble(double) noexcept
     PyObject* Py_None
     PyObject* Py_True
     PyObject* Py_False
-    int PyFloat_Check(object)
-    int PyFloat_CheckExact(object)
-    double PyFloat_AsDouble(object) except? -1
-    double PyFloat_AS_DOUBLE(object)
-    int PyUnicode_Check(object)
-    int PyUnicode_CheckExact(object)
     int PyUnicode_IS_COMPACT_ASCII(object)
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
-    int PyUnicode_KIND(object)
-    const void* PyUnicode_DATA(object)
-    int PyTuple_CheckExact(object)
-    int PyList_Check(object)
-    Py_ssize_t PyList_GET_SIZE(object)
-    PyObject* PyList_GET_ITEM(object, Py_ssize_t)
-    int PyDict_CheckExact(object)
-    Py_ssize_t PyDict_Size(object) except -1
-    int PyDict_Next(object, Py_ssize_t*, PyObject**, PyObject**)
-    PyObject* PyDict_GetItemWithError(object, object) except? NULL
-    int PyDict_SetItem(object, object, object) except -1
-    object PyDict_Copy(object)
-    PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     void Py_XSETREF(PyObject*, PyObject*)
-    int PyObject_GenericSetAttr(object, object, object) except -1
-
-cdef extern from "codec/wire.h":
-    uint64_t sns_zigzag(int64_t) noexcept nogil
-    int64_t sns_unzigzag(uint64_t) noexcept nogil
-    uint8_t* sns_put_varint(uint8_t*, uint64_t) noexcept nogil
-    const uint8_t* sns_get_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
-    int sns_as_int64(object, int64_t*) except -1
-    void sns_put_double(uint8_t*, double) noexcept nogil
-    void sns_put_float(uint8_t*, float) noexcept nogil
-    void sns_put_u32le(uint8_t*, uint32_t) noexcept nogil
-    double sns_get_double(const uint8_t*) noexcept nogil
-    float sns_get_float(const uint8_t*) noexcept nogil
-    int64_t sns_get_signed(const uint8_t*, int) noexcept nogil
-    uint32_t sns_get_u32le(const uint8_t*) noexcept nogil
-    object sns_new_str(const uint8_t*, Py_ssize_t)
-    PyObject* sns_new_ascii(const uint8_t*, Py_ssize_t) noexcept
-    PyObject* sns_new_ref(PyObject*) noexcept
-    PyObject* sns_if_made(PyObject*) noexcept
-    int sns_append(object, object) except -1
-    int sns_give(object, PyObject*) except -1
-    object sns_new_list(Py_ssize_t)
-    int sns_set_item(object, PyObject*, PyObject*) except -1
-    int sns_give_item(object, PyObject*, PyObject*) except -1
-    bint sns_is_text(PyObject*, const uint8_t*, Py_ssize_t) noexcept
-    int sns_same_text(PyObject*, PyObject*) noexcept
-    Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
-    uint8_t* sns_put_utf8(uint8_t*, int, const void*, Py_ssize_t) noexcept nogil
-    bint likely "SNS_LIKELY" (bint) noexcept nogil
-    bint unlikely "SNS_UNLIKELY" (bint) noexcept nogil
 
 cdef extern from "codec/calendar.h":
     ctypedef struct sns_moment:
@@ -157,8 +113,6 @@ cdef extern from "codec/values.h":
         PyObject* unknown
     object sns_new_uuid(const sns_uuid_class*, const uint8_t*)
     bint sns_uuid_bytes(uint8_t*, object) noexcept
-    bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
-    void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
     PyObject* sns_product(PyObject*, int64_t) noexcept
     Py_ssize_t sns_number_at(object, object) except? -1
 
@@ -186,23 +140,9 @@ cdef extern from *:
 
 import_datetime()
 
-cdef extern from *:
-    """
-    /* An exception is set. */
-    static int sns_reraise(void) { return -1; }
-    """
-    int sns_reraise() except -1
-
-
-cdef inline object given(PyObject* made):
-    """Take ownership of a new reference."""
-    out = <object>made
-    Py_DECREF(out)
-    return out
-
-
 cdef object ABSENT = object()
 
+include "codec/shared.pyx"
 include "codec/buffer.pyx"
 include "codec/plan.pyx"
 include "codec/default.pyx"
@@ -213,6 +153,7 @@ include "codec/union.pyx"
 include "codec/quick.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
+include "codec/whole.pyx"
 include "codec/resolve.pyx"
 include "codec/shaped.pyx"
 include "codec/logical.pyx"
@@ -257,6 +198,9 @@ cdef class Codec:
     cdef PyObject* try_read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) noexcept:
         return try_decode(self.reading, &self.limits, data, size, offset)
 
+    cdef bint wrote(self, const uint8_t* data, Py_ssize_t size) noexcept:
+        return is_whole(self.writing, &self.limits, data, size)
+
     def encode(self, datum):
         """Encode ``datum`` as Avro bytes. Raises EncodeError with the path of the field that does not fit."""
         return encode_message(self.writing, &self.limits, datum, NULL, 0)
@@ -270,6 +214,15 @@ cdef class Codec:
         get_view(data, &view)
         try:
             return self.read(<uint8_t*>view.buf, view.len, 0)
+        finally:
+            PyBuffer_Release(&view)
+
+    def is_datum(self, data):
+        """Whether ``data`` is exactly one datum of the writer's schema. Checks what ``decode`` checks, except text."""
+        cdef Py_buffer view
+        get_view(data, &view)
+        try:
+            return self.wrote(<uint8_t*>view.buf, view.len)
         finally:
             PyBuffer_Release(&view)
 

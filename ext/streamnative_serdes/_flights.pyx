@@ -73,7 +73,7 @@ cdef class Flight:
 
 
 cdef class Flights:
-    """The flights under way, by key. A forked child does not wait for threads of its parent."""
+    """Running flights, by key. A forked child does not wait for threads of its parent."""
 
     cdef dict under_way
 

@@ -9,6 +9,19 @@ cdef enum:
     CONFLUENT_SIZE = 5          # bytes: 0x00, then the schema id, int32 BE
     NO_VERSION = -1
 
+# Keys in the place of versions, for schemas of a second registry (_reading/framings.py): FIRST_PREFIXED + id for
+# messages with Confluent's prefix, FIRST_BY_HEADER + a number for those with Confluent's header. NO_FRAMING is the key
+# of messages that have none of the framings to be read.
+cdef extern from *:
+    """
+    #define SNS_FIRST_PREFIXED INT64_MIN
+    #define SNS_FIRST_BY_HEADER (INT64_MIN + ((int64_t)1 << 40))
+    #define SNS_NO_FRAMING (INT64_MIN + ((int64_t)1 << 61))
+    """
+    const int64_t FIRST_PREFIXED "SNS_FIRST_PREFIXED"
+    const int64_t FIRST_BY_HEADER "SNS_FIRST_BY_HEADER"
+    const int64_t NO_FRAMING "SNS_NO_FRAMING"
+
 
 cdef inline int64_t version_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     """Return the version in the header, or NO_VERSION if the data is too short, has another marker or a negative

@@ -35,11 +35,6 @@ cdef enum Fault:
     TWO_MEMBERS
     BAD_INDEX
 
-cdef enum:
-    MAX_LABEL = 200             # characters of a type's name in an error
-    MAX_PATH = 1000             # characters of each end of a path in an error
-    MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
-
 # Fault -> (message, hint); ``a`` and ``b`` are the numbers recorded with the fault.
 FAULTS = {
     BAD_SIZE: ("expected a length from 0 to {b}, the number of remaining bytes, got {a}", None),
@@ -47,7 +42,7 @@ FAULTS = {
     BAD_BOOLEAN: ("expected byte 0 or 1 for a boolean, got {a}", None),
     EMPTY_DECIMAL: ("expected a decimal, got no bytes", None),
     LONG_DECIMAL: ("expected a decimal of at most {a} digits, got more", None),
-    BAD_BIG_DECIMAL: (f"expected a big-decimal of 1 to {MAX_BIG_DECIMAL} bytes, got {{a}}", None),
+    BAD_BIG_DECIMAL: (f"expected a big-decimal of 1 to {MAX_DECIMAL_BYTES} bytes, got {{a}}", None),
     LONG_BIG_DECIMAL: ("expected the end of the big-decimal, got {a} more bytes", None),
     BAD_BLOCK: ("expected a block of at most the {left} remaining bytes, got a block of {b} bytes (item count {a})",
                 None),
@@ -56,23 +51,22 @@ FAULTS = {
     TOO_DEEP: ("the message is nested deeper than {depth} levels", "the option max.depth sets the limit"),
     TOO_MANY_EMPTY: ("the message holds too many zero-byte values", "the option max.empty.values sets the limit"),
     TOO_MANY_ITEMS: ("the message holds too many items", "the option max.items sets the limit"),
-    TOO_MANY_SLOTS: ("the items of the message take far more slots in columns than bytes in the message",
+    TOO_MANY_SLOTS: ("the items of the message take far more slots in columns than the message has bytes",
                      "the option max.items sets the limit; a null record takes a slot in each column of its fields"),
     TRAILING: ("expected the end of the message, got {a} more bytes", "it was probably written with another schema"),
     OVERFLOW: ("the message has more text, bytes or items in one column than 32-bit offsets can count",
-               "large_types uses 64-bit offsets, which Spark does not accept"),
+               "large_types=True uses 64-bit offsets, which Spark does not accept"),
 }
 
 # Fault -> message, when the message alone would fit, but the batch does not.
 BATCH_FAULTS = {
     OVERFLOW: "the batch has more text, bytes or items in one column than 32-bit offsets can count",
-    TOO_MANY_SLOTS: "the items of the batch take far more slots in columns than bytes in the messages",
+    TOO_MANY_SLOTS: "the items of the batch take far more slots in columns than its messages have bytes",
 }
 
 
-cdef object batch_too_large(int fault, int64_t row, str path):
-    error = BatchTooLargeError(BATCH_FAULTS[fault], path=path,
-                               hint="split the batch with streamnative_serdes.arrow.in_parts")
+cdef object batch_too_large(str text, int64_t row, str path):
+    error = BatchTooLargeError(text, path=path, hint="split the batch with streamnative_serdes.arrow.in_parts")
     error.row = row
     return error
 
@@ -80,19 +74,19 @@ cdef object batch_too_large(int fault, int64_t row, str path):
 cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):
     """Return the error for the fault in ``r``, with path and byte offset. ``start`` is the message's first byte."""
     error = fault_error(plan, r)
-    error.path = path_of(plan, r)
+    error.path = path_of(plan, r.steps, r.depth)
     error.offset = r.p - start
     return error
 
 
 cdef object fault_error(Plan plan, Reader* r):
     cdef int64_t a = r.a, b = r.b
-    cdef str label = "" if r.op is NULL else plan.labels[r.op - plan.ops]
+    cdef str label = "" if r.op is NULL else plan.labels[r.op.number]
     if r.fault in FAULTS:
         text, hint = FAULTS[r.fault]
         return DecodeError(text.format(a=a, b=b, left=r.end - r.p, depth=r.max_depth), hint=hint)
     if r.fault == BAD_NUMBER:
-        return DecodeError(bad_number(r.p, r.end, a))
+        return DecodeError(why_bad_varint(r.p, r.end, a))
     if r.fault == BAD_BRANCH:
         return DecodeError(f"expected a union branch index from 0 to {b - 1}, got {a}")
     if r.fault == NO_SYMBOL:
@@ -103,21 +97,12 @@ cdef object fault_error(Plan plan, Reader* r):
         return DecodeError(f"{label}: {a} is too large for the reader's unit")
     if r.fault == OUT_OF_RANGE:
         return DecodeError(f"{label} {a} is {out_of_range(label)}")
-    return DecodeError(plan.notes[r.op - plan.ops])             # MISMATCH
-
-
-cdef str bad_number(const uint8_t* start, const uint8_t* end, int64_t width):
-    cdef const uint8_t* p = start
-    while p < end and p - start < 10 and p[0] >= 0x80:
-        p += 1
-    if p == end:
-        return "the message ends in the middle of a number: it is truncated or of another schema"
-    return f"expected a variable-length integer of at most {width} bits, got a larger one"
+    return DecodeError(plan.notes[r.op.number])             # MISMATCH
 
 
 cdef object no_symbol(Plan plan, Op* op, str label, int64_t index):
     if 0 <= index < op.member:
-        return DecodeError(f"the reader's {label} has no symbol {shorten(plan.notes[op - plan.ops][index])}",
+        return DecodeError(f"the reader's {label} has no symbol {quoted(plan.notes[op.number][index])}",
                            hint="add the symbol to the reader's enum, or give the enum a default")
     return DecodeError(f"expected a symbol index of {label} from 0 to {op.member - 1}, got {index}")
 
@@ -126,33 +111,11 @@ cdef object bad_text(bytes data):
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        return DecodeError(f"expected text in UTF-8: {error.reason} in {shorten(data)}")
-    return DecodeError(f"expected uuid, got {shorten(text)}, which is not a valid UUID")
+        return DecodeError(f"expected text in UTF-8: {error.reason} in {quoted(data)}")
+    return DecodeError(f"expected uuid, got {quoted(text)}, which is not a valid UUID")
 
 
 cdef str out_of_range(str label):
     if label.startswith("time-"):
         return "not a time of day"
     return f"outside of the years 1 to 9999 that {'date' if label == 'date' else 'datetime'} can hold"
-
-
-cdef str shorten(object value):
-    """Show text or bytes in an error, never long."""
-    return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
-
-
-cdef str path_of(Plan plan, Reader* r):
-    """Return the path of the field where an error occurred: ``user.tags["a"][3]``."""
-    cdef list parts = [segment(plan, &r.steps[i]) for i in range(r.depth)]
-    cdef str path = "".join(parts).lstrip(".")
-    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
-
-
-cdef str segment(Plan plan, Step* step):
-    if step.op.kind == READ_RECORD and step.index >= 0:
-        return f".{plan.notes[step.op - plan.ops][step.index][:MAX_TEXT_IN_ERROR]}"
-    if step.op.kind == READ_ARRAY and step.index >= 0:
-        return f"[{step.index}]"
-    if step.op.kind == READ_MAP and step.key_size >= 0:
-        return f"[{dumps((<char*>step.key)[:step.key_size].decode()[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
-    return ""

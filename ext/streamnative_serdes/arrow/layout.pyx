@@ -1,5 +1,5 @@
-# Maps an Avro schema to Arrow columns: a tree of Shapes, whose columns are numbered so that siblings are consecutive.
-# The types are those that Spark accepts (docs/arrow.md has the table).
+# Maps an Avro schema to Arrow columns: a tree of LayoutNodes, with the columns of siblings numbered consecutively. The
+# types are those that Spark accepts (docs/arrow.md has the table).
 
 cdef enum:
     MAX_LEVELS = 60             # of nested columns: readers of the C data interface stop at 64
@@ -53,12 +53,12 @@ TEXTS = frozenset(("string", "enum"))
 
 
 @cython.final
-cdef class Shape:
+cdef class LayoutNode:
     """The column for one type of the schema."""
     cdef int column
     cdef int form
     cdef object schema          # the Avro type; for a union of null and one other type, the other
-    cdef list parts             # child Shapes
+    cdef list parts             # child LayoutNodes
 
     def __cinit__(self, int column, int form, object schema):
         self.column, self.form, self.schema, self.parts = column, form, schema, []
@@ -71,7 +71,7 @@ cdef class Layout:
     cdef int count
     cdef readonly bint wrapped  # the schema is not a record: the only column is "value"
     cdef list names, formats    # bytes, by column number
-    cdef Shape root             # of the schema; column 0 is the struct of a row
+    cdef LayoutNode root             # of the schema; column 0 is the struct of a row
     cdef object logical         # whether logical types are used
     cdef bint large
     cdef dict dialect
@@ -128,7 +128,7 @@ cdef class Layout:
         self.specs[column].first, self.specs[column].count = first, <int>len(names)
         return first
 
-    cdef Shape lay_out(self, int column, object schema, str name, bint nullable, int level):
+    cdef LayoutNode lay_out(self, int column, object schema, str name, bint nullable, int level):
         cdef str kind = schema.kind
         if level > MAX_LEVELS:
             raise SchemaError(f"the schema is nested deeper than the {MAX_LEVELS} levels of Arrow columns")
@@ -141,10 +141,10 @@ cdef class Layout:
         if kind == "map":
             return self.map(column, schema, name, nullable, level)
         self.leaf(column, schema, name, nullable)
-        return Shape(column, VALUE, schema)
+        return LayoutNode(column, VALUE, schema)
 
-    cdef Shape record(self, int column, object schema, str name, bint nullable, int level):
-        cdef Shape shape = Shape(column, FIELDS, schema)
+    cdef LayoutNode record(self, int column, object schema, str name, bint nullable, int level):
+        cdef LayoutNode node = LayoutNode(column, FIELDS, schema)
         cdef int i, first
         if id(schema) in self.open_records:
             raise SchemaError(f"record {schema.name} contains itself, and Arrow has no recursive types",
@@ -153,13 +153,13 @@ cdef class Layout:
         first = self.struct(column, name, nullable, [field.name for field in schema.fields])
         for i, field in enumerate(schema.fields):
             # A row may be null as a whole: a tombstone, or a message that could not be read.
-            shape.parts.append(self.lay_out(first + i, field.type, field.name, level == 0, level + 1))
+            node.parts.append(self.lay_out(first + i, field.type, field.name, level == 0, level + 1))
         self.open_records.remove(id(schema))
-        return shape
+        return node
 
-    cdef Shape union(self, int column, object schema, str name, bint nullable, int level):
+    cdef LayoutNode union(self, int column, object schema, str name, bint nullable, int level):
         cdef list others = [branch for branch in schema.branches if branch.kind != "null"]
-        cdef Shape shape
+        cdef LayoutNode node
         cdef int next_member
         nullable = nullable or len(others) < len(schema.branches)
         if len(others) == 1:
@@ -167,39 +167,39 @@ cdef class Layout:
         kinds = {branch.kind for branch in others}
         if kinds == {"int", "long"} or kinds == {"float", "double"}:
             self.set(column, name, nullable, "l" if "int" in kinds else "g", FIXED_WIDTH, 8)
-            return Shape(column, WHOLE if "int" in kinds else REAL, schema)
-        shape = Shape(column, MEMBERS if others else EMPTY, schema)
+            return LayoutNode(column, WHOLE if "int" in kinds else REAL, schema)
+        node = LayoutNode(column, MEMBERS if others else EMPTY, schema)
         members = [f"member{i}" for i in range(len(others))]
         next_member = self.struct(column, name, nullable or not others, members)
         for branch in schema.branches:
             if branch.kind == "null":
-                shape.parts.append(None)
+                node.parts.append(None)
                 continue
             member = f"member{next_member - self.specs[column].first}"
-            shape.parts.append(self.lay_out(next_member, branch, member, True, level + 1))
+            node.parts.append(self.lay_out(next_member, branch, member, True, level + 1))
             next_member += 1
-        return shape
+        return node
 
-    cdef Shape array(self, int column, object schema, str name, bint nullable, int level):
-        cdef Shape shape = Shape(column, ITEMS, schema)
+    cdef LayoutNode array(self, int column, object schema, str name, bint nullable, int level):
+        cdef LayoutNode node = LayoutNode(column, ITEMS, schema)
         cdef int item
         self.set(column, name, nullable, "+l", LIST)
         item = self.reserve(1)
         self.specs[column].first, self.specs[column].count = item, 1
-        shape.parts.append(self.lay_out(item, schema.items, "element", False, level + 1))
-        return shape
+        node.parts.append(self.lay_out(item, schema.items, "element", False, level + 1))
+        return node
 
-    cdef Shape map(self, int column, object schema, str name, bint nullable, int level):
-        cdef Shape shape = Shape(column, ENTRIES, schema)
+    cdef LayoutNode map(self, int column, object schema, str name, bint nullable, int level):
+        cdef LayoutNode node = LayoutNode(column, ENTRIES, schema)
         cdef int entries, key
         self.set(column, name, nullable, "+m", LIST)
         entries = self.reserve(1)
         self.specs[column].first, self.specs[column].count = entries, 1
         key = self.struct(entries, "entries", False, ["key", "value"])
         self.set(key, "key", False, "U" if self.large else "u", VARIABLE)
-        shape.parts.append(Shape(key, VALUE, None))
-        shape.parts.append(self.lay_out(key + 1, schema.values, "value", False, level + 2))
-        return shape
+        node.parts.append(LayoutNode(key, VALUE, None))
+        node.parts.append(self.lay_out(key + 1, schema.values, "value", False, level + 2))
+        return node
 
     cdef int leaf(self, int column, object schema, str name, bint nullable) except -1:
         cdef object logical = getattr(schema, "logical", None) if self.logical else None

@@ -119,11 +119,6 @@ cdef const uint8_t* stop_in(Op* op, Reader* r, const uint8_t* p, int fault, int6
     return stop(r, p, fault, a)
 
 
-cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept nogil:
-    cdef int64_t q = a / 1000 if b == 1000 else a / b       # division by a constant is faster
-    return q - 1 if a - q * b < 0 else q
-
-
 cdef inline void put_number(Column* c, int out, int64_t number) noexcept nogil:
     if out == OUT_INT64:
         (<int64_t*>c.data)[c.length] = number
@@ -226,7 +221,7 @@ cdef bint read_big_decimal(Column* c, Reader* r) noexcept nogil:
     r.end = start + outer               # reads inside must stay within these bytes
     if not next_size(&size, r):
         return False
-    if size == 0 or size > MAX_BIG_DECIMAL:
+    if size == 0 or size > MAX_DECIMAL_BYTES:
         return fail(r, BAD_BIG_DECIMAL, size)
     r.p += size
     if not next_varint(&scale, True, r):

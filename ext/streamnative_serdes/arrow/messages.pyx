@@ -3,12 +3,16 @@
 
 cdef enum:
     ROUTES = 64                 # versions cached for the loop; a power of two
+    PROBES = 4                  # routes in a row that a version may have; low bits of keys of several kinds coincide
     HEADERLESS = NO_VERSION     # the version of a message without a header
+    MOST_UNKNOWN = 16           # ids that the second registry does not have, before bare Avro is tried first
+    AMBIGUOUS = -2              # in counts, in place of the number of a plan
 
 cdef enum Stop:                 # why the loop stopped
     DONE
     UNKNOWN                     # a version without a route
     FAILED                      # a row that cannot be read
+    BARE                        # no route yet for a message that is read without a header first
 
 cdef struct Route:
     bint there
@@ -17,53 +21,50 @@ cdef struct Route:
     int64_t offset              # of the datum in the message
     bint trailing               # extra bytes may follow the datum
     int64_t rows                # rows read by this route
+    int number                  # of the attempt that it makes
+    Op* own                     # with Confluent's prefix: skips a datum of this route's schema,
+    Op* other                   # and one of the schema of messages without a header; or NULL
+    int64_t ambiguous           # rows that both can read
 
 
-cdef class Decoder:
-    """Decodes batches of messages into the columns of ``layout``. Immutable, so threads may share it.
+def decode_batch(Layout layout not None, options, bint framed, schema, arrays, find, failed, error_column,
+                 signs=None, keys=None):
+    """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
+
+    Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
-    version -1.
+    version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+    ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
+    error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
+    whatever the options say.
+    ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
+    tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
+    first error is raised. A row that is null, or cannot be read, is null in all columns.
+    With ``signs`` (_reading/framings.py), messages with Confluent's framings are read too: ``find`` gets the key of
+    their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
+    where it has none. Rows that could be read both ways count under the index -2 too.
     """
-    cdef readonly Layout layout
-    cdef bint framed
-    cdef int max_depth
-    cdef int64_t empty, items
-    cdef bint trailing
-
-    def __cinit__(self, Layout layout not None, options, bint framed):
-        self.layout, self.framed = layout, framed
-        self.max_depth = options["max.depth"]
-        self.empty, self.items = options["max.empty.values"], options["max.items"]
-        self.trailing = options["ignore.trailing.bytes"]
-
-    def decode(self, schema, arrays, find, failed, str error_column):
-        """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
-
-        Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
-
-        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
-        ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
-        error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
-        whatever the options say.
-        ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
-        tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
-        first error is raised. A row that is null, or cannot be read, is null in all columns.
-        """
-        cdef int i
-        cdef Batch batch = Batch(self, schema, find, failed, error_column)
-        for array in arrays:
-            batch.read(<ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
-        for i in range(ROUTES):
-            batch.count(&batch.routes[i])
-        return batch.exported(), batch.counts
+    cdef int i
+    cdef Batch batch = Batch(layout, options, framed, schema, find, failed, error_column)
+    if signs is not None:
+        batch.read_signs(signs, keys)
+    for array in arrays:
+        batch.read(<ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
+    if batch.keyed and batch.done != batch.key_count:
+        raise DecodeError(f"expected headers for {batch.done} messages, got headers for {batch.key_count}")
+    for i in range(ROUTES):
+        batch.count(&batch.routes[i])
+    batch.count(&batch.bare_route)
+    return batch.exported(), batch.counts
 
 
 @cython.final
 cdef class Batch:
-    """The state of one Decoder.decode call, which makes one batch of all arrays."""
-    cdef Decoder decoder
-    cdef bint framed, wrapped, trailing     # copied, since the loop runs without the GIL
+    """The state of one decode_batch call, which makes one batch of all arrays."""
+    cdef Layout layout
+    cdef bint framed, trailing
+    cdef bint wrapped           # copied from the layout, since the loop runs without the GIL
     cdef int64_t empty, items
     cdef object find, failed
     cdef bytes error_name       # of the error column; None: errors are raised
@@ -79,25 +80,44 @@ cdef class Batch:
     cdef list errors            # (row, text)
     cdef int64_t version        # of the row where the loop stopped
     cdef int64_t pool           # batch_slots_left before that row
+    cdef bint signs             # messages with Confluent's framings are read too; the rest is for them
+    cdef bint bare, prefix, prefix_second, header_second    # as in serdes/deserializer.pyx
+    cdef Py_buffer keys_view
+    cdef bint keyed
+    cdef const int64_t* keys    # if keyed: by row, 0 where its headers name no schema
+    cdef int64_t key_count
+    cdef Route bare_route       # of messages that show a sign, and are read without a header all the same
+    cdef int unknown            # ids that the registry does not have
 
-    def __cinit__(self, Decoder decoder not None, schema, find, failed, error_column):
-        self.decoder, self.find, self.failed = decoder, find, failed
-        self.framed, self.wrapped, self.trailing = decoder.framed, decoder.layout.wrapped, decoder.trailing
-        self.empty, self.items = decoder.empty, decoder.items
+    def __cinit__(self, Layout layout, options, bint framed, schema, find, failed, error_column):
+        self.layout, self.find, self.failed = layout, find, failed
+        self.framed, self.wrapped, self.trailing = framed, layout.wrapped, options["ignore.trailing.bytes"]
+        self.empty, self.items = options["max.empty.values"], options["max.items"]
         self.error_name = None if error_column is None else error_column.encode()
         self.known, self.counts, self.errors = {}, {}, []
         format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
         self.how, self.width = how_bytes(format), width_of(format, b"w:")
-        self.r.max_depth = decoder.max_depth
-        self.r.batch_slots_left = decoder.items
-        self.r.steps = <Step*>malloc((decoder.max_depth + MAX_LEVELS) * sizeof(Step))
+        self.r.max_depth = options["max.depth"]
+        self.r.batch_slots_left = self.items
+        self.r.steps = <Step*>malloc((self.r.max_depth + MAX_LEVELS) * sizeof(Step))
         if self.r.steps is NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         if self.columns is not NULL:
-            free_columns(self.columns, self.decoder.layout.count)
+            free_columns(self.columns, self.layout.count)
         free(self.r.steps)
+        if self.keyed:
+            PyBuffer_Release(&self.keys_view)
+
+    cdef int read_signs(self, object signs, object keys) except -1:
+        self.signs, self.bare, self.prefix = True, signs.headerless, signs.prefix
+        self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
+        if keys is not None:
+            PyObject_GetBuffer(keys, &self.keys_view, PyBUF_SIMPLE)
+            self.keyed = True
+            self.keys, self.key_count = <const int64_t*>self.keys_view.buf, self.keys_view.len // sizeof(int64_t)
+        return 0
 
     cdef int open(self, ArrowArray* array) except -1:
         """Open the next array. Columns are allocated for the rows of the first array, and grow for later ones."""
@@ -107,10 +127,12 @@ cdef class Batch:
         if fault is not None:
             raise DecodeError(f"the Arrow array of messages is damaged: {fault}",
                               hint="pyarrow's array.validate(full=True) may give details")
+        if self.keyed and self.done + self.rows.length > self.key_count:
+            raise DecodeError(f"expected headers for each message, got headers for {self.key_count} of them")
         return self.begin(self.rows.length, self.rows.size) if self.columns is NULL else 0
 
     cdef int begin(self, int64_t rows, int64_t size) except -1:
-        self.columns = self.r.columns = new_columns(self.decoder.layout, rows, size)
+        self.columns = self.r.columns = new_columns(self.layout, rows, size)
         return 0
 
     cdef int read(self, ArrowArray* array) except -1:
@@ -125,6 +147,8 @@ cdef class Batch:
                 raise MemoryError()
             if why == UNKNOWN:
                 self.ask(self.version)
+            elif why == BARE:
+                self.direct(&self.bare_route, HEADERLESS)
             elif why == FAILED:
                 self.rescue(row)
                 row += 1
@@ -133,24 +157,37 @@ cdef class Batch:
 
     cdef object ask(self, int64_t version):
         """Return the attempts for this version, and give the first of them to the loop as its route."""
-        cdef Route* route = &self.routes[version & (ROUTES - 1)]
+        return self.direct(route_for(self, version), version)
+
+    cdef object direct(self, Route* route, int64_t version):
+        """Let ``route`` read messages of this version by the first of the attempts; return them all."""
         cdef tuple ways
+        cdef Plan plan
         found = self.known.get(version)
         if found is None:
             found = self.known[version] = self.find(version)
+            self.unknown += version < FIRST_BY_HEADER and isinstance(found, tuple) and (<tuple>found)[0][0] is None
         ways = found if isinstance(found, tuple) else ()
         self.count(route)
-        route.there, route.version, route.root = True, version, NULL
-        if ways and ways[0][0] is not None:
-            route.root = (<Plan>ways[0][0]).ops + (<Plan>ways[0][0]).root
-            route.offset = ways[0][1]
-            route.trailing = self.trailing and not ways[0][2]
+        route.there, route.version, route.root, route.own, route.other = True, version, NULL, NULL, NULL
+        # A message with a sign that names no schema is read without a header at once.
+        route.number = version < NO_FRAMING and len(ways) > 1 and ways[0][0] is None
+        if ways and ways[route.number][0] is not None:
+            plan = ways[route.number][0]
+            route.root = plan.ops + plan.root
+            route.offset = ways[route.number][1]
+            route.trailing = self.trailing and not ways[route.number][2]
+            if version < FIRST_BY_HEADER and len(ways) > 1 and route.number == 0:
+                route.own, route.other = skipper(plan), skipper(<Plan?>ways[1][0])
         return found
 
     cdef int count(self, Route* route) except -1:
         if route.rows:
-            self.note(route.version, 0, route.rows)
+            self.note(route.version, route.number, route.rows)
             route.rows = 0
+        if route.ambiguous:
+            self.note(route.version, AMBIGUOUS, route.ambiguous)
+            route.ambiguous = 0
         return 0
 
     cdef int note(self, int64_t version, int number, int64_t rows) except -1:
@@ -208,7 +245,7 @@ cdef class Batch:
         if fault == NO_MEMORY:
             raise MemoryError()
         if row > 0 and (fault == OVERFLOW or fault == TOO_MANY_SLOTS and self.fits_alone()):
-            raise batch_too_large(fault, row, path_of(plan, &self.r))
+            raise batch_too_large(BATCH_FAULTS[fault], row, path_of(plan, self.r.steps, self.r.depth))
         error = decode_error(plan, &self.r, start)
         truncate(self.columns, row)
         self.r.batch_slots_left = self.pool
@@ -243,7 +280,7 @@ cdef class Batch:
         give_away(self.columns, out, extra)
         if extra:
             self.export_errors(out.children[out.n_children - 1])
-        return self.decoder.layout.export(self.error_name), capsule
+        return self.layout.export(self.error_name), capsule
 
     cdef int export_errors(self, ArrowArray* out) except -1:
         cdef Column* c = <Column*>calloc(1, sizeof(Column))
@@ -301,17 +338,109 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
             continue
         p = bytes_at(&batch.rows, row, &size)
         batch.version = version_of(p, size) if batch.framed else HEADERLESS
+        if unlikely(batch.signs and batch.version == HEADERLESS):
+            why[0] = read_bare(batch, p, size, row)
+            if why[0] == BARE or why[0] == FAILED:
+                return row
+            if why[0] == DONE:
+                row += 1
+                continue
+            why[0] = DONE
         route = &batch.routes[batch.version & (ROUTES - 1)]
         if unlikely(not route.there or route.version != batch.version):
-            why[0] = UNKNOWN
-            return row
+            route = route_of(batch, batch.version)
+            if route is NULL:
+                why[0] = UNKNOWN
+                return row
         batch.r.p, batch.r.end = p + route.offset, p + size
         if unlikely(route.root is NULL or not read_row(batch, route.root, &route.trailing)):
             why[0] = FAILED
             return row
         route.rows += 1
         row += 1
+        if unlikely(route.other is not NULL):
+            route.ambiguous += is_datum(batch, route.other, p, p + size)
     return row
+
+
+cdef Route* route_of(Batch batch, int64_t version) noexcept nogil:
+    """The route of a version, or NULL if it has none."""
+    cdef Route* route
+    cdef int i
+    for i in range(PROBES):
+        route = &batch.routes[(version + i) & (ROUTES - 1)]
+        if route.there and route.version == version:
+            return route
+    return NULL
+
+
+cdef Route* route_for(Batch batch, int64_t version) noexcept:
+    """Where the route of a version is, or goes: the first of its places if all of them are taken."""
+    cdef Route* route = route_of(batch, version)
+    cdef int i
+    if route is not NULL:
+        return route
+    for i in range(PROBES):
+        route = &batch.routes[(version + i) & (ROUTES - 1)]
+        if not route.there:
+            return route
+    return &batch.routes[version & (ROUTES - 1)]
+
+
+# Messages without our header, where framings of Confluent are read too.
+
+cdef int read_bare(Batch batch, const uint8_t* p, int64_t size, int64_t row) noexcept nogil:
+    """Read a message without a header first, if that is the order of its two readings.
+
+    Returns DONE if it is read, UNKNOWN if it is to be read under ``batch.version`` now, BARE if no route is there yet,
+    or FAILED if memory ran out.
+    """
+    cdef Route* route
+    cdef bint second
+    batch.version = sign_of(batch, p, size, row)
+    if batch.version == NO_FRAMING:
+        batch.version = HEADERLESS if batch.bare else NO_FRAMING
+        return UNKNOWN
+    second = batch.prefix_second if batch.version < FIRST_BY_HEADER else batch.header_second
+    if not batch.bare or not (second or (batch.version < FIRST_BY_HEADER and batch.unknown >= MOST_UNKNOWN)):
+        return UNKNOWN
+    if not batch.bare_route.there:
+        return BARE
+    if batch.bare_route.root is NULL:
+        return UNKNOWN
+    batch.r.p, batch.r.end = p, p + size
+    if read_row(batch, batch.bare_route.root, &batch.bare_route.trailing):
+        batch.bare_route.rows += 1
+        route = route_of(batch, batch.version)
+        if route is not NULL and route.own is not NULL:
+            route.ambiguous += is_datum(batch, route.own, p + CONFLUENT_SIZE, p + size)
+        return DONE
+    if batch.r.fault == NO_MEMORY:
+        return FAILED
+    truncate(batch.columns, batch.done + row)
+    batch.r.batch_slots_left = batch.pool
+    return UNKNOWN
+
+
+cdef inline int64_t sign_of(Batch batch, const uint8_t* p, int64_t size, int64_t row) noexcept nogil:
+    """The key of the sign that a message shows, or NO_FRAMING."""
+    cdef int64_t number
+    if batch.keyed and batch.keys[batch.done + row]:
+        return batch.keys[batch.done + row]
+    number = confluent_id_of(p, size) if batch.prefix else NO_VERSION
+    return NO_FRAMING if number == NO_VERSION else FIRST_PREFIXED + number
+
+
+cdef inline Op* skipper(Plan plan) noexcept:
+    return NULL if plan.skipped < 0 else plan.ops + plan.skipped
+
+
+cdef bint is_datum(Batch batch, Op* op, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Whether the bytes are one datum, as a whole."""
+    cdef Reader* r = &batch.r
+    r.p, r.end, r.depth, r.fault = p, end, 0, NO_FAULT
+    r.empty_left, r.items_left = batch.empty, batch.items
+    return skip_value(op, r) and r.p == r.end
 
 
 cdef int64_t stop_at(Batch batch, int64_t row, int* why) noexcept nogil:

@@ -40,6 +40,7 @@ cdef struct Symbol:
 
 cdef struct Op:
     int kind
+    int number                  # in the plan's table
     int column                  # target column; unused in READ_SKIPPED and its parts
     int null_index              # in a union with null: index of the null branch; else -1
     int count
@@ -60,9 +61,11 @@ cdef struct Op:
     const uint8_t* text         # READ_DEFAULT
     Symbol* symbols             # READ_ENUM
 
-DAY = 86_400_000_000                # microseconds
-FIRST_DAY = -719_162                # 0001-01-01, in days since 1970-01-01
-LAST_DAY = 2_932_896                # 9999-12-31
+cdef struct Step:               # an open container
+    Op* op
+    int64_t index               # field of a record, item of an array; -1 before the first
+    const uint8_t* key          # map only
+    Py_ssize_t key_size         # -1 before the first
 
 
 cdef int64_t nanos_in_tick(str name) except -1:

@@ -1,10 +1,8 @@
 # Compiles a Resolution (streamnative_serdes._schema) into a table of Ops that decode a writer's data into the columns
 # of a Layout. A plan never changes after that, so threads may share it.
 
-MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}
 cdef enum:
     MAX_OPS = 1_000_000         # unions of writer and reader multiply
-    MAX_SCHEMA_DEPTH = 1_024
 
 
 @cython.final
@@ -26,32 +24,30 @@ cdef class Same:
 
 
 @cython.final
-cdef class Plan:
+cdef class Plan(OpTable):
     """Decodes data of one writer's schema into the columns of ``layout``.
 
     ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
-    default, number of values in it, None), or (None, 0, why there is no usable default).
+    default, number of values in it, None), or (None, 0, why there is no usable default). With ``skips``, it can tell
+    too whether bytes are a datum, without columns.
     """
     cdef readonly Layout layout
     cdef Op* ops
-    cdef int count, room
     cdef Op** edges
     cdef int root
+    cdef int skipped            # the op that skips a datum; -1 without ``skips``
     cdef object default_of
     cdef bint logical
-    cdef list parts             # by op: numbers of its parts
-    cdef list labels            # by op: name of its type in errors
-    cdef list notes             # by op: field names, symbols, or why it cannot be read
-    cdef list kept              # objects that ops point into, kept alive
     cdef dict skips             # id of a type -> (the type, kept alive; its op)
     cdef int64_t filled         # values from defaults so far
 
-    def __cinit__(self, Layout layout not None, resolution, schema, default_of):
+    def __cinit__(self, Layout layout not None, resolution, schema, default_of, bint skips=False):
         self.layout, self.default_of, self.logical = layout, default_of, layout.logical
-        self.parts, self.labels, self.notes, self.kept, self.skips = [], [], [], [], {}
+        self.skips = {}
         step = Same(schema) if resolution is None else resolution
         self.root = self.compile(step, layout.root, 0)
-        self.link()
+        self.skipped = self.skip(step.writer, 0) if skips else -1
+        self.edges = link(self.ops, self)
         self.settle()
 
     def __dealloc__(self):
@@ -64,39 +60,12 @@ cdef class Plan:
     cdef int add(self, int kind, int column, str label, list parts=None, object note=None) except -1:
         """Add an op and return its number. Invalidates pointers to ops."""
         cdef Op* op
-        if self.count == self.room:
-            self.make_room()
-        op = &self.ops[self.count]
-        memset(op, 0, sizeof(Op))
-        op.kind, op.column, op.null_index, op.size, op.times, op.by, op.unit = kind, column, -1, -1, 1, 1, 1
-        self.parts.append(parts or [])
-        self.labels.append(label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "...")
-        self.notes.append(note)
-        self.count += 1
-        return self.count - 1
-
-    cdef int make_room(self) except -1:
-        cdef Op* ops
         if self.count >= MAX_OPS:
             raise SchemaError(f"the schemas take more than {MAX_OPS} steps to read into columns")
-        ops = <Op*>PyMem_Realloc(self.ops, (2 * self.room + 16) * sizeof(Op))
-        if ops is NULL:
-            raise MemoryError()
-        self.ops, self.room = ops, 2 * self.room + 16
-        return 0
-
-    cdef int link(self) except -1:
-        """Replace the numbers of parts by pointers."""
-        cdef int i, at = 0, total = sum(map(len, self.parts))
-        self.edges = <Op**>PyMem_Malloc(max(total, 1) * sizeof(Op*))
-        if self.edges is NULL:
-            raise MemoryError()
-        for i in range(self.count):
-            self.ops[i].parts, self.ops[i].count = &self.edges[at], <int>len(self.parts[i])
-            for part in self.parts[i]:
-                self.edges[at] = &self.ops[<int>part]
-                at += 1
-        return 0
+        self.ops = with_room(self.ops, self)
+        op = &self.ops[self.count]
+        op.kind, op.column, op.null_index, op.size, op.times, op.by, op.unit = kind, column, -1, -1, 1, 1, 1
+        return self.enter(label, parts, note)
 
     cdef int settle(self) except -1:
         """Compute min_size; where a skipped type contains itself, it grows from 0 towards the true minimum."""
@@ -111,35 +80,35 @@ cdef class Plan:
 
     # Types
 
-    cdef int compile(self, object step, Shape shape, int depth) except -1:
+    cdef int compile(self, object step, LayoutNode node, int depth) except -1:
         cdef str wrote = step.writer.kind, reads = step.reader.kind
         fault = step.fault or step.late_fault
         if fault is not None:
-            return self.mismatch(shape, fault)
+            return self.mismatch(node, fault)
         if depth > MAX_SCHEMA_DEPTH:
             raise SchemaError(f"the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
         if wrote == "union":
-            return self.union(step, shape, depth)
+            return self.union(step, node, depth)
         if reads == "union":            # the branch was chosen when the schemas were resolved
-            return self.chosen(step.parts[0], step.reader, shape, depth)
+            return self.chosen(step.parts[0], step.reader, node, depth)
         if wrote == "array" or wrote == "map":
-            return self.items(step, shape, depth)
+            return self.items(step, node, depth)
         if wrote == "record":
-            return self.record(step, shape, depth)
+            return self.record(step, node, depth)
         if wrote == "enum":
-            return self.enum(step.writer, step.reader, shape)
-        return self.leaf(step.writer, step.reader, shape)
+            return self.enum(step.writer, step.reader, node)
+        return self.leaf(step.writer, step.reader, node)
 
-    cdef int mismatch(self, Shape shape, str reason) except -1:
-        return self.add(READ_MISMATCH, shape.column, "nothing", None, reason)
+    cdef int mismatch(self, LayoutNode node, str reason) except -1:
+        return self.add(READ_MISMATCH, node.column, "nothing", None, reason)
 
-    cdef int union(self, object step, Shape shape, int depth) except -1:
+    cdef int union(self, object step, LayoutNode node, int depth) except -1:
         cdef list parts = []
         cdef int null_index, other
         for part in step.parts:
             pairwise = step.reader.kind == "union" and part.reader.kind != "union"
-            parts.append(self.chosen(part, step.reader, shape, depth) if pairwise
-                         else self.compile(part, shape, depth + 1))
+            parts.append(self.chosen(part, step.reader, node, depth) if pairwise
+                         else self.compile(part, node, depth + 1))
         if len(parts) == 2:             # null and one other type: needs no op of its own
             for null_index in range(2):
                 other = parts[1 - null_index]
@@ -147,94 +116,86 @@ cdef class Plan:
                     self.ops[other].null_index = null_index
                     return other
         labels = ", ".join([self.labels[part] for part in parts])
-        return self.add(READ_UNION, shape.column, f"union of {labels}", parts)
+        return self.add(READ_UNION, node.column, f"union of {labels}", parts)
 
-    cdef int chosen(self, object step, object union, Shape shape, int depth) except -1:
+    cdef int chosen(self, object step, object union, LayoutNode node, int depth) except -1:
         """Return the op for ``step``, whose reader is a branch of ``union``."""
         cdef int inner, op, member = 0
-        if step.fault or step.late_fault or shape.form != MEMBERS:
-            return self.compile(step, shape, depth + 1)
-        for branch, part in zip(union.branches, shape.parts):
+        if step.fault or step.late_fault or node.form != MEMBERS:
+            return self.compile(step, node, depth + 1)
+        for branch, part in zip(union.branches, node.parts):
             if branch is step.reader:
                 if part is None:
-                    return self.add(READ_NULL, shape.column, "null")
-                inner = self.compile(step, <Shape>part, depth + 1)
-                op = self.add(READ_MEMBER, shape.column, self.labels[inner], [inner])
+                    return self.add(READ_NULL, node.column, "null")
+                inner = self.compile(step, <LayoutNode>part, depth + 1)
+                op = self.add(READ_MEMBER, node.column, self.labels[inner], [inner])
                 self.ops[op].member = member
                 return op
             member += part is not None
         raise SchemaError("the resolution does not name a branch of the reader's union")
 
-    cdef int items(self, object step, Shape shape, int depth) except -1:
+    cdef int items(self, object step, LayoutNode node, int depth) except -1:
         cdef bint keyed = step.writer.kind == "map"
         cdef int64_t before = self.filled
-        cdef Shape item = shape.parts[1] if keyed else shape.parts[0]
+        cdef LayoutNode item = node.parts[1] if keyed else node.parts[0]
         cdef int inner = self.compile(step.parts[0], item, depth + 1)
-        cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, shape.column, step.writer.kind, [inner])
+        cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, node.column, step.writer.kind, [inner])
         self.ops[op].slots = self.layout.specs[item.column].slots + 2 * keyed + self.filled - before
         return op
 
     # Records
 
-    cdef int record(self, object step, Shape shape, int depth) except -1:
+    cdef int record(self, object step, LayoutNode node, int depth) except -1:
         cdef int op
         cdef list parts = [], names = [str(field.name) for field in step.writer.fields]
         cdef int64_t weight = 0
-        shapes = {field.name: part for field, part in zip(step.reader.fields, shape.parts)}
+        nodes = {field.name: part for field, part in zip(step.reader.fields, node.parts)}
         label = f"record {step.reader.name}"
         for field, part in zip(step.writer.fields, step.parts):
             if part is None:
                 parts.append(self.add(READ_SKIPPED, 0, "nothing", [self.skip(field.type, depth + 1)]))
             else:
-                parts.append(self.compile(part, <Shape>shapes[field.name], depth + 1))
+                parts.append(self.compile(part, <LayoutNode>nodes[field.name], depth + 1))
         for field in step.added:
             name, (data, more, reason) = field.name, self.default_of(field)
             if reason is not None:
-                return self.add(READ_BROKEN, shape.column, label, None,
+                return self.add(READ_BROKEN, node.column, label, None,
                                 f"the writer has no field {name!r:.80}{reason}")
-            parts.append(self.default(field, data, <Shape>shapes[name], depth))
+            parts.append(self.default(field, data, <LayoutNode>nodes[name], depth))
             names.append(str(name))
             weight += more
-        op = self.add(READ_RECORD, shape.column, label, parts, names)
+        op = self.add(READ_RECORD, node.column, label, parts, names)
         self.ops[op].filled = weight
         self.filled += weight
         return op
 
-    cdef int default(self, object field, bytes data, Shape shape, int depth) except -1:
-        cdef int inner = self.compile(Same(field.type), shape, depth + 1)
-        cdef int op = self.add(READ_DEFAULT, shape.column, "default", [inner])
+    cdef int default(self, object field, bytes data, LayoutNode node, int depth) except -1:
+        cdef int inner = self.compile(Same(field.type), node, depth + 1)
+        cdef int op = self.add(READ_DEFAULT, node.column, "default", [inner])
         self.kept.append(data)
         self.ops[op].text, self.ops[op].size = <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
         return op
 
     # Leaf types: from the writer's bytes to the reader's type
 
-    cdef int enum(self, object writer, object reader, Shape shape) except -1:
-        cdef int op, i
-        cdef Symbol* symbols
+    cdef int enum(self, object writer, object reader, LayoutNode node) except -1:
+        cdef int op
         known = set(reader.symbols)
         found = [symbol if symbol in known else reader.default for symbol in writer.symbols]
-        op = self.add(READ_ENUM, shape.column, f"enum {reader.name}", None, tuple(map(str, writer.symbols)))
-        symbols = <Symbol*>PyMem_Calloc(max(len(found), 1), sizeof(Symbol))
-        if symbols is NULL:
-            raise MemoryError()
-        self.ops[op].symbols, self.ops[op].member = symbols, <int>len(found)
-        for i, symbol in enumerate(found):
-            text = b"" if symbol is None else symbol_text(symbol)
-            self.kept.append(text)
-            symbols[i].text = <const uint8_t*>PyBytes_AS_STRING(text)
-            symbols[i].size = -1 if symbol is None else PyBytes_GET_SIZE(text)
+        op = self.add(READ_ENUM, node.column, f"enum {reader.name}", None, tuple(map(str, writer.symbols)))
+        self.ops[op].member = <int>len(found)
+        self.fill_symbols(&self.ops[op].symbols, found)
         return op
 
-    cdef int leaf(self, object writer, object reader, Shape shape) except -1:
+    cdef int leaf(self, object writer, object reader, LayoutNode node) except -1:
         cdef str wrote = writer.kind, reads = reader.kind
         cdef object logical = reader.logical if self.logical else None
         cdef str name = reads if logical is None else logical.name
         cdef int op
         if (wrote == "int" or wrote == "long") and reads != "null":
-            return self.number(writer, reader, name, shape)
-        op = self.add(leaf_kind(wrote, reads, name), shape.column, f"fixed {reader.name}" if name == "fixed" else name)
-        if shape.form == REAL and wrote == "float":
+            return self.number(writer, reader, name, node)
+        op = self.add(leaf_kind(wrote, reads, name), node.column, f"fixed {reader.name}" if name == "fixed" else name)
+        if node.form == REAL and wrote == "float":
             self.ops[op].kind = READ_WIDENED
         if reads == "fixed":
             self.ops[op].size = reader.size
@@ -243,20 +204,20 @@ cdef class Plan:
         self.ops[op].min_size = writer.size if wrote == "fixed" else MINIMUM.get(wrote, 1)
         return op
 
-    cdef int number(self, object writer, object reader, str name, Shape shape) except -1:
+    cdef int number(self, object writer, object reader, str name, LayoutNode node) except -1:
         """Return the op that reads an int or a long as the reader's type."""
-        cdef int op = self.add(READ_NUMBER, shape.column, name)
+        cdef int op = self.add(READ_NUMBER, node.column, name)
         cdef Op* new = &self.ops[op]
-        cdef bytes format = self.layout.formats[shape.column]
+        cdef bytes format = self.layout.formats[node.column]
         new.min_size = 1
         new.narrow = writer.kind == "int"
         if reader.kind in ("float", "double"):
             new.out = OUT_FLOAT if format == b"f" else OUT_DOUBLE if reader.kind == "double" else OUT_ROUNDED
             return op
-        new.out = OUT_INT32 if self.layout.specs[shape.column].width == 4 else OUT_INT64
+        new.out = OUT_INT32 if self.layout.specs[node.column].width == 4 else OUT_INT64
         self.scale(new, writer, reader)
         set_bounds(new, name)
-        if shape.form == VALUE and format.startswith((b"ts", b"tt")):       # not in a WHOLE union
+        if node.form == VALUE and format.startswith((b"ts", b"tt")):       # not in a WHOLE union
             new.unit = 1000 if name in ("timestamp-millis", "local-timestamp-millis", "time-micros") else 1
         if new.times == new.by == new.unit == 1 and not new.bounded:
             if new.narrow and new.out == OUT_INT32:
@@ -311,13 +272,6 @@ cdef class Plan:
             inner = [schema.values if kind == "map" else schema.items]
         self.parts[op] = [self.skip(part, depth + 1) for part in inner]
         return op
-
-
-cdef bytes symbol_text(object symbol):
-    try:
-        return symbol.encode()
-    except UnicodeEncodeError:
-        raise SchemaError(f"{symbol!r:.80} cannot be stored in Arrow: it is not valid UTF-8") from None
 
 
 cdef int leaf_kind(str wrote, str reads, str name) except -1:

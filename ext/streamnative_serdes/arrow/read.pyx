@@ -5,13 +5,6 @@
 
 cdef enum:
     FREE_SLOTS = 16             # slots that arrays and maps may take per byte of a message, free of the batch's budget
-    MAX_BIG_DECIMAL = 1_786     # bytes: 4,300 digits
-
-cdef struct Step:               # an open container
-    Op* op
-    int64_t index               # field of a record, item of an array; -1 before the first
-    const uint8_t* key          # map only
-    Py_ssize_t key_size         # -1 before the first
 
 cdef struct Reader:
     const uint8_t* p

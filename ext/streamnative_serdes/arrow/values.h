@@ -4,16 +4,6 @@
 
 #include "../codec/wire.h"
 
-/* Only the UUID text functions of this file are used here. */
-#if defined(__GNUC__) || defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#endif
-#include "../codec/values.h"
-#if defined(__GNUC__) || defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 /* Prefetch memory that is read again after a hundred other columns. */
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_PREFETCH(p) __builtin_prefetch(p)

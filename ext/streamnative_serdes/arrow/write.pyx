@@ -7,12 +7,6 @@ cdef enum:
     LEAST_ROOM = 48             # bytes that are always free before a value: branch index, length, and up to
     SHORT = 32                  # bytes of data
 
-cdef struct WriteStep:          # an open container
-    WriteOp* op
-    int64_t index
-    const uint8_t* key
-    int64_t key_size            # -1 before the first
-
 cdef struct Writer:
     uint8_t* base
     uint8_t* end
@@ -290,7 +284,7 @@ cdef uint8_t* write_big_decimal(WriteOp* op, const Source* s, int64_t slot, uint
     cdef const uint8_t* end = data + size
     cdef uint64_t value = 0
     cdef const uint8_t* at = sns_get_varint(data, end, &value)
-    if at is NULL or value & 1 or value == 0 or value >> 1 > <uint64_t>min(end - at, MAX_BIG_DECIMAL):
+    if at is NULL or value & 1 or value == 0 or value >> 1 > <uint64_t>min(end - at, MAX_DECIMAL_BYTES):
         return halt(w, op, BAD_BIG_DECIMAL)
     at = sns_get_varint(at + (value >> 1), end, &value)
     if at is not end or value > 0xFFFFFFFFUL:

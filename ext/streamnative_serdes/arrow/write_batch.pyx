@@ -17,7 +17,7 @@ WRITE_FAULTS = {
     BAD_BIG_DECIMAL: ("expected a big-decimal: bytes of the unscaled number and its scale", None),
     TOO_DEEP: ("the datum is nested deeper than {depth} levels", "the option max.depth sets the limit"),
     OVERFLOW: ("the message exceeds 2 GB, the limit of 32-bit offsets",
-               "large_types uses 64-bit offsets, which Spark does not accept"),
+               "large_types=True uses 64-bit offsets, which Spark does not accept"),
 }
 
 
@@ -129,10 +129,8 @@ cdef class Encoding:
         if self.w.fault == NO_MEMORY:
             raise MemoryError()
         if self.w.fault == OVERFLOW and row > 0:
-            error = BatchTooLargeError("the messages exceed 2 GB, the limit of 32-bit offsets",
-                                       hint="split the batch with streamnative_serdes.arrow.in_parts")
-        else:
-            error = write_error(self.plan, &self.w)
+            raise batch_too_large("the messages exceed 2 GB, the limit of 32-bit offsets", row, None)
+        error = write_error(self.plan, &self.w)
         error.row = row
         raise error
 
@@ -200,25 +198,25 @@ cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Write
 
 cdef str path_of_source(list sources, SourceType kind):
     """Return the path of a column: ``user.tags[].key``."""
-    cdef str path = ""
+    cdef list segments = []
     cdef SourceType parent
     while kind.parent >= 0:
         parent = sources[kind.parent]
         if not kind.is_dictionary:
-            path = (f".{kind.name}" if parent.load == LOAD_STRUCT else "[]") + path
+            segments.insert(0, field_segment(kind.name) if parent.load == LOAD_STRUCT else "[]")
         kind = parent
-    return path.lstrip(".")
+    return joined(segments)
 
 
 cdef object write_error(WritePlan plan, Writer* w):
     error = write_fault(plan, w)
-    error.path = write_path(plan, w)
+    error.path = path_of(plan, w.steps, w.depth)
     return error
 
 
 cdef object write_fault(WritePlan plan, Writer* w):
     cdef int64_t a = w.a
-    cdef str label = "" if w.op is NULL else plan.labels[w.op - plan.ops]
+    cdef str label = "" if w.op is NULL else plan.labels[w.op.number]
     if w.fault in WRITE_FAULTS:
         text, hint = WRITE_FAULTS[w.fault]
         size = 0 if w.op is NULL else w.op.size
@@ -228,12 +226,12 @@ cdef object write_fault(WritePlan plan, Writer* w):
     if w.fault == HUGE_FLOAT:
         return EncodeError(f"float out of range: {w.real!r} does not fit 32 bits")
     if w.fault == BAD_TEXT:
-        return EncodeError(f"expected text in UTF-8, got {shorten((<char*>w.text)[:a])}")
-    text = shorten((<char*>w.text)[:a].decode("utf-8", "replace"))
+        return EncodeError(f"expected text in UTF-8, got {quoted((<char*>w.text)[:a])}")
+    text = quoted((<char*>w.text)[:a].decode("utf-8", "replace"))
     if w.fault == BAD_UUID:
         return EncodeError(f"expected uuid, got {text}, which is not a valid UUID")
-    symbols = plan.notes[w.op - plan.ops]
-    return EncodeError(f"{text} is not a symbol of {label}", hint=f"its symbols are {', '.join(symbols[:20])}")
+    symbols = ", ".join(plan.notes[w.op.number][:MAX_NAMES_IN_ERROR])
+    return EncodeError(f"{text} is not a symbol of {label}", hint=f"its symbols are {symbols}")
 
 
 cdef str whole_out_of_range(str label, int64_t number):
@@ -242,20 +240,3 @@ cdef str whole_out_of_range(str label, int64_t number):
     if label.startswith("time-"):
         return f"{label} {number} is not a time of day"
     return f"{label} {number} is outside of the years 1 to 9999"
-
-
-cdef str write_path(WritePlan plan, Writer* w):
-    cdef list parts = [write_segment(plan, &w.steps[i]) for i in range(w.depth)]
-    cdef str path = "".join(parts).lstrip(".")
-    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
-
-
-cdef str write_segment(WritePlan plan, WriteStep* step):
-    if step.op.kind == WRITE_RECORD and step.index >= 0:
-        return f".{plan.notes[step.op - plan.ops][step.index][:MAX_TEXT_IN_ERROR]}"
-    if step.op.kind == WRITE_ARRAY and step.index >= 0:
-        return f"[{step.index}]"
-    if step.op.kind == WRITE_MAP and step.key_size >= 0:
-        key = (<char*>step.key)[:step.key_size].decode("utf-8", "replace")
-        return f"[{dumps(key[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
-    return ""

@@ -1,77 +1,32 @@
 # Compiles a schema and the types of Arrow columns, which it checks against each other, into a table of WriteOps. A plan
 # never changes after that.
 
-cdef enum WriteKind:
-    WRITE_NULL
-    WRITE_BOOLEAN
-    WRITE_INT                   # from a column of exactly this type, without a range check; same for WRITE_LONG
-    WRITE_LONG
-    WRITE_WHOLE                 # an integer or a time, from a column of any such type
-    WRITE_EITHER                # an integer, as the first of two branches that can hold it
-    WRITE_DOUBLE
-    WRITE_FLOAT
-    WRITE_TEXT
-    WRITE_BYTES
-    WRITE_FIXED
-    WRITE_ENUM
-    WRITE_UUID_TEXT
-    WRITE_UUID_FIXED
-    WRITE_DECIMAL
-    WRITE_BIG_DECIMAL
-    WRITE_CONSTANT              # the default of a field without a column
-    WRITE_INDEXED               # a dictionary index, whose value is written
-    WRITE_RECORD
-    WRITE_ARRAY
-    WRITE_MAP
-    WRITE_MEMBERS               # a union, from a struct with one non-null child
-
 cdef enum:
-    NO_BYTES = -2
     MAX_TRIED = 200_000         # pairs of a type and a column: nested unions of records multiply them
-
-cdef struct WriteOp:
-    int kind
-    int source                  # the column
-    int load
-    int null_branch             # branch index for nulls; -1: a null is an error; NO_BYTES: the type itself is null
-    int branch                  # branch index for other values; -1: not a union
-    int count
-    WriteOp** parts
-    int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by
-    int64_t low, high           # WRITE_WHOLE: valid range, both included
-    Py_ssize_t size             # WRITE_FIXED, WRITE_DECIMAL, WRITE_UUID: bytes, or -1; WRITE_CONSTANT: of text
-    int precision
-    int shift                   # WRITE_DECIMAL: Avro's scale minus the column's
-    const uint8_t* text         # WRITE_CONSTANT
-    Symbol* symbols             # WRITE_ENUM
-    int32_t* table              # WRITE_ENUM: hash table of symbol indexes; -1: free
-    uint32_t mask               # size of the table - 1
 
 
 @cython.final
-cdef class WritePlan:
+cdef class WritePlan(OpTable):
     """Encodes batches of one Arrow schema, the capsule ``arrow``, as messages of the Avro schema ``root``.
 
     ``options`` are validated codec options, by dotted key; ``default_of`` is as for a Plan.
     """
     cdef WriteOp* ops
     cdef WriteOp** edges
-    cdef int count, room, root
-    cdef int tried
+    cdef int root, tried
     cdef object default_of
     cdef bint logical, closed, complete
     cdef bint matched           # unknown columns are an error if fields have no column
     cdef int max_depth
-    cdef list parts, labels, notes, kept
     cdef list sources           # SourceTypes; the first is the batch
-    cdef list path              # path of the current type in the schema
+    cdef list path              # segments of the path of the current type in the schema
 
     def __cinit__(self, root, arrow, options, default_of):
         self.default_of, self.logical, self.max_depth = default_of, options["avro.logical.types"], options["max.depth"]
         self.complete = options["validate.strict"]
         self.closed = self.complete or options["validate.strict.allow.default"]
         self.matched = self.closed or options["unmatched.columns"] == "error"
-        self.parts, self.labels, self.notes, self.kept, self.sources, self.path = [], [], [], [], [], []
+        self.sources, self.path = [], []
         top = source_type(<ArrowSchema*>PyCapsule_GetPointer(arrow, "arrow_schema"), self.sources, -1, 0, True,
                           0)
         try:
@@ -79,7 +34,7 @@ cdef class WritePlan:
         except EncodeError as error:
             self.place(error)
             raise
-        self.link()
+        self.edges = link(self.ops, self)
 
     def __dealloc__(self):
         cdef int i
@@ -92,38 +47,16 @@ cdef class WritePlan:
     cdef int add(self, int kind, SourceType source, str label, list parts=None, object note=None) except -1:
         """Add an op and return its number. Invalidates pointers to ops."""
         cdef WriteOp* op
-        cdef WriteOp* ops
-        if self.count == self.room:
-            ops = <WriteOp*>PyMem_Realloc(self.ops, (2 * self.room + 16) * sizeof(WriteOp))
-            if ops is NULL:
-                raise MemoryError()
-            self.ops, self.room = ops, 2 * self.room + 16
+        self.ops = with_room(self.ops, self)
         op = &self.ops[self.count]
-        memset(op, 0, sizeof(WriteOp))
         op.kind, op.null_branch, op.branch, op.size, op.times, op.by = kind, -1, -1, -1, 1, 1
         op.source, op.load = source.number, source.load
-        self.parts.append(parts or [])
-        self.labels.append(label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "...")
-        self.notes.append(note)
-        self.count += 1
-        return self.count - 1
-
-    cdef int link(self) except -1:
-        cdef int i, at = 0, total = sum(map(len, self.parts))
-        self.edges = <WriteOp**>PyMem_Malloc(max(total, 1) * sizeof(WriteOp*))
-        if self.edges is NULL:
-            raise MemoryError()
-        for i in range(self.count):
-            self.ops[i].parts, self.ops[i].count = &self.edges[at], <int>len(self.parts[i])
-            for part in self.parts[i]:
-                self.edges[at] = &self.ops[<int>part]
-                at += 1
-        return 0
+        return self.enter(label, parts, note)
 
     cdef object place(self, object error):
         """Return the error, with the current path unless it has one."""
         if error.path is None:
-            error.path = ".".join(self.path).replace(".[", "[")
+            error.path = joined(self.path)
         return error
 
     # Types
@@ -162,10 +95,10 @@ cdef class WritePlan:
         self.ops[op].null_branch = self.ops[inner].null_branch
         return op
 
-    cdef int within(self, str step, object schema, SourceType source) except -1:
-        """Compile the type at ``step`` of the path."""
+    cdef int within(self, str segment, object schema, SourceType source) except -1:
+        """Compile the type at ``segment`` of the path."""
         cdef int op
-        self.path.append(step)
+        self.path.append(segment)
         op = self.compile(schema, source)
         self.path.pop()
         return op
@@ -184,7 +117,8 @@ cdef class WritePlan:
         self.match(schema, columns)
         for field in schema.fields:
             column = columns.pop(field.name, None)
-            parts.append(self.missing(field, source) if column is None else self.within(field.name, field.type, column))
+            parts.append(self.missing(field, source) if column is None
+                         else self.within(field_segment(field.name), field.type, column))
         if schema.fields and len(columns) == len(source.children):
             raise EncodeError(f"there is no column for any field of record {schema.name}")
         if columns and self.closed:
@@ -200,7 +134,7 @@ cdef class WritePlan:
         unknown = {name.lower(): name for name in columns if name not in fields}
         for name in lacking:
             if name.lower() in unknown:
-                self.path.append(name)
+                self.path.append(field_segment(name))
                 raise EncodeError(f"there is no column of that name, but there is {unknown[name.lower()]!r:.80}",
                                   hint="rename the column: names in Avro are case-sensitive")
         if self.matched and lacking and unknown:
@@ -213,7 +147,7 @@ cdef class WritePlan:
         cdef int op
         data, _, reason = (None, 0, ": validate.strict requires all") if self.complete else self.default_of(field)
         if reason is not None:
-            self.path.append(field.name)
+            self.path.append(field_segment(field.name))
             raise EncodeError(f"there is no column of that name{reason}")
         op = self.add(WRITE_CONSTANT, source, "default")
         self.kept.append(data)
@@ -358,17 +292,14 @@ cdef class WritePlan:
         cdef int i, count = <int>len(schema.symbols)
         while size < 2 * <uint32_t>count:
             size *= 2
-        new.symbols = <Symbol*>PyMem_Calloc(max(count, 1), sizeof(Symbol))
+        self.fill_symbols(&new.symbols, schema.symbols)
         new.table = <int32_t*>PyMem_Malloc(size * sizeof(int32_t))
-        if new.symbols is NULL or new.table is NULL:
+        if new.table is NULL:
             raise MemoryError()
         memset(new.table, 0xFF, size * sizeof(int32_t))
         new.mask = size - 1
         self.notes[op] = tuple(map(str, schema.symbols))
-        for i, symbol in enumerate(schema.symbols):
-            text = symbol_text(symbol)
-            self.kept.append(text)
-            new.symbols[i].text, new.symbols[i].size = <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+        for i in range(count):
             at = sns_hash(new.symbols[i].text, new.symbols[i].size) & new.mask
             while new.table[at] >= 0:
                 at = (at + 1) & new.mask

@@ -14,11 +14,7 @@ cdef enum:
     PRESIZED = 1024             # most items that a list is preallocated for
     KEYS = 64                   # map keys that are cached while one message is read; a power of two
     MAX_KEY = 32                # bytes of a cached key
-    MAX_LABEL = 200             # characters of a type's name in an error
-    MAX_PATH = 1000             # characters of each end of a path in an error
     MAX_REASON = 500            # characters of the reason why a union branch does not fit
-    MAX_TEXT_IN_ERROR = 80      # characters of a value quoted in an error
-    MAX_NAMES_IN_ERROR = 20     # symbols, fields or branches listed in an error
 
 cdef int64_t WASTE_BUDGET = 1 << 20     # containers per datum that may be written for union branches that then fail
 
@@ -60,8 +56,8 @@ cdef int grow(Writer* w, Py_ssize_t need) except -1:
         if w.result is NULL:
             raise MemoryError()
         memcpy(PyBytes_AS_STRING(w.result), w.base, used)
-    elif _PyBytes_Resize(&w.result, capacity) < 0:      # frees it and sets it to NULL when it fails
-        raise MemoryError()
+    else:
+        _PyBytes_Resize(&w.result, capacity)        # frees it and sets it to NULL when it fails
     w.base = <uint8_t*>PyBytes_AS_STRING(w.result)
     w.p = w.base + used
     w.end = w.base + capacity
@@ -71,6 +67,13 @@ cdef int grow(Writer* w, Py_ssize_t need) except -1:
 cdef inline int room(Writer* w, Py_ssize_t need) except -1:
     if unlikely(w.end - w.p < need):
         return grow(w, need)
+    return 0
+
+
+cdef inline int put_byte(Writer* w, uint8_t byte) except -1:
+    room(w, 1)
+    w.p[0] = byte
+    w.p += 1
     return 0
 
 
@@ -103,10 +106,8 @@ cdef bytes finish(Writer* w):
     cdef object out
     if w.result is NULL:
         return <bytes>PyBytes_FromStringAndSize(<char*>w.base, w.p - w.base)
-    if _PyBytes_Resize(&w.result, w.p - w.base) < 0:
-        raise MemoryError()
-    out = <object>w.result
-    Py_DECREF(out)              # ours now: the Writer's reference
+    _PyBytes_Resize(&w.result, w.p - w.base)
+    out = given(w.result)
     w.result = NULL
     return <bytes>out
 
@@ -160,12 +161,7 @@ cdef int too_few_bytes(Reader* r, Py_ssize_t size) except -1:
 
 
 cdef int64_t bad_varint(Reader* r, int width) except? -1:
-    cdef const uint8_t* p = r.p
-    while p < r.end and p - r.p < 10 and p[0] >= 0x80:
-        p += 1
-    if p == r.end:
-        raise DecodeError("the message ends in the middle of a number: it is truncated or of another schema")
-    raise DecodeError(f"expected a variable-length integer of at most {width} bits, got a larger one")
+    raise DecodeError(why_bad_varint(r.p, r.end, width))
 
 
 # Open a container. On success the function that opened it decrements the depth again; after a failure the depth stays
@@ -256,13 +252,9 @@ cdef int leave_to(Step* steps, int* depth, int level) except -1:
 
 
 cdef str path_of(Step* steps, int depth):
-    """Return the path of the field where an error occurred: ``user.tags["a"][3]``."""
-    cdef list parts = []
+    """Return the path of the field where an error occurred."""
     cdef int i
-    for i in range(depth):
-        parts.append((<Node>steps[i].node).segment(&steps[i]))
-    cdef str path = "".join(parts).lstrip(".")
-    return path if len(path) <= 2 * MAX_PATH else f"{path[:MAX_PATH]}...{path[-MAX_PATH:]}"
+    return joined([(<Node>steps[i].node).segment(&steps[i]) for i in range(depth)])
 
 
 cdef str words_of(object error):
@@ -283,7 +275,7 @@ cdef str shorten(object value):
     """Show ``value`` in an error: never long, and without calling the __repr__ of user classes."""
     cdef str text
     if type(value) is str or type(value) is bytes:
-        return repr(value[:MAX_TEXT_IN_ERROR]) + ("..." if len(value) > MAX_TEXT_IN_ERROR else "")
+        return quoted(value)
     if type(value) is int and not -(1 << 256) < value < 1 << 256:
         return "a number of more than 256 bits"
     if type(value) in (int, float, bool, type(None), datetime.datetime, datetime.date, datetime.time, UUID):

@@ -1,17 +1,9 @@
 # Dates, times of day and timestamps: encodes and decodes them with the calendar arithmetic of calendar.h.
 
 cdef object UTC = get_utc()
-cdef int64_t DAY = 86_400_000_000               # microseconds
-cdef int64_t FIRST_DAY = -719_162               # 0001-01-01, in days since 1970-01-01
-cdef int64_t LAST_DAY = 2_932_896               # 9999-12-31
 
 
 # --- timestamps: int64, milliseconds or microseconds since 1970-01-01T00:00 (UTC; no zone when local) ----------------
-
-cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
-    cdef int64_t q = a / b
-    return q - 1 if a % b < 0 else q
-
 
 cdef inline int64_t micros_of(object value) noexcept:
     """Microseconds since 1970 of a datetime's fields, ignoring its time zone."""

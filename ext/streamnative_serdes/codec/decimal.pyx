@@ -1,6 +1,5 @@
 # Decimals: encodes and decodes up to 17 digits by 64-bit arithmetic, and longer ones exactly by Python ints.
 
-cdef int MAX_DECIMAL_BYTES = 1_786              # 4,300 digits: CPython's limit for int from text
 # Powers are computed as Python ints, since C integers would overflow.
 cdef object ONE = 1
 cdef object TEN = 10

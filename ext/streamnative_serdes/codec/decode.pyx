@@ -204,7 +204,7 @@ cdef object read_map(Plan plan, Reader* r):
     cdef PyObject* made
     cdef Py_ssize_t size
     cdef Step* step = enter_read(r, node)
-    cdef int64_t count = read_count(r, 1 + node.value.min_size, &block_end)
+    cdef int64_t count = read_count(r, 1 + node.item.min_size, &block_end)
     cdef dict out = {}
     while count:
         while count:
@@ -212,12 +212,12 @@ cdef object read_map(Plan plan, Reader* r):
             key = read_key(r, size) if node.repeats and size <= MAX_KEY else sns_new_str(take(r, size), size)
             Py_INCREF(key)
             Py_XSETREF(step.key, <PyObject*>key)
-            made = read_quickly(<Plan>node.value, r)
-            one = given(made) if likely(made is not NULL) else read_value(<Plan>node.value, r)
+            made = read_quickly(<Plan>node.item, r)
+            one = given(made) if likely(made is not NULL) else read_value(<Plan>node.item, r)
             PyDict_SetItem(out, key, one)
             count -= 1
         check_block(r, block_end)
-        count = read_count(r, 1 + node.value.min_size, &block_end)
+        count = read_count(r, 1 + node.item.min_size, &block_end)
     Py_CLEAR(step.key)
     r.depth -= 1
     return out

@@ -110,10 +110,7 @@ cdef inline int write_boolean(Writer* w, object value) except -1:
         if not is_numpy(value, BOOLEANS):
             expected("boolean", value)
         flag = bool(value)
-    room(w, 1)
-    w.p[0] = flag
-    w.p += 1
-    return 0
+    return put_byte(w, flag)
 
 
 cdef inline int write_int(Writer* w, object value) except -1:
@@ -215,10 +212,7 @@ cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
         if PyList_GET_SIZE(value) != count:
             raise EncodeError("the list changed size during encoding")
     w.depth -= 1
-    room(w, 1)
-    w.p[0] = 0
-    w.p += 1
-    return 0
+    return put_byte(w, 0)
 
 
 cdef int write_map(MapNode node, Writer* w, object value) except -1:
@@ -238,16 +232,13 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
             Py_INCREF(name)
             Py_XSETREF(step.key, <PyObject*>name)
             put_text(w, name)
-            write_value(<PyObject*>node.value, w, one)
+            write_value(<PyObject*>node.item, w, one)
             written += 1
         if written != count or PyDict_Size(value) != count:
             raise EncodeError("the dict changed size during encoding")
         Py_CLEAR(step.key)
     w.depth -= 1
-    room(w, 1)
-    w.p[0] = 0
-    w.p += 1
-    return 0
+    return put_byte(w, 0)
 
 
 cdef int write_record(RecordNode node, Writer* w, object value) except -1:
@@ -300,7 +291,8 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     cdef Writer w
     cdef int failed
     if unlikely(under_way[0] >= MAX_NESTED_CALLS):
-        raise EncodeError(f"encoding the value encodes other values, more than {MAX_NESTED_CALLS} levels deep")
+        raise EncodeError(f"calls of encode are nested more than {MAX_NESTED_CALLS} levels deep: "
+                          "encoding the value encodes others")
     w.base = w.p = stack
     w.end = stack + STACK_BYTES
     w.result = NULL

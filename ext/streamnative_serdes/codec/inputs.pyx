@@ -102,7 +102,7 @@ cdef object as_dict(object value):
 
 
 cdef int lies(Py_ssize_t said, Py_ssize_t got) except -1:
-    raise EncodeError(f"len() of the value is {said}, but it has {'more' if got > said else got} different items")
+    raise EncodeError(f"len() of the value is {said}, but it has {'more' if got > said else got} distinct items")
 
 
 cdef bint is_stored_dict(object value) except -1:

@@ -42,10 +42,6 @@ KINDS = {
     "local-timestamp-nanos": NANOS,
     "decimal": DECIMAL, "big-decimal": BIG_DECIMAL, "duration": DURATION,
 }
-cdef enum:
-    MAX_SCHEMA_DEPTH = 1_024    # levels of nested types; above the largest value of max.schema.depth
-
-MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 
 
 cdef class Node:
@@ -53,7 +49,7 @@ cdef class Node:
 
     def __cinit__(self, int kind, str label):
         self.kind = kind
-        self.label = label if len(label) <= MAX_LABEL else label[:MAX_LABEL] + "..."
+        self.label = clipped_label(label)
 
     cdef str segment(self, Step* step):
         """Return the part of a path for an open container of this type."""
@@ -68,21 +64,22 @@ cdef class EnumNode(Node):
     cdef dict members           # writing with a shape: id of a member -> index of its symbol
 
 
-@cython.final
-cdef class ArrayNode(Node):
-    cdef Node item
+cdef class ItemsNode(Node):
+    cdef Node item              # of an array, or the value of a map
 
+
+@cython.final
+cdef class ArrayNode(ItemsNode):
     cdef str segment(self, Step* step):
-        return f"[{step.index}]" if step.index >= 0 else ""
+        return item_segment(step.index) if step.index >= 0 else ""
 
 
 @cython.final
-cdef class MapNode(Node):
-    cdef Node value
+cdef class MapNode(ItemsNode):
     cdef bint repeats           # inside an array or map, so a message may hold several such maps with the same keys
 
     cdef str segment(self, Step* step):
-        return "" if step.key is NULL else f"[{dumps((<str>step.key)[:MAX_TEXT_IN_ERROR], ensure_ascii=False)}]"
+        return "" if step.key is NULL else key_segment(<str>step.key)
 
 
 @cython.final
@@ -107,45 +104,53 @@ cdef class UnionNode(Node):
 
 
 cdef struct FieldPlan:
-    PyObject* name              # interned; these three are borrowed from the node's lists
+    PyObject* name              # interned; NULL: skipped. These two are borrowed from the node's lists
     PyObject* node
-    PyObject* missing           # encoded default, written when the datum lacks the field; or None
     PyObject* attribute         # with a shape: the attribute's name; NULL: the class has no such attribute
     Py_ssize_t place            # with a shape: offset of the value in an instance; -1: no fixed offset
 
 
-@cython.final
-cdef class RecordNode(Node):
-    cdef list names, nodes, missing
-    cdef frozenset known        # the names
-    cdef list faults            # per field: why there is no default to write when it is missing
+cdef class FieldsNode(Node):
+    """A record: its fields in the order of the schema that the bytes are written with."""
+    cdef list names, nodes
+    cdef list segments              # names of the fields in paths
     cdef FieldPlan* fields
     cdef Py_ssize_t count
-    cdef dict template          # the names, each with None; copied for each record, never returned itself
+    cdef dict template              # the names, each with None or a default; copied for each record
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
-    cdef bint closed                # writing: unknown fields are an error
-    cdef bint matched               # writing: unknown columns of a row are an error if fields have no column
     cdef Maker maker                # with a shape: reads and writes objects of its class; or None
-    cdef list attributes            # with a shape: per field, or None
 
     def __dealloc__(self):
         PyMem_Free(self.fields)
 
     cdef str segment(self, Step* step):
-        return f".{self.names[step.index][:MAX_TEXT_IN_ERROR]}" if step.index >= 0 else ""
+        return field_segment(self.segments[step.index]) if step.index >= 0 else ""
 
-    cdef int fill(self, list names, list nodes, list missing, list faults) except -1:
-        cdef Py_ssize_t i, count = len(names)
-        self.fields = <FieldPlan*>PyMem_Malloc(max(count, 1) * sizeof(FieldPlan))
+    cdef int set_fields(self, list names, list nodes) except -1:
+        cdef Py_ssize_t i
+        self.fields = <FieldPlan*>PyMem_Malloc(max(len(names), 1) * sizeof(FieldPlan))
         if self.fields is NULL:
             raise MemoryError()
-        self.names, self.nodes, self.missing, self.faults = names, nodes, missing, faults
-        for i in range(count):
-            self.fields[i].name = <PyObject*>names[i]
+        self.names, self.nodes, self.count = names, nodes, len(names)
+        for i in range(self.count):
+            self.fields[i].name = NULL if names[i] is None else <PyObject*>names[i]
             self.fields[i].node = <PyObject*>nodes[i]
-            self.fields[i].missing = <PyObject*>missing[i]
             self.fields[i].attribute, self.fields[i].place = NULL, -1
-        self.count = count
+        return 0
+
+
+@cython.final
+cdef class RecordNode(FieldsNode):
+    cdef list missing               # writing: per field, the encoded default for a datum that lacks it; or None
+    cdef list faults                # writing: per field, why there is none
+    cdef frozenset known            # the names
+    cdef bint closed                # writing: unknown fields are an error
+    cdef bint matched               # writing: unknown columns of a row are an error if fields have no column
+    cdef list attributes            # with a shape: per field, or None
+
+    cdef int fill(self, list names, list nodes, list missing, list faults) except -1:
+        self.set_fields(names, nodes)
+        self.segments, self.missing, self.faults = names, missing, faults
         self.template = dict.fromkeys(names)
         self.known = frozenset(names)
         return 0
@@ -213,22 +218,23 @@ cdef Node build_node(object schema, Build shared, int depth):
         return build_record(schema, shared, depth)
     if kind == "union":
         return build_union(schema, shared, depth)
-    if kind == "array":
-        array = ArrayNode(ARRAY, "array")
+    if kind == "array" or kind == "map":
+        node = items_node(kind, shared)
         shared.around += 1
-        (<ArrayNode>array).item = build_node(schema.items, shared, depth + 1)
+        (<ItemsNode>node).item = build_node(schema.items if kind == "array" else schema.values, shared, depth + 1)
         shared.around -= 1
-        return array
-    if kind == "map":
-        map_ = MapNode(MAP, "map")
-        (<MapNode>map_).repeats = shared.around > 0
-        shared.around += 1
-        (<MapNode>map_).value = build_node(schema.values, shared, depth + 1)
-        shared.around -= 1
-        return map_
+        return node
     if kind == "enum":
         return build_enum(schema, shared)
     return build_leaf(schema, kind, shared)
+
+
+cdef ItemsNode items_node(str kind, Build shared):
+    if kind == "array":
+        return ArrayNode(ARRAY, kind)
+    node = MapNode(MAP, kind)
+    (<MapNode>node).repeats = shared.around > 0
+    return node
 
 
 cdef Node build_leaf(object schema, str kind, Build shared):
@@ -366,11 +372,11 @@ cdef bint settle(Node node, set seen) except -1:
     if node in seen:
         return False
     seen.add(node)
-    if node.kind == RECORD:
-        for part in (<RecordNode>node).nodes:
+    if node.kind == RECORD or node.kind == RESOLVED_RECORD:
+        for part in (<FieldsNode>node).nodes:
             changed |= settle(part, seen)
             size += (<Node>part).min_size
-        (<RecordNode>node).empty_fields = sum([(<Node>part).min_size == 0 for part in (<RecordNode>node).nodes])
+        (<FieldsNode>node).empty_fields = sum([(<Node>part).min_size == 0 for part in (<FieldsNode>node).nodes])
     elif node.kind == OPTIONAL:
         changed = settle((<OptionalNode>node).inner, seen)
         size = 1
@@ -378,19 +384,11 @@ cdef bint settle(Node node, set seen) except -1:
         for part in (<UnionNode>node).branches:
             changed |= settle(part, seen)
         size = 1 + min([(<Node>part).min_size for part in (<UnionNode>node).branches], default=0)
-    elif node.kind == RESOLVED_RECORD:
-        for part in (<ResolvedRecord>node).nodes:
-            changed |= settle(part, seen)
-            size += (<Node>part).min_size
-        (<ResolvedRecord>node).empty_fields = sum([(<Node>part).min_size == 0 for part in (<ResolvedRecord>node).nodes])
     elif node.kind == NAMED:
         changed = settle((<NamedNode>node).inner, seen)
         size = (<NamedNode>node).inner.min_size
-    elif node.kind == ARRAY:
-        changed = settle((<ArrayNode>node).item, seen)
-        size = 1
-    elif node.kind == MAP:
-        changed = settle((<MapNode>node).value, seen)
+    elif node.kind == ARRAY or node.kind == MAP:
+        changed = settle((<ItemsNode>node).item, seen)
         size = 1
     else:
         return False

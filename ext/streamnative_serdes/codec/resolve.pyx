@@ -2,39 +2,20 @@
 # returns the reader's data.
 
 @cython.final
-cdef class ResolvedRecord(Node):
-    """A record with its fields in the writer's order; a field without a name is skipped."""
-    cdef list names, nodes, segments
-    cdef FieldPlan* fields
-    cdef Py_ssize_t count
+cdef class ResolvedRecord(FieldsNode):
+    """A record that is read with another schema or into an object; its template has the reader's names in order."""
     cdef str reason                 # why such a record cannot be read; or None
-    cdef Maker maker                # with a shape: creates objects of its class; or None
-    cdef dict template              # the reader's names in the reader's order, with the immutable defaults
     cdef list constant              # (name, place, value): the immutable defaults
     cdef list fresh                 # (name, place, DefaultValue): mutable defaults, copied for each record
     cdef bint rest                  # an object has values that come from no field of the writer
     cdef bint only_written          # one schema for both directions, and perhaps used only to write
-    cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef int64_t filled             # values that come from defaults
-
-    def __dealloc__(self):
-        PyMem_Free(self.fields)
-
-    cdef str segment(self, Step* step):
-        return f".{self.segments[step.index][:MAX_TEXT_IN_ERROR]}" if step.index >= 0 else ""
 
     cdef int fill(self, list names, list nodes) except -1:
         cdef Py_ssize_t i
-        self.fields = <FieldPlan*>PyMem_Malloc(max(len(names), 1) * sizeof(FieldPlan))
-        if self.fields is NULL:
-            raise MemoryError()
-        self.names, self.nodes = names, nodes
-        for i in range(len(names)):
-            self.fields[i].name = NULL if names[i] is None else <PyObject*>names[i]
-            self.fields[i].node = <PyObject*>nodes[i]
-            self.fields[i].missing = NULL
+        self.set_fields(names, nodes)
+        for i in range(self.count):
             self.fields[i].place = -1 if names[i] is None else self.place(names[i])
-        self.count = len(names)
         return 0
 
     cdef int begin(self, object writer, object reader, Maker maker) except -1:
@@ -128,19 +109,12 @@ cdef Node resolved(object step, ResolvedBuild shared, int depth):
                          else resolved(part, shared, depth + 1) for part in step.parts])
     if reads == "union":            # the branch was chosen when the schemas were resolved
         return chosen(step.parts[0], shared, depth)
-    if wrote == "array":
-        array = ArrayNode(ARRAY, "array")
+    if wrote == "array" or wrote == "map":
+        node = items_node(wrote, shared.writer)
         shared.writer.around += 1
-        (<ArrayNode>array).item = resolved(step.parts[0], shared, depth + 1)
+        (<ItemsNode>node).item = resolved(step.parts[0], shared, depth + 1)
         shared.writer.around -= 1
-        return array
-    if wrote == "map":
-        map_ = MapNode(MAP, "map")
-        (<MapNode>map_).repeats = shared.writer.around > 0
-        shared.writer.around += 1
-        (<MapNode>map_).value = resolved(step.parts[0], shared, depth + 1)
-        shared.writer.around -= 1
-        return map_
+        return node
     if wrote == "record":
         return resolved_record(step, shared, depth)
     if wrote == "enum":
@@ -207,7 +181,7 @@ cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, 
     return 0
 
 
-cdef int64_t weight(object value) except -1:
+cpdef int64_t weight(object value) except -1:
     """Count the values in ``value``, including itself; long text and bytes count as more, since they are copied."""
     cdef int64_t total = 1
     if isinstance(value, (str, bytes)):

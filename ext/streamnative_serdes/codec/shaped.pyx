@@ -155,7 +155,8 @@ cdef int fill_rest(ResolvedRecord node, object made) except -1:
 cdef object called(object cls, object function, dict values):
     """Call user code (``function``, of ``cls``) with decoded values."""
     if sns_making >= MAX_NESTED_CALLS:
-        raise DecodeError(f"creating a {cls.__name__} decodes other messages, more than {MAX_NESTED_CALLS} levels deep")
+        raise DecodeError(f"calls of decode are nested more than {MAX_NESTED_CALLS} levels deep: "
+                          f"creating a {cls.__name__} decodes others")
     (&sns_making)[0] += 1
     try:
         return function(**values)

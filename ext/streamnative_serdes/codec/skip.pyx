@@ -8,10 +8,8 @@ cdef int skip_value(Node node, Reader* r) except -1:
         return 0 if read_is_null(<Plan>node, r) else skip_value((<OptionalNode>node).inner, r)
     elif kind == UNION:
         return skip_value(<Node>read_branch(<Plan>node, r), r)
-    elif kind == ARRAY:
-        return skip_blocks(node, (<ArrayNode>node).item, False, r)
-    elif kind == MAP:
-        return skip_blocks(node, (<MapNode>node).value, True, r)
+    elif kind == ARRAY or kind == MAP:
+        return skip_blocks(node, (<ItemsNode>node).item, kind == MAP, r)
     elif kind == ENUM:
         read_enum(<Plan>node, r)
     elif kind == BOOLEAN:

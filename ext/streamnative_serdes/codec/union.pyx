@@ -4,9 +4,7 @@
 cdef inline bint put_is_null(int null_index, Writer* w, object value) except -1:
     """Write the branch index of an optional; returns whether it is null."""
     cdef bint null = value is None
-    room(w, 1)
-    w.p[0] = <uint8_t>((null_index if null else 1 - null_index) << 1)
-    w.p += 1
+    put_byte(w, <uint8_t>((null_index if null else 1 - null_index) << 1))
     return null
 
 

@@ -7,7 +7,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-/* --- UUID: an int of 128 bits, 16 bytes big-endian, or text: 8-4-4-4-12 hexadecimal digits -------------------------- */
+/* --- UUID: an int of 128 bits --------------------------------------------------------------------------------------- */
 
 typedef struct {
     PyTypeObject *type;
@@ -42,40 +42,6 @@ static int sns_uuid_bytes(uint8_t *bytes, PyObject *number) {
 #endif
     if (!fits) PyErr_Clear();
     return fits;
-}
-
-/* Offsets of the 16 pairs of digits in the text. */
-static const uint8_t sns_uuid_pairs[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
-
-/* Value of each character from '0' to 'f'; 16: not a hexadecimal digit. */
-static const uint8_t sns_hex_digits['f' - '0' + 1] = {
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16,
-    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15};
-
-/* Parse 36 characters into 16 bytes; 0 if they are not in the usual form. */
-static int sns_parse_uuid(uint8_t *bytes, const uint8_t *text) {
-    unsigned int i, high, low, bad = 0;
-    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return 0;
-    for (i = 0; i < 16; i++) {
-        high = text[sns_uuid_pairs[i]] - (unsigned int)'0';
-        low = text[sns_uuid_pairs[i] + 1] - (unsigned int)'0';
-        if (high >= sizeof sns_hex_digits || low >= sizeof sns_hex_digits) return 0;
-        high = sns_hex_digits[high];
-        low = sns_hex_digits[low];
-        bad |= high | low;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return bad < 16;
-}
-
-static void sns_put_uuid(uint8_t *text, const uint8_t *bytes) {
-    static const char digits[] = "0123456789abcdef";
-    int i;
-    text[8] = text[13] = text[18] = text[23] = '-';
-    for (i = 0; i < 16; i++) {
-        text[sns_uuid_pairs[i]] = (uint8_t)digits[bytes[i] >> 4];
-        text[sns_uuid_pairs[i] + 1] = (uint8_t)digits[bytes[i] & 15];
-    }
 }
 
 /* --- Decimal: unscaled * 10**-scale --------------------------------------------------------------------------------- */

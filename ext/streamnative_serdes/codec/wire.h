@@ -1,4 +1,4 @@
-/* Varints, numbers and text in C, for the codec and for Arrow. No function here can run Python code; every read is
+/* Varints, numbers and text in C, for the call path, the codec and Arrow (declared for Cython in wire.pxd). No function here can run Python code; every read is
 * bounded by an end pointer.
  */
 #ifndef STREAMNATIVE_SERDES_WIRE_H
@@ -99,6 +99,11 @@ static inline int64_t sns_get_signed(const uint8_t *p, int size) {
     int i;
     for (i = 0; i < size; i++) u = u << 8 | p[i];
     return (int64_t)u;
+}
+
+static inline int64_t sns_floor_div(int64_t a, int64_t b) { /* b > 0 */
+    int64_t q = b == 1000 ? a / 1000 : a / b; /* division by a constant is faster */
+    return a - q * b < 0 ? q - 1 : q;
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
@@ -267,5 +272,46 @@ static inline uint8_t *sns_put_utf8(uint8_t *p, int kind, const void *data, Py_s
     }
     return p;
 }
+
+/* --- UUID: 16 bytes big-endian, or text: 8-4-4-4-12 hexadecimal digits --------------------------------------------- */
+
+/* Offsets of the 16 pairs of digits in the text. */
+static const uint8_t sns_uuid_pairs[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
+/* Value of each character from '0' to 'f'; 16: not a hexadecimal digit. */
+static const uint8_t sns_hex_digits['f' - '0' + 1] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 10, 11, 12, 13, 14, 15};
+
+/* Parse 36 characters into 16 bytes; 0 if they are not in the usual form. */
+static inline int sns_parse_uuid(uint8_t *bytes, const uint8_t *text) {
+    unsigned int i, high, low, bad = 0;
+    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return 0;
+    for (i = 0; i < 16; i++) {
+        high = text[sns_uuid_pairs[i]] - (unsigned int)'0';
+        low = text[sns_uuid_pairs[i] + 1] - (unsigned int)'0';
+        if (high >= sizeof sns_hex_digits || low >= sizeof sns_hex_digits) return 0;
+        high = sns_hex_digits[high];
+        low = sns_hex_digits[low];
+        bad |= high | low;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return bad < 16;
+}
+
+static inline void sns_put_uuid(uint8_t *text, const uint8_t *bytes) {
+    static const char digits[] = "0123456789abcdef";
+    int i;
+    text[8] = text[13] = text[18] = text[23] = '-';
+    for (i = 0; i < 16; i++) {
+        text[sns_uuid_pairs[i]] = (uint8_t)digits[bytes[i] >> 4];
+        text[sns_uuid_pairs[i] + 1] = (uint8_t)digits[bytes[i] & 15];
+    }
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+
+/* Tells Cython that an exception is set. */
+static inline int sns_reraise(void) { return -1; }
 
 #endif

@@ -1,0 +1,334 @@
+# Message -> object: the Deserializer, which reads the header, finds that version's codec and decodes the datum.
+
+cdef class Deserializer(_Serdes):
+    # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
+    cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
+    cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
+    cdef bint bare                      # the rest stands for signs: messages without a header are read;
+    cdef bint prefix                    # signs are looked for in the value,
+    cdef bint headers                   # and in headers;
+    cdef bint prefix_second             # such messages are read without a header first
+    cdef bint header_second
+    cdef TopicCache competing           # what else may read messages that are read by a sign
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <void*>call_deserializer
+        sns_inherit_vectorcall(self, <PyTypeObject*>Deserializer)
+
+    def __call__(self, data, ctx=None):
+        return deserialize(self, data, ctx)
+
+    def deserialize(self, topic, data, version=None, headers=None):
+        """What the message ``data`` of ``topic`` holds; None for None.
+
+        ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
+        metadata, say); None or -1 where not. ``headers`` are the message's, as the client returns them: ``framings``
+        may allow a schema id in them, and ``from_dict`` gets them.
+        """
+        if data is None:
+            return None
+        obj = read(self, topic, data, None, headers, None if version is None else given_version(version))
+        return obj if self.convert is None else converted(self.convert, obj, self.policy.context(topic, headers))
+
+    cdef int prepare(self) except -1:
+        signs = self.signs = getattr(self.policy, "signs", None)
+        if signs is not None and (signs.prefix or signs.header or not signs.headerless):
+            self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
+            self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
+            self.competing = TopicCache(self.policy.conf["cache.capacity"])
+        else:
+            self.signs = None
+        return 0
+
+    def rebind(self):
+        _Serdes.rebind(self)
+        if self.signs is not None:
+            self.competing = TopicCache(self.cache.capacity)
+
+    cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
+        cdef Bound bound
+        cdef TopicCache cache
+        cdef str name = plain(topic, DecodeError)
+        self.require_configured()
+        cache = self.cache
+        bound = self.find(cache, name, number)
+        if bound is None:
+            bound = self.ask(name, number, context) if counted else self.policy.bind(self, name, number, context)
+            self.remember(cache, bound)
+        return bound
+
+    cdef int64_t sign_of(self, const uint8_t* start, Py_ssize_t size, object context, object headers) except? -1:
+        """The key of the sign that a message shows, or NO_FRAMING."""
+        cdef int64_t number
+        if self.headers:
+            if headers is None and context is not None:
+                headers = getattr(context, "headers", None)
+            key = self.signs.key_in(headers) if headers else None
+            if key is not None:
+                return key
+        if self.prefix:
+            number = confluent_id_of(start, size)
+            if number != NO_VERSION:
+                return FIRST_PREFIXED + number
+        return NO_FRAMING
+
+    cdef int64_t first_key(self, int64_t sign, object version) except? -1:
+        """The key that a message with this sign is read under first."""
+        cdef bint second = self.prefix_second if sign < FIRST_BY_HEADER else self.header_second
+        if not self.bare or (sign != NO_FRAMING and not second):
+            return sign
+        return self.bare_key(version)
+
+    cdef int64_t bare_key(self, object version) except? -1:
+        """The key of messages without a header."""
+        return NO_VERSION if version is None else without_header(version)
+
+    cdef Bound other_reading(self, Bound bound, int64_t sign, object version, bint ask):
+        """What else may read a message with a prefix that ``bound`` has read; None if that is not known.
+
+        With ``ask``, the policy is asked what reads messages without a header. An id is never asked for here.
+        """
+        cdef int64_t key = sign if bound.number != sign else self.bare_key(version)
+        cdef TopicCache cache = self.competing
+        cdef Bound other = (self.cache if key == sign else cache).find(bound.topic, key)
+        if other is not None and other.serves(bound.topic):
+            return other
+        if key == sign:
+            return bound                # unknown: compared with itself, which counts nothing
+        if ask:
+            other = self.policy.competing(bound.topic, key)
+            cache.put(other.topic, other.key, other)
+            return other
+        return None
+
+    cdef int compare(self, Bound bound, const uint8_t* start, Py_ssize_t size, int64_t sign, Bound other) except -1:
+        """Count a message if ``other`` reads it too, whole."""
+        cdef Py_ssize_t offset
+        if other is bound or other.codec is None:
+            return 0
+        offset = offset_of(other.number)
+        if other.codec.wrote(start + offset, size - offset):
+            self.ambiguous += 1
+            self.policy.ambiguous(bound.topic, sign)
+        return 0
+
+    cdef object recover(self, object data, Bound bound, int64_t in_header, object given, object sign, object error):
+        version = None if in_header == NO_VERSION else in_header
+        try:
+            return self.policy.recover(self, bound, data, version, given, sign, error)
+        except Exception:
+            self.errors += 1
+            raise
+
+    def stats(self):
+        found = {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
+        if self.signs is not None:
+            found.update(confluent=self.prefixed, confluent_header=self.by_header, ambiguous=self.ambiguous)
+        return found
+
+
+def look_up(Deserializer deserializer not None, topic, int64_t key):
+    """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
+    return deserializer.look_up(topic, key, None, False)
+
+
+def count_fallback(Deserializer deserializer not None):
+    deserializer.fallbacks += 1
+
+
+def count_instead(Deserializer deserializer not None, int64_t before, int64_t after):
+    """Count a message that was read under the key ``after``, not ``before`` as it was counted."""
+    count_framing(deserializer, before, -1)
+    count_framing(deserializer, after, 1)
+
+
+cdef int count_framing(Deserializer self, int64_t key, int64_t messages) except -1:
+    if key >= 0 or key == NO_FRAMING:
+        return 0
+    elif key > NO_FRAMING:
+        self.headerless += messages
+    elif key >= FIRST_BY_HEADER:
+        self.by_header += messages
+    else:
+        self.prefixed += messages
+    return 0
+
+
+def count_batch(Deserializer deserializer not None, dict messages, int64_t fallbacks, int64_t ambiguous,
+                int64_t errors):
+    """Count a batch: ``messages`` by the key that they were read under, or else looked up under."""
+    for key, count in messages.items():
+        deserializer.messages += count
+        count_framing(deserializer, key, count)
+    deserializer.fallbacks += fallbacks
+    deserializer.ambiguous += ambiguous
+    deserializer.errors += errors
+
+
+cdef inline object deserialize(Deserializer self, object data, object context):
+    if data is None:
+        return None
+    obj = read(self, topic_of(context, False), data, context, None, None)
+    return obj if self.convert is None else converted(self.convert, obj, context)
+
+
+cdef inline object read(Deserializer self, object topic, object data, object context, object headers, object version):
+    """The datum in a message; ``version`` is what the caller knows of a message without a header, or None."""
+    if likely(PyBytes_CheckExact(data)):
+        return read_bytes(self, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context,
+                          headers, version)
+    return read_buffer(self, topic, data, context, headers, version)
+
+
+cdef object read_buffer(Deserializer self, object topic, object data, object context, object headers, object version):
+    cdef Py_buffer view
+    if not PyObject_CheckBuffer(data):
+        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}",
+                          topic=plain(topic, DecodeError))
+    try:
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)   # a bytearray cannot change its size while it is held
+    except (BufferError, ValueError) as error:          # in pieces, or released
+        raise DecodeError(f"expected bytes that can be read: {error}", topic=topic) from None
+    try:
+        return read_bytes(self, topic, <uint8_t*>view.buf, view.len, data, context, headers, version)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                              object context, object headers, object version):
+    cdef int64_t in_header = version_of(start, size), number = in_header
+    cdef Py_ssize_t offset = HEADER_SIZE
+    cdef Bound bound = self.last
+    cdef PyObject* datum
+    self.messages += 1
+    if unlikely(number == NO_VERSION):
+        if unlikely(self.signs is not None):
+            return read_unmarked(self, topic, start, size, data, context, headers, version)
+        self.headerless += 1
+        offset = 0
+        if version is not None:
+            number = without_header(version)
+    if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
+        bound = self.look_up(topic, number, context, True)
+    if unlikely(bound.codec is None):
+        return self.recover(data, bound, in_header, version, None, None)
+    datum = bound.codec.try_read(start, size, offset)
+    if unlikely(datum is NULL):
+        return read_again(self, data, bound, in_header, version, None)
+    return given(datum)
+
+
+cdef object read_again(Deserializer self, object data, Bound bound, int64_t in_header, object version, object sign):
+    """The datum of a message that ``bound`` did not read: an exception is set."""
+    try:
+        sns_reraise()
+    except DecodeError as error:
+        return self.recover(data, bound, in_header, version, sign, error)
+
+
+# Messages without our header, where framings of Confluent are read too. A message that shows a sign of one has two
+# readings: by that sign, and without a header.
+
+cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                          object context, object headers, object version):
+    cdef int64_t sign = self.sign_of(start, size, context, headers), key = self.first_key(sign, version)
+    cdef Bound bound = self.last
+    cdef PyObject* datum
+    count_framing(self, key, 1)
+    if bound is None or bound.number != key or not bound.serves(topic):
+        bound = self.look_up(topic, key, context, True)
+    shown = None if sign == NO_FRAMING else sign
+    if bound.codec is None:
+        return self.recover(data, bound, NO_VERSION, version, shown, None)
+    datum = bound.codec.try_read(start, size, offset_of(key))
+    if datum is NULL:
+        return read_again(self, data, bound, NO_VERSION, version, shown)
+    obj = given(datum)
+    if sign < FIRST_BY_HEADER and self.bare:
+        self.compare(bound, start, size, sign, self.other_reading(bound, sign, version, True))
+    return obj
+
+
+cdef inline Py_ssize_t offset_of(int64_t key) noexcept:
+    """Where the datum begins, in bytes, in a message without our header."""
+    return CONFLUENT_SIZE if key < FIRST_BY_HEADER else 0
+
+
+def deserialize_bound(Deserializer deserializer not None, data, context):
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+    cdef Py_buffer view
+    if data is None:
+        return None
+    topic = topic_of(context, False)
+    deserializer.require_configured()
+    if PyBytes_CheckExact(data):
+        obj = read_bound(deserializer, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), context)
+    else:
+        try:
+            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        except (BufferError, TypeError, ValueError):    # a call says what is wrong
+            return MISS
+        try:
+            obj = read_bound(deserializer, topic, <uint8_t*>view.buf, view.len, context)
+        finally:
+            PyBuffer_Release(&view)
+    return obj if obj is MISS or deserializer.convert is None else converted(deserializer.convert, obj, context)
+
+
+cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object context):
+    """The datum, or MISS where the policy has to be asked."""
+    cdef int64_t version = version_of(start, size), key = version, sign = NO_FRAMING
+    cdef str name = plain(topic, DecodeError)
+    cdef Bound bound, other = None
+    cdef PyObject* datum
+    if version == NO_VERSION and self.signs is not None:
+        sign = self.sign_of(start, size, context, None)
+        key = self.first_key(sign, None)
+    bound = self.find(self.cache, name, key)
+    if bound is None or bound.codec is None:
+        return MISS
+    if sign < FIRST_BY_HEADER and self.bare:
+        other = self.other_reading(bound, sign, None, False)
+        if other is None:
+            return MISS
+    datum = bound.codec.try_read(start, size, HEADER_SIZE if version != NO_VERSION else offset_of(key))
+    if datum is NULL:
+        try:
+            sns_reraise()
+        except DecodeError:
+            return MISS
+    obj = given(datum)
+    self.messages += 1
+    count_framing(self, key, 1)
+    if other is not None:
+        self.compare(bound, start, size, sign, other)
+    return obj
+
+
+cdef object given_version(object version):
+    """A version that the caller gives, or None: pulsar-client says -1 for none."""
+    if type(version) is not int or version >= MOST_VERSION:
+        raise DecodeError(f"expected a schema version as int below 2**62, got "
+                          f"{type(version).__name__} {version!r:.40}")
+    return version if version >= 0 else None
+
+
+def read_by(Bound bound not None, data, Py_ssize_t offset):
+    """The datum in ``data[offset:]`` by the codec of ``bound``."""
+    cdef Py_buffer view
+    if bound.codec is None:
+        raise DecodeError("the registry does not have this schema version", topic=bound.topic, version=bound.version)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if not 0 <= offset <= view.len:
+            raise DecodeError(f"expected at least {offset} bytes, got {view.len}")
+        return bound.codec.read(<uint8_t*>view.buf, view.len, offset)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef object call_deserializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):
+    if unlikely(names is not NULL or PyVectorcall_NARGS(nargsf) != 2 or Py_TYPE(self).tp_call is not DESERIALIZER_CALL):
+        return sns_tuple_call(self, args, nargsf, names)
+    return deserialize(<Deserializer>self, <object>args[0], <object>args[1])

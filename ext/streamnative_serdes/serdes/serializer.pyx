@@ -1,0 +1,104 @@
+# Object -> message: the Serializer, which finds what its topic is bound to and writes header and datum in one go.
+
+cdef class Serializer(_Serdes):
+    # Keys: the type of the datum
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <void*>call_serializer
+        sns_inherit_vectorcall(self, <PyTypeObject*>Serializer)
+
+    def __call__(self, obj, ctx=None):
+        return serialize(self, obj, ctx)
+
+    def serialize(self, topic, obj, headers=None):
+        """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
+        if obj is None:
+            return None
+        if self.convert is None:
+            return write(self, topic, obj, None)
+        self.require_configured()
+        context = self.policy.context(topic, headers)
+        return write(self, topic, converted(self.convert, obj, context), context)
+
+    cdef Bound look_up(self, object topic, object key, object context):
+        cdef Bound bound
+        cdef TopicCache cache
+        cdef str name = plain(topic, EncodeError)
+        self.require_configured()
+        cache = self.cache
+        bound = self.find(cache, name, key)
+        if bound is not None and bound.key is key:
+            return bound
+        bound = self.ask(name, key, context)
+        if bound is not None and (bound.codec is None or bound.header is None):
+            raise TypeError("the policy bound no codec or no header to write with")
+        return self.remember(cache, bound)
+
+    def stats(self):
+        return self.counts()
+
+
+cdef inline object serialize(Serializer self, object obj, object context):
+    if obj is None:
+        return None
+    topic = topic_of(context, True)
+    if self.convert is not None:
+        obj = converted(self.convert, obj, context)
+    return write(self, topic, obj, context)
+
+
+# The quick way is free of try: at each message it costs as much as the look-up. What fails is looked at afterwards.
+
+cdef inline object write(Serializer self, object topic, object obj, object context):
+    cdef Bound bound = self.last
+    cdef object key = type(obj)
+    self.messages += 1
+    if unlikely(bound is None or bound.key is not key or not bound.serves(topic)):
+        bound = self.look_up(topic, key, context)
+    return write_by(self, bound, obj)
+
+
+cdef inline object write_by(Serializer self, Bound bound, object obj):
+    cdef bytes header = bound.header
+    cdef PyObject* message = bound.codec.try_write(obj, PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header))
+    if unlikely(message is NULL):
+        explain(self, bound)
+    return given(message)
+
+
+cdef int explain(Serializer self, Bound bound) except -1:
+    """Say in the exception that is set which topic and version could not be written."""
+    self.errors += 1
+    try:
+        return sns_reraise()
+    except EncodeError as error:
+        error.at(topic=bound.topic, version=bound.version if len(bound.header) == HEADER_SIZE else None)
+        raise
+
+
+def serialize_bound(Serializer serializer not None, obj, context):
+    """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+    cdef Bound bound
+    if obj is None:
+        return None
+    topic = topic_of(context, True)
+    if serializer.convert is not None:
+        obj = converted(serializer.convert, obj, context)
+    serializer.require_configured()
+    bound = serializer.find(serializer.cache, plain(topic, EncodeError), type(obj))
+    if bound is None or bound.key is not type(obj):
+        return MISS
+    serializer.messages += 1
+    return write_by(serializer, bound, obj)
+
+
+def count_written(Serializer serializer not None, int64_t messages, int64_t errors):
+    """Count a batch."""
+    serializer.messages += messages
+    serializer.errors += errors
+
+
+cdef object call_serializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):
+    if unlikely(names is not NULL or PyVectorcall_NARGS(nargsf) != 2 or Py_TYPE(self).tp_call is not SERIALIZER_CALL):
+        return sns_tuple_call(self, args, nargsf, names)
+    return serialize(<Serializer>self, <object>args[0], <object>args[1])
