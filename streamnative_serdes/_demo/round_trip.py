@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any, Final, Protocol
+from typing import Any
 
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from pyspark import SparkContext
 from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
@@ -18,25 +17,17 @@ from pyspark.sql import SparkSession
 from streamnative_serdes import header
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serializer import KafkaAvroSerializer
+from streamnative_serdes.spark.kafka import client
 from streamnative_serdes.spark.session import spark_errors
-from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin
+from streamnative_serdes.spark.topic import PATIENCE, OffsetRange, TopicAdmin
 
 from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
-from .tasks import Digest, Read, Tally, TallyParam, Write
-
-_logger = logging.getLogger(__name__)
-_LOOK_SECONDS: Final = 0.25
-
-
-class Progress(Protocol):
-    """Shows the progress of a stage."""
-
-    def stage(self, name: str, total: int) -> AbstractContextManager[Callable[[int], object]]:
-        """A block of work on ``total`` rows; call the function it yields with the number of rows done."""
+from .progress import Progress, watched
+from .tasks import DigestTask, ReadTask, Tally, TallyParam, WriteTask
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Destination:
     """Where the rows are written to.
 
     Args:
@@ -53,7 +44,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Stage:
     """One Spark job: what its tasks did, its duration in seconds, and what the duration covers."""
 
     tally: Tally
@@ -69,9 +60,9 @@ class Result:
     partitions: int
     schema_version: int
     missing: Mapping[str, int]  # NA in the source, by column
-    source: Step
-    written: Step
-    read: Step
+    source: Stage
+    written: Stage
+    read: Stage
     driver_calls: int  # to the registry; the tallies count those of the tasks
 
     @property
@@ -97,16 +88,16 @@ class RoundTrip:
     Args:
         spark: the session to run on.
         csv: the flights, as :func:`~.flights.unzip_flights` leaves them.
-        target: where to write them.
+        to: where to write them.
         progress: displays the progress.
     """
 
-    def __init__(self, spark: SparkSession, csv: Path, target: Target, progress: Progress) -> None:
-        self.spark, self._csv, self.target, self._progress = spark, csv, target, progress
+    def __init__(self, spark: SparkSession, csv: Path, to: Destination, progress: Progress) -> None:
+        self.spark, self._csv, self.to, self._progress = spark, csv, to, progress
         self.flights = read_flights(spark, csv)
-        self.admin = TopicAdmin(target.kafka, target.topic)
-        self._serializer = KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA)
-        self._deserializer = KafkaAvroDeserializer(target.registry)
+        self.admin = TopicAdmin(to.kafka, to.topic)
+        self._serializer = KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA)
+        self._deserializer = KafkaAvroDeserializer(to.registry)
 
     def run(self) -> Result:
         """Run all steps.
@@ -120,7 +111,7 @@ class RoundTrip:
         """
         before = self._serializer.registry_calls()
         with closing(self.admin), spark_errors():
-            partitions = self.admin.ensure(self.target.partitions)
+            partitions = self.admin.partitions() or self._create_topic()
             rows, missing = count_missing(self.spark, self._csv)
             source = self.checksum(rows)
             version = self.bind()
@@ -129,13 +120,25 @@ class RoundTrip:
             read = self.read(starts)
         # The count is per process, so it includes the deserializer's calls.
         calls = self._serializer.registry_calls() - before
-        return Result(self.target.topic, partitions, version, missing, source, written, read, calls)
+        return Result(self.to.topic, partitions, version, missing, source, written, read, calls)
 
-    def checksum(self, rows: int) -> Step:
+    def _create_topic(self) -> int:
+        """Create the topic, and wait until it is visible. Returns its number of partitions."""
+        topic = self.to.topic
+        admin = client(AdminClient, dict(self.to.kafka), topic)
+        admin.create_topics([NewTopic(topic, self.to.partitions)])[topic].result(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if found := self.admin.partitions():
+                return found
+            time.sleep(0.1)
+        raise TimeoutError(f"topic {topic} was created, but is not visible after {PATIENCE:.0f} s")
+
+    def checksum(self, rows: int) -> Stage:
         """Count the source rows and add up their digests, in a separate pass."""
         total = self.accumulator()
         with self.watched("checksum", rows, lambda: total.value.rows):
-            return _timed(total, lambda: with_epoch(self.flights).foreachPartition(Digest(total)))
+            return _timed(total, lambda: with_epoch(self.flights).foreachPartition(DigestTask(total)))
 
     def bind(self) -> int:
         """Serialize and deserialize one row, so that both SerDes know the schema before they are sent to the tasks.
@@ -143,7 +146,7 @@ class RoundTrip:
         Returns:
             the schema's version.
         """
-        topic = self.target.topic
+        topic = self.to.topic
         data = self._serializer.serialize(topic, self.flights.head())
         self._deserializer.deserialize(topic, data)
         assert data is not None  # only None serializes to None
@@ -151,19 +154,19 @@ class RoundTrip:
         assert version is not None
         return version
 
-    def write(self, starts: Sequence[int], rows: int) -> Step:
+    def write(self, starts: Sequence[int], rows: int) -> Stage:
         """Serialize and produce every row; ``starts`` are the partitions' end offsets before."""
         total = self.accumulator()
-        task = Write(self.target.kafka, self.target.topic, len(starts), self._serializer, total)
+        task = WriteTask(self.to.kafka, self.to.topic, len(starts), self._serializer, total)
         with self.watched("writing", rows, lambda: sum(self.admin.ends(len(starts))) - sum(starts)):
             return _timed(total, lambda: self.flights.foreachPartition(task), "from the CSV to the last flush")
 
-    def read(self, starts: Sequence[int]) -> Step:
+    def read(self, starts: Sequence[int]) -> Stage:
         """Consume and deserialize all messages from the ``starts`` offsets on, one task per partition."""
         ends = self.admin.ends(len(starts))
         ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
         total = self.accumulator()
-        task = Read(self.target.kafka, self.target.topic, self._deserializer, total)
+        task = ReadTask(self.to.kafka, self.to.topic, self._deserializer, total)
         job = self._context.parallelize(ranges, len(ranges))
         with self.watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
             return _timed(total, lambda: job.foreachPartition(task), "from the first fetch to the last checksum")
@@ -179,34 +182,8 @@ class RoundTrip:
         return watched(self._progress, name, total, measure)
 
 
-def _timed(total: Accumulator[Tally], job: Callable[[], object], covers: str = "") -> Step:
+def _timed(total: Accumulator[Tally], job: Callable[[], object], covers: str = "") -> Stage:
     start = time.perf_counter()
     job()
     seconds = time.perf_counter() - start
-    return Step(total.value, seconds, covers)
-
-
-@contextmanager
-def watched(progress: Progress, name: str, total: int, measure: Callable[[], int]) -> Iterator[None]:
-    """Show the progress of the block regularly; ``measure`` counts the rows done, in a separate thread."""
-    done = Event()
-
-    def watch() -> None:
-        from confluent_kafka import KafkaException
-
-        try:
-            while not done.wait(_LOOK_SECONDS):
-                show(measure())
-        except (KafkaException, TimeoutError) as error:
-            # The job uses the same broker and reports the failure itself; only the progress display stops.
-            _logger.warning("%s: cannot show progress: %s", name, error)
-
-    with progress.stage(name, total) as show:
-        watcher = Thread(target=watch, name=f"{name} progress", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-        show(measure())
+    return Stage(total.value, seconds, covers)

@@ -92,7 +92,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class DigestTask:
     """A task that adds up the digests of source rows, whose values are in schema order."""
 
     total: Accumulator[Tally]
@@ -103,7 +103,7 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteTask:
     """A task that serializes rows and produces them to the partitions of a topic in turn."""
 
     kafka: Mapping[str, Any]
@@ -128,7 +128,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadTask:
     """A task that consumes offset ranges of a topic, deserializes every value and adds up the digests."""
 
     kafka: Mapping[str, Any]

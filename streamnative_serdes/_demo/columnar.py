@@ -16,12 +16,12 @@ from streamnative_serdes.spark.outbox import outbox
 from streamnative_serdes.spark.source import KafkaAvroSource
 
 from .flights import FLIGHT_SCHEMA, with_epoch
-from .round_trip import RoundTrip, Step
-from .tasks import Digest, Tally, task_number
+from .round_trip import RoundTrip, Stage
+from .tasks import DigestTask, Tally, task_number
 
 
 @dataclass(frozen=True, slots=True)
-class Produce:
+class ProduceTask:
     """A task that sends serialized messages to the partitions in turn."""
 
     kafka: Mapping[str, Any]
@@ -38,27 +38,27 @@ class Produce:
         self.total.add(Tally(sent))
 
 
-class ColumnsRoundTrip(RoundTrip):
+class ColumnarRoundTrip(RoundTrip):
     """Like RoundTrip. Reads twice: once at full speed to measure the rate, once row by row for the checksum."""
 
-    def write(self, starts: Sequence[int], rows: int) -> Step:
-        target, total = self.target, self.accumulator()
-        encoded = encode_df(self.flights, target.registry, topic=target.topic, schema=FLIGHT_SCHEMA)
-        task = Produce(target.kafka, target.topic, len(starts), total)
+    def write(self, starts: Sequence[int], rows: int) -> Stage:
+        to, total = self.to, self.accumulator()
+        encoded = encode_df(self.flights, to.registry, topic=to.topic, schema=FLIGHT_SCHEMA)
+        task = ProduceTask(to.kafka, to.topic, len(starts), total)
         began = time.perf_counter()
         with self.watched("writing", rows, lambda: sum(self.admin.ends(len(starts))) - sum(starts)):
             encoded.foreachPartition(task)
-        return Step(total.value, time.perf_counter() - began, "from the CSV through columns to the last flush")
+        return Stage(total.value, time.perf_counter() - began, "from the CSV through columns to the last flush")
 
-    def read(self, starts: Sequence[int]) -> Step:
-        target, total = self.target, self.accumulator()
-        source = KafkaAvroSource(target.topic, target.kafka, target.registry)
+    def read(self, starts: Sequence[int]) -> Stage:
+        to, total = self.to, self.accumulator()
+        source = KafkaAvroSource(to.topic, to.kafka, to.registry)
         ranges = source.ranges(starts=dict(enumerate(starts)))
-        decoded = decode_df(source.load(self.spark, ranges), target.registry, topic=target.topic, schema=FLIGHT_SCHEMA)
+        decoded = decode_df(source.load(self.spark, ranges), to.registry, topic=to.topic, schema=FLIGHT_SCHEMA)
         began = time.perf_counter()
         decoded.write.format("noop").mode("overwrite").save()
         seconds = time.perf_counter() - began
         messages = sum(each.end - each.start for each in ranges)
         with self.watched("reading", messages, lambda: total.value.rows):
-            with_epoch(decoded).foreachPartition(Digest(total))
-        return Step(total.value, seconds, "from the first fetch to the last column")
+            with_epoch(decoded).foreachPartition(DigestTask(total))
+        return Stage(total.value, seconds, "from the first fetch to the last column")
