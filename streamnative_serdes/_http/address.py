@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from streamnative_serdes._config import named
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
 _MOCK = "mock"
-_HINT = "give the HTTP address of Pulsar, such as http://localhost:8080, or several, separated by commas"
 
 
-def base_urls(text: str) -> tuple[str, ...]:
+def base_urls(conf: Mapping[str, Any], address: str, *, mock: bool) -> tuple[str, ...]:
     """Validate ``schema.registry.url``: the addresses, without a trailing slash; a path is kept.
+
+    Args:
+        conf: the options of one registry.
+        address: completes "give ..." in errors.
+        mock: whether ``mock://SCOPE`` is an address too.
 
     Raises:
         ConfigError: an address is not a valid http(s) URL. The message does not show it: it may contain a password.
     """
-    return tuple(_base_url(part.strip()) for part in text.split(","))
+    hint = f"give {address}, or several, separated by commas"
+    parts = conf["schema.registry.url"].split(",")
+    return tuple(_base_url(part.strip(), conf, hint, mock=mock) for part in parts)
 
 
-def _base_url(url: str) -> str:
-    parts = _split(url)
+def _base_url(url: str, conf: Mapping[str, Any], hint: str, *, mock: bool) -> str:
+    parts, option = _split(url), named(conf, "schema.registry.url")
     if parts is None or not url:
-        raise ConfigError("schema.registry.url is not a valid URL", hint=_HINT)
-    if parts.scheme == _MOCK:
+        raise ConfigError(f"{option} is not a valid URL", hint=hint)
+    if parts.scheme == _MOCK and mock:
         return _mock(parts)
     if parts.scheme not in ("http", "https"):
-        raise ConfigError(
-            f"schema.registry.url: expected http:// or https://, got scheme {parts.scheme[:20]!r}", hint=_HINT
-        )
+        raise ConfigError(f"{option}: expected http:// or https://, got scheme {parts.scheme[:20]!r}", hint=hint)
     if "@" in parts.netloc:
-        raise ConfigError(
-            "schema.registry.url contains a user name or password",
-            hint="use basic.auth.user.info or bearer.auth.token instead",
-        )
+        others = " or ".join(named(conf, key) for key in ("basic.auth.user.info", "bearer.auth.token"))
+        raise ConfigError(f"{option} contains a user name or password", hint=f"use {others} instead")
     if not parts.hostname:
-        raise ConfigError("schema.registry.url has no host", hint=_HINT)
+        raise ConfigError(f"{option} has no host", hint=hint)
     if "?" in url or "#" in url:
-        raise ConfigError("schema.registry.url must not have a query or a fragment", hint=_HINT)
+        raise ConfigError(f"{option} must not have a query or a fragment", hint=hint)
     return url.rstrip("/")
 
 
@@ -60,8 +65,10 @@ def _start_mock(scope: str) -> str:
     return registry_of(scope).url
 
 
-def next_hop(url: str, location: str | None) -> str:
+def next_hop(url: str, location: str | None, path: str) -> str:
     """The target of a redirect from ``url``; ``location`` may be relative, and its query is kept.
+
+    Another host is followed if its path ends with ``path``, which was asked for: a proxy may add a prefix.
 
     Raises:
         SchemaRegistryError: ``location`` is missing or invalid, or must not receive our credentials.
@@ -79,7 +86,8 @@ def next_hop(url: str, location: str | None) -> str:
             url=url,
             hint="configure the brokers to advertise their https addresses",
         )
-    if not (_origin(parts) == _origin(urlsplit(url)) or _asked_of(parts.path) == _asked_of(urlsplit(url).path)):
+    asked = urlsplit(path).path
+    if _origin(parts) != _origin(urlsplit(url)) and not (asked and parts.path.endswith(asked)):
         raise SchemaRegistryError(
             f"the registry redirected to {parts.hostname} with a different path: expected another broker with the same "
             "path, so the redirect is not followed and no credentials are sent",
@@ -96,11 +104,6 @@ def origin(url: str) -> str:
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-
-
-def _asked_of(path: str) -> str:
-    """The path from ``/admin/`` on; a proxy may add a prefix in front of it."""
-    return path[max(path.find("/admin/"), 0) :]
 
 
 def _split(url: str) -> SplitResult | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -15,11 +14,11 @@ from typing import Any, Final
 import requests
 from requests.auth import AuthBase
 
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
-from . import strangers
+from .diagnosis import Diagnosis, diagnose
 from .reply import Reply, hidden
-from .strangers import Stranger
 from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 
@@ -37,14 +36,12 @@ _PASSING_ERRORS = (
     requests.exceptions.ContentDecodingError,
 )
 
-_log = logging.getLogger("streamnative_serdes")
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why there is no response.
 
-    ``lasting``: a retry would fail as well. ``late``: the deadline had passed. ``stranger``: what probably listens at
+    ``lasting``: a retry would fail as well. ``late``: the deadline had passed. ``diagnosis``: what probably listens at
     the address, if not a registry.
     """
 
@@ -52,7 +49,7 @@ class Failure:
     lasting: bool
     hint: str | None = None
     late: bool = False
-    stranger: Stranger | None = None
+    diagnosis: Diagnosis | None = None
 
 
 class Exchange:
@@ -106,10 +103,10 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - requests does not wrap everything that urllib3 raises
             fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
         self._session().look_at_files()
-        # Outside of the handler, so that __context__ is not requests' error, which holds the request's credentials.
+        # Outside the handler, so that __context__ is not requests' error, which holds the request's credentials.
         text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # it quotes a bad response, which may echo them
         late = self._clock() >= deadline
-        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, strangers.at(fault))
+        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, diagnose(fault))
 
     def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
         left = deadline - self._clock()
@@ -170,7 +167,7 @@ class _Session(requests.Session):
         try:
             context = self._tls.context()
         except ConfigError as error:  # the files may be only half written
-            _log.warning("cannot reload the TLS files, keeping the previous certificates: %s", error)
+            logger.warning("cannot reload the TLS files, keeping the previous certificates: %s", error)
             return
         if context is not None:
             self._adapter.renew(context)

@@ -75,6 +75,12 @@ class Reply:
         tree = _tree(self.body)
         return isinstance(tree, dict) and member in tree
 
+    def number(self, member: str) -> int | None:
+        """The body's member, if the body is a JSON object and the member a whole number."""
+        tree = _tree(self.body)
+        value = tree.get(member) if isinstance(tree, dict) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
     def words(self) -> str:
         """The broker's error message, at most ``MAX_WORDS`` characters."""
         return (

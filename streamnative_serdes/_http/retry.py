@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any, TypeVar
 
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError
 
-from .call import Call
 from .reply import Reply, quoted
+from .request import ApiRequest
 
 _T = TypeVar("_T")
 
-_log = logging.getLogger("streamnative_serdes")
 # random's module functions share the program's seed, and a seeded generator would be identical in all forked processes.
 _chance = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class TransientFailure:
     """A transient failure of one attempt; ``retry_after`` is the registry's Retry-After, in seconds.
 
-    ``late``: the deadline had passed, so the failure of the attempt before says more. ``unmet``: nothing listens at the
-    address, and it has never answered.
+    ``late``: the deadline had passed, so the failure of the attempt before says more. ``unreached``: nothing listens at
+    the address, and it has never answered.
     """
 
     text: str
@@ -34,14 +33,14 @@ class Trouble:
     retry_after: float = 0.0
     hint: str | None = None
     late: bool = False
-    unmet: bool = False
+    unreached: bool = False
 
 
-def trouble(reply: Reply, prefix: str = "") -> Trouble:
+def transient(reply: Reply, prefix: str = "") -> TransientFailure:
     """The failure for a response that is worth a retry."""
     words, after = reply.words(), reply.headers.get("Retry-After", "")
     seconds = float(after) if after.isascii() and after.isdigit() else 0.0  # a date, the other form, is ignored
-    return Trouble(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds)
+    return TransientFailure(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds)
 
 
 class Retrier:
@@ -55,37 +54,37 @@ class Retrier:
         self, conf: Mapping[str, Any], *, clock: Callable[[], float], sleep: Callable[[float], object]
     ) -> None:
         self._total = conf["retries.total.ms"] / 1000
-        self._unmet = conf["retries.first.ms"] / 1000
+        self._unreached = conf["retries.first.ms"] / 1000
         self._first = conf["retries.wait.ms"] / 1000
         self._longest = conf["retries.max.wait.ms"] / 1000
         self._clock = clock
         self._sleep = sleep
 
-    def run(self, call: Call, attempt: Callable[[float], _T | Trouble]) -> _T:
-        """Call ``attempt(deadline)`` until its outcome is not a :class:`Trouble`.
+    def run(self, request: ApiRequest, attempt: Callable[[float], _T | TransientFailure]) -> _T:
+        """ApiRequest ``attempt(deadline)`` until its outcome is not a :class:`TransientFailure`.
 
         Raises:
             RegistryUnavailableError: the time limit is reached. It reports the last failure, or the one before if the
                 last one is only that the deadline had passed.
         """
         started = self._clock()
-        total = self._total if call.patience is None else min(call.patience, self._total)
+        total = self._total if request.patience is None else min(request.patience, self._total)
         attempts, telling = 0, None
         while True:
             attempts += 1
             outcome = attempt(started + total)
-            if not isinstance(outcome, Trouble):
+            if not isinstance(outcome, TransientFailure):
                 return outcome
             telling = telling if telling and outcome.late else outcome
             spent = self._clock() - started
-            patience = min(total, self._unmet) if outcome.unmet else total
+            patience = min(total, self._unreached) if outcome.unreached else total
             wait = self._wait(attempts, outcome.retry_after, patience - spent)
             if wait is None:
-                raise _unavailable(call, telling, attempts, spent, shortened=self._unmet < total)
-            _log.warning(
+                raise _unavailable(request, telling, attempts, spent, shortened=self._unreached < total)
+            logger.warning(
                 "%s %s: attempt %d failed: %s; retrying in %.1f s",
-                call.method,
-                call.url,
+                request.method,
+                request.url,
                 attempts,
                 quoted(outcome.text),
                 wait,
@@ -104,21 +103,19 @@ class Retrier:
 
 
 def _unavailable(
-    call: Call, telling: Trouble, attempts: int, spent: float, *, shortened: bool
+    request: ApiRequest, telling: TransientFailure, attempts: int, spent: float, *, shortened: bool
 ) -> RegistryUnavailableError:
     hint = telling.hint
-    if telling.unmet:
-        hint = hint or "is schema.registry.url Pulsar's HTTP address, and is Pulsar running?"
-        if shortened:
-            hint += " This address has never answered, so retries stopped after retries.first.ms"
+    if telling.unreached and shortened:
+        hint = f"{hint or ''} This address has never answered, so retries stopped after retries.first.ms".strip()
     return RegistryUnavailableError(
-        f"cannot {call.operation}: no usable response from {call.tried} after {attempts} attempts in {spent:.1f} s; "
-        f"last failure: {quoted(telling.text)}",
+        f"cannot {request.operation}: no usable response from {request.tried} after {attempts} attempts "
+        f"in {spent:.1f} s; last failure: {quoted(telling.text)}",
         status=telling.status,
         reason=telling.reason,
-        url=call.url,
+        url=request.url,
         retriable=True,
         hint=hint,
-        topic=call.topic,
-        version=call.version,
+        topic=request.topic,
+        version=request.version,
     )

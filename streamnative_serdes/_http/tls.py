@@ -12,6 +12,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.ssl_ import create_urllib3_context
 from urllib3.util.ssl_match_hostname import CertificateError
 
+from streamnative_serdes._config import named
 from streamnative_serdes.errors import ConfigError
 
 from .timely import POOLS
@@ -30,7 +31,7 @@ _PASSING = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 class Tls:
     """TLS files. ``ca``: file or folder of the trusted CAs; None for those of the environment, or the public ones.
 
-    ``ca_key`` is the option that sets ``ca``, for errors.
+    For errors: ``ca_key`` is the option that sets ``ca``, and the other options begin with ``options``.
     """
 
     ca_key: str
@@ -38,12 +39,14 @@ class Tls:
     certificate: str | None = None
     key: str | None = None
     password: str | None = None
+    options: str = _PREFIX
 
     @classmethod
     def of_registry(cls, conf: Mapping[str, Any]) -> Tls:
-        names = ("certificate.location", "key.location", "key.password")
-        key = f"{_PREFIX}.ca.location"
-        return cls(key, conf[key], *(conf[f"{_PREFIX}.{name}"] for name in names))
+        names = ("ca.location", "certificate.location", "key.location", "key.password")
+        options = named(conf, _PREFIX)
+        ca, certificate, key, password = (conf[f"{_PREFIX}.{name}"] for name in names)
+        return cls(f"{options}.ca.location", ca, certificate, key, password, options)
 
     def __repr__(self) -> str:
         return f"Tls(ca={self.ca!r}, certificate={self.certificate!r})"
@@ -62,7 +65,7 @@ class Tls:
             file, folder = (None, self.ca) if Path(self.ca).is_dir() else (self.ca, None)
             _load(lambda: context.load_verify_locations(file, folder), self.ca_key, self.ca)
         if self.certificate is not None:
-            option = f"{_PREFIX}.{'key' if self.key else 'certificate'}.location"
+            option = f"{self.options}.{'key' if self.key else 'certificate'}.location"
             # Without a password, OpenSSL would prompt for it on the terminal.
             chain = self.certificate, self.key, self.password or ""
             _load(lambda: context.load_cert_chain(*chain), option, self.key or self.certificate)
@@ -80,7 +83,7 @@ class Tls:
             return "the server's certificate has expired" if error.verify_code == _EXPIRED else None
         reason = getattr(error, "reason", None) or ""
         if isinstance(error, ssl.SSLError) and "ALERT" in reason:
-            return f"does the server require a client certificate? Check {_PREFIX}.certificate.location"
+            return f"does the server require a client certificate? Check {self.options}.certificate.location"
         return None
 
 

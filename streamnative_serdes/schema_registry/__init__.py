@@ -1,7 +1,16 @@
-"""Client of Pulsar's schema registry: the schema endpoints of the admin REST API, without a cache."""
+"""Clients of schema registries, without a cache: Pulsar's admin REST API, and Confluent's REST API."""
 
 from .client import SchemaRegistryClient
+from .confluent import ConfluentRegistryClient
+from .confluent_info import ConfluentSchema
 from .schema_info import Compatibility, SchemaInfo
 from .topic_name import TopicName
 
-__all__ = ["Compatibility", "SchemaInfo", "SchemaRegistryClient", "TopicName"]
+__all__ = [
+    "Compatibility",
+    "ConfluentRegistryClient",
+    "ConfluentSchema",
+    "SchemaInfo",
+    "SchemaRegistryClient",
+    "TopicName",
+]

@@ -7,23 +7,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from streamnative_serdes._http import strangers
-from streamnative_serdes._http.address import base_urls, reachable
-from streamnative_serdes._http.call import API, Call
-from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.retry import Retrier
+from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import schema_info
-from .refusal import incompatible, refusal
+from .pulsar_api import incompatible, pulsar_api
+from .rest import Rest
 from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
-from .topic_name import TopicName
+from .topic_name import TopicName, namespace_path, topic_names
 
-_T = TypeVar("_T")
+_API: Final = "/admin/v2/schemas/"
+_TOPICS_API: Final = "/admin/v2/persistent/"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _READ, _WRITE, _ADMIN = "the right to produce or consume", "the right to produce", "to be an admin of the tenant"
+_LIST = "the right to list the topics of the namespace, which an admin of the tenant has"
 
 
 class SchemaRegistryClient:
@@ -51,62 +50,60 @@ class SchemaRegistryClient:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._urls = base_urls(conf["schema.registry.url"])
+        self._rest = Rest(conf, pulsar_api(conf), clock=clock, sleep=sleep)
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
-        from .transport import Transport  # importing requests opens a socket, to detect IPv6
-
-        self._transport = Transport(conf, clock=clock)
-        self._retrier = Retrier(conf, clock=clock, sleep=sleep)
         TopicName.parse("checked", self._tenant, self._namespace)
 
     def __repr__(self) -> str:
-        return f"SchemaRegistryClient({','.join(self._urls)})"
+        return f"SchemaRegistryClient({','.join(self._rest.urls)})"
 
     @property
     def calls(self) -> Counter[str]:
         """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._transport.calls
+        return self._rest.calls
 
     @property
     def answered(self) -> frozenset[str]:
         """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return frozenset(self._transport.answered)
+        return self._rest.answered
 
     def met(self, answered: Iterable[str]) -> None:
         """Note that these addresses have answered another process."""
-        self._transport.answered.update(answered)
+        self._rest.met(answered)
 
     def close(self) -> None:
         """Close the connections. The client stays usable: the next call opens new ones."""
-        self._transport.close()
+        self._rest.close()
 
     def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
         """The topic's latest schema; ``patience`` limits all attempts, in seconds, below ``retries.total.ms``."""
-        call = self._call("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
-        return self._ask(call, schema_info.schema_info)
+        request = self._request("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
+        return self._rest.ask(request, schema_info.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
         """The schema with this version; ``patience`` as in :meth:`latest`."""
-        call = self._call(
+        request = self._request(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
         )
         if not 0 <= version <= MAX_VERSION:
             raise SchemaNotFoundError(
-                f"expected a version from 0 to {MAX_VERSION}", topic=call.topic, version=version, url=call.url
+                f"expected a version from 0 to {MAX_VERSION}", topic=request.topic, version=version, url=request.url
             )
-        found = self._ask(call, schema_info.schema_info)
+        found = self._rest.ask(request, schema_info.schema_info)
         if found.version != version:
             raise SchemaRegistryError(
-                f"expected version {version}, got version {found.version} from the registry",
-                topic=call.topic,
+                f"asked the registry for its version {version}, got version {found.version}",
+                topic=request.topic,
                 version=version,
-                url=call.url,
+                url=request.url,
             )
         return found
 
     def all_versions(self, topic: str | TopicName) -> list[SchemaInfo]:
         """All schemas that are not deleted, oldest first; an empty list if there are none."""
-        return self._ask(self._call("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos)
+        return self._rest.ask(
+            self._request("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos
+        )
 
     def register(
         self,
@@ -122,8 +119,8 @@ class SchemaRegistryClient:
             IncompatibleSchemaError: the schema is new, and the topic's compatibility strategy refuses it.
             InvalidSchemaError: Pulsar refuses this text or type.
         """
-        call = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
-        return self._ask(call, schema_info.registered_version)
+        request = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
+        return self._rest.ask(request, schema_info.registered_version)
 
     def compatibility(
         self,
@@ -133,12 +130,12 @@ class SchemaRegistryClient:
         type: str = "AVRO",  # noqa: A002
         properties: Mapping[str, str] = _NONE,
     ) -> Compatibility:
-        """Whether the topic would accept this schema. Pulsar requires a tenant admin for this call."""
-        call = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
-        reply = self._send(call)
+        """Whether the topic would accept this schema. Pulsar requires a tenant admin for this request."""
+        request = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
+        reply = self._rest.send(request)
         if incompatible(reply):
             return Compatibility(False, None, reply.words())
-        return self._understood(call, reply, schema_info.compatibility)
+        return self._rest.understood(request, reply, schema_info.compatibility)
 
     def delete(self, topic: str | TopicName, *, force: bool = False) -> int | None:
         """Delete all schemas of the topic. A retry after a lost response deletes again, which is harmless.
@@ -148,7 +145,23 @@ class SchemaRegistryClient:
             which versions start at 0 again.
         """
         leaf = "schema?force=true" if force else "schema"
-        return self._ask(self._call("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
+        return self._rest.ask(self._request("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
+
+    def topics(self, namespace: str) -> list[TopicName]:
+        """All persistent topics of ``tenant/namespace``, in order of their names; partitions are one topic.
+
+        Raises:
+            SerdesError: ``namespace`` is not ``tenant/namespace``.
+            SchemaNotFoundError: it does not exist.
+        """
+        path = namespace_path(namespace)
+        # The first answer has the topics without partitions and all partitions; the second, the partitioned topics.
+        requests = [self._list(path), self._list(f"{path}/partitioned")]
+        names = {str(name): name for request in requests for name in self._rest.ask(request, topic_names)}
+        return [names[name] for name in sorted(names)]
+
+    def _list(self, path: str) -> ApiRequest:
+        return self._rest.request("GET", f"{_TOPICS_API}{path}", "list the topics", _LIST)
 
     def _post(
         self,
@@ -159,48 +172,13 @@ class SchemaRegistryClient:
         text: str,
         kind: str,
         properties: Mapping[str, str],
-    ) -> Call:
+    ) -> ApiRequest:
         # The member is "schema" in requests but "data" in responses; Pulsar answers 500 to the wrong one.
         body = json.dumps({"type": kind, "schema": text, "properties": dict(properties)}).encode()
-        return self._call("POST", topic, leaf, operation, right, body=body)
+        return self._request("POST", topic, leaf, operation, right, body=body)
 
-    def _call(self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any) -> Call:
+    def _request(
+        self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
+    ) -> ApiRequest:
         name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
-        urls = tuple(f"{reachable(base)}{API}{name.path}/{leaf}" for base in self._urls)
-        return Call(method, urls, operation, right, name.given, **more)
-
-    def _ask(self, call: Call, meaning: Callable[[Any], _T]) -> _T:
-        return self._understood(call, self._send(call), meaning)
-
-    def _send(self, call: Call) -> Reply:
-        try:
-            return self._retrier.run(call, lambda deadline: self._transport.attempt(call, deadline))
-        except SchemaRegistryError as error:
-            error.at(topic=call.topic, version=call.version)
-            raise
-
-    def _understood(self, call: Call, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
-        """Parse a successful response by ``meaning``, which raises ValueError with what it expected."""
-        if reply.status not in (200, 202):
-            raise refusal(call, reply, sign_in_hint=self._transport.sign_in_hint)
-        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
-            raise SchemaRegistryError(
-                f"cannot {call.operation}: the response contains our credentials, so it is discarded",
-                url=reply.url,
-                topic=call.topic,
-                version=call.version,
-                hint="schema.registry.url is probably not a Pulsar registry; or a name in the schema contains the "
-                "password",
-            )
-        try:
-            return meaning(reply.json())
-        except ValueError as expected:
-            fault = str(expected)
-        raise SchemaRegistryError(
-            f"cannot {call.operation}: expected {fault}, got {quoted(reply.beginning())!r}",
-            status=reply.status,
-            url=reply.url,
-            topic=call.topic,
-            version=call.version,
-            hint=strangers.hint(call, reply) or "is schema.registry.url Pulsar's HTTP address?",
-        )
+        return self._rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)

@@ -74,6 +74,41 @@ class TopicName:
         return f"persistent://{self.tenant}/{self.namespace}/{self.local}"
 
 
+def namespace_path(namespace: str) -> str:
+    """``tenant/namespace`` for a URL.
+
+    Raises:
+        SerdesError: it is something else.
+    """
+    parts = namespace.split("/")
+    if len(parts) != 2 or not all(map(_is_name, parts)):
+        raise SerdesError(f"expected tenant/namespace, got {namespace!r:.80}")
+    return "/".join(quote(part, safe="") for part in parts)
+
+
+def topic_names(tree: object) -> list[TopicName]:
+    """``["persistent://public/default/x", ...]``; a partition counts as its topic.
+
+    Raises:
+        ValueError: with what was expected.
+    """
+    if not isinstance(tree, list) or not all(isinstance(name, str) for name in tree):
+        raise ValueError("a JSON list of topic names")
+    return [_listed(name) for name in tree]
+
+
+def _listed(name: str) -> TopicName:
+    """As :meth:`TopicName.parse`, but a name that the broker has may contain slashes.
+
+    Raises:
+        ValueError: with what was expected.
+    """
+    parts = name.removeprefix("persistent://").split("/", 2)
+    if not name.startswith("persistent://") or len(parts) != 3 or not all(map(_is_name, parts)):
+        raise ValueError("names of persistent topics")
+    return TopicName(parts[0], parts[1], _without_partition(parts[2]))
+
+
 def _is_name(part: str) -> bool:
     # "." and ".." would change the URL's path; a lone surrogate cannot be encoded as UTF-8.
     return part not in ("", ".", "..") and part.encode("utf-8", "replace").decode("utf-8") == part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,28 +10,28 @@ from urllib.parse import unquote
 
 from streamnative_serdes._auth.credentials import credentials
 from streamnative_serdes._http.address import next_hop, origin
-from streamnative_serdes._http.call import Call
+from streamnative_serdes._http.diagnosis import Diagnosis
 from streamnative_serdes._http.exchange import Exchange, Failure
 from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.retry import Trouble, trouble
-from streamnative_serdes._http.strangers import Stranger
+from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.retry import TransientFailure, transient
 from streamnative_serdes._http.tls import Tls
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SchemaRegistryError
 
-from .refusal import bad_credentials, passes
+from .api import Api
 
 MAX_HOPS: Final = 5  # redirects in a row
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
-
-_log = logging.getLogger("streamnative_serdes")
 
 
 class Transport:
     """Sends requests to one registry; threads share it, and it survives a fork."""
 
-    def __init__(self, conf: Mapping[str, Any], *, clock: Callable[[], float]) -> None:
+    def __init__(self, conf: Mapping[str, Any], api: Api, *, clock: Callable[[], float]) -> None:
+        self._api = api
         self.answered: set[str] = set()  # origins (address.origin) that have answered, the OAuth issuer's included
-        self._auth = credentials(conf, clock, self.answered)
+        self._auth = credentials(conf, clock, self.answered, token_passwords=api.token_passwords)
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
         self._first = 0  # index of the address that answered last
 
@@ -50,7 +49,7 @@ class Transport:
         self._exchange.close()
         self._auth.close()
 
-    def attempt(self, call: Call, deadline: float) -> Reply | Trouble:
+    def attempt(self, request: ApiRequest, deadline: float) -> Reply | TransientFailure:
         """Make one attempt, redirects included, until ``deadline`` on the clock.
 
         Of several addresses, the one that answered last is tried first, then the others in order. If the registry
@@ -62,65 +61,68 @@ class Transport:
             AuthenticationError: the token cannot be obtained.
         """
         header = self._auth.header(deadline)
-        if isinstance(header, Trouble):
+        if isinstance(header, TransientFailure):
             return header
-        outcome = self._anywhere(call, header, deadline)
-        if self._auth.renewable and isinstance(outcome, Reply) and bad_credentials(outcome):
-            _log.info("%s %s: credentials rejected, retrying with new ones", call.method, call.url)
+        outcome = self._anywhere(request, header, deadline)
+        if self._auth.renewable and isinstance(outcome, Reply) and self._api.bad_credentials(outcome):
+            logger.info("%s %s: credentials rejected, retrying with new ones", request.method, request.url)
             self._auth.reject(header)
             header = self._auth.header(deadline)
-            return header if isinstance(header, Trouble) else self._anywhere(call, header, deadline)
+            return header if isinstance(header, TransientFailure) else self._anywhere(request, header, deadline)
         return outcome
 
-    def _anywhere(self, call: Call, header: str | None, deadline: float) -> Reply | Trouble:
-        first, unmet = self._first, self.answered.isdisjoint(map(origin, call.urls))
-        for step in range(len(call.urls)):
-            number = (first + step) % len(call.urls)
-            outcome = self._follow(call, call.urls[number], header, deadline)
+    def _anywhere(self, request: ApiRequest, header: str | None, deadline: float) -> Reply | TransientFailure:
+        first, unreached = self._first, self.answered.isdisjoint(map(origin, request.urls))
+        for step in range(len(request.urls)):
+            number = (first + step) % len(request.urls)
+            outcome = self._follow(request, request.urls[number], header, deadline)
             if isinstance(outcome, Reply):
                 self._first = number
                 return outcome
-            unmet = unmet and outcome.unmet
-        assert isinstance(outcome, Trouble)
-        return replace(outcome, unmet=unmet)
+            unreached = unreached and outcome.unreached
+        assert isinstance(outcome, TransientFailure)
+        return replace(outcome, unreached=unreached, hint=outcome.hint or (self._api.away if unreached else None))
 
-    def _follow(self, call: Call, url: str, header: str | None, deadline: float) -> Reply | Trouble:
+    def _follow(self, request: ApiRequest, url: str, header: str | None, deadline: float) -> Reply | TransientFailure:
         for _ in range(MAX_HOPS + 1):
-            outcome = self._hop(call, url, header, deadline)
-            if isinstance(outcome, Trouble):
+            outcome = self._hop(request, url, header, deadline)
+            if isinstance(outcome, TransientFailure):
                 return outcome
             if outcome.status not in _REDIRECTS:
-                return trouble(outcome) if passes(outcome) else outcome
+                return transient(outcome) if self._api.passes(outcome) else outcome
             location = outcome.headers.get("Location")
             _refuse_telling(outcome, location or "")
-            url = next_hop(url, location)
+            url = next_hop(url, location, request.path)
         # While a topic moves between brokers, they may redirect in a circle for a moment.
-        return Trouble(f"redirected more than {MAX_HOPS} times, last to {url}", outcome.status)
+        return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", outcome.status)
 
-    def _hop(self, call: Call, url: str, header: str | None, deadline: float) -> Reply | Trouble:
-        headers = {} if call.body is None else {"Content-Type": "application/json"}
+    def _hop(self, request: ApiRequest, url: str, header: str | None, deadline: float) -> Reply | TransientFailure:
+        headers = {} if request.body is None else {"Content-Type": "application/json"}
         if header is not None:
             headers["Authorization"] = header
         secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
-        outcome = self._exchange.ask(call.method, url, deadline, headers, call.body, secrets=secrets)
+        outcome = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
         if isinstance(outcome, Failure):
-            return self._troubled(call, url, outcome)
-        if url in call.urls:
+            return self._classified(request, url, outcome)
+        if url in request.urls:
             self.answered.add(origin(url))
-        _log.debug("%s %s: %d", call.method, url, outcome.status)
+        logger.debug("%s %s: %d", request.method, url, outcome.status)
         return outcome
 
-    def _troubled(self, call: Call, url: str, failure: Failure) -> Trouble:
+    def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
         """Classify a failed request. Raises SchemaRegistryError: the failure is permanent."""
-        if url not in call.urls:
-            return _lasting_or_trouble(call, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
-        if failure.stranger is None or origin(url) in self.answered:
-            return _lasting_or_trouble(call, url, failure)
-        found, lasting = failure.stranger, failure.lasting or failure.stranger in (Stranger.TLS, Stranger.OTHER)
-        if found is Stranger.NOBODY:
-            return replace(_lasting_or_trouble(call, url, failure), unmet=True)
-        text, hint = f"{found.value}: {failure.text}", failure.hint or found.hint(url)
-        return _lasting_or_trouble(call, url, replace(failure, text=text, lasting=lasting, hint=hint))
+        if url not in request.urls:
+            return _lasting_or_transient(request, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
+        if failure.diagnosis is None or origin(url) in self.answered:
+            return _lasting_or_transient(request, url, failure)
+        found, lasting = (
+            failure.diagnosis,
+            failure.lasting or failure.diagnosis in (Diagnosis.SPEAKS_TLS, Diagnosis.NOT_HTTP),
+        )
+        if found is Diagnosis.REFUSED:
+            return replace(_lasting_or_transient(request, url, failure), unreached=True)
+        text, hint = f"{found.value}: {failure.text}", failure.hint or found.hint(url, self._api.expected)
+        return _lasting_or_transient(request, url, replace(failure, text=text, lasting=lasting, hint=hint))
 
 
 def _refuse_telling(reply: Reply, location: str) -> None:
@@ -130,7 +132,7 @@ def _refuse_telling(reply: Reply, location: str) -> None:
         raise SchemaRegistryError("the registry redirected to an address that contains our credentials", url=reply.url)
 
 
-def _lasting_or_trouble(call: Call, url: str, failure: Failure) -> Trouble:
+def _lasting_or_transient(request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
     if failure.lasting:
-        raise SchemaRegistryError(f"cannot {call.operation}: {quoted(failure.text)}", url=url, hint=failure.hint)
-    return Trouble(failure.text, hint=failure.hint, late=failure.late)
+        raise SchemaRegistryError(f"cannot {request.operation}: {quoted(failure.text)}", url=url, hint=failure.hint)
+    return TransientFailure(failure.text, hint=failure.hint, late=failure.late)

@@ -1,4 +1,4 @@
-"""Error responses: decides which ones are retried, and maps the others to typed errors.
+"""Pulsar's responses: which failures are retried, which typed error becomes of the others, and hints.
 
 Source: Pulsar 3.1 and 4.0 as observed, SchemasResourceBase; reply.py finds the broker's message in a response.
 """
@@ -6,11 +6,14 @@ Source: Pulsar 3.1 and 4.0 as observed, SchemasResourceBase; reply.py finds the 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from streamnative_serdes._http import strangers
-from streamnative_serdes._http.call import Call
+from streamnative_serdes._config import named
+from streamnative_serdes._http.diagnosis import Diagnosis, Expected
 from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -20,6 +23,13 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
+from .api import Api
+
+_PORTS: Final = Expected(
+    "a port for Kafka clients or for Pulsar's binary protocol (pulsar://)",
+    "Pulsar's HTTP port, such as http://HOST:8080 or https://HOST:8443",
+    "the https port, such as 8443",
+)
 _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
     403: AuthorizationError,
     404: SchemaNotFoundError,
@@ -39,6 +49,25 @@ _STORAGE_TROUBLE = re.compile(
 # The first two contain schema text, and a field may be called "metadata_store"; a lost ledger does not come back.
 _LASTING = re.compile(r"Incompatible|SchemaValidationException|No such ledger")
 _INCOMPATIBLE = re.compile(r"IncompatibleSchema|SchemaValidationException|Incompatible schema")
+
+
+def pulsar_api(conf: Mapping[str, Any]) -> Api:
+    """Pulsar's registry, for errors about these options."""
+    option = named(conf, "schema.registry.url")
+    return Api(
+        kind="a Pulsar registry",
+        option=option,
+        address="the HTTP address of Pulsar, such as http://localhost:8080",
+        away=f"is {option} Pulsar's HTTP address, and is Pulsar running?",
+        expected=_PORTS,
+        successes=frozenset({200, 202}),
+        passes=passes,
+        bad_credentials=bad_credentials,
+        refusal=refusal,
+        odd=lambda request, reply: hint_for(request, reply) or f"is {option} Pulsar's HTTP address?",
+        token_passwords=True,
+        mock=True,
+    )
 
 
 def passes(reply: Reply) -> bool:
@@ -61,7 +90,7 @@ def bad_credentials(reply: Reply) -> bool:
     return reply.status == 401 and not reply.reason
 
 
-def refusal(call: Call, reply: Reply, *, sign_in_hint: str) -> SchemaRegistryError:
+def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
     """The typed error for an error response; ``sign_in_hint`` is used for bad credentials."""
     words = reply.words()
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
@@ -72,21 +101,36 @@ def refusal(call: Call, reply: Reply, *, sign_in_hint: str) -> SchemaRegistryErr
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = sign_in_hint
     if kind is AuthorizationError:
-        hint = f"the role needs {call.right}"
+        hint = f"the role needs {request.right}"
     if reply.status == 404 and reply.reason == "Not Found":
         hint = "Pulsar 2.8 to 2.10 also answers this for a missing permission: they require an admin of the tenant"
-    elif reply.status in (400, 404, 405) and not reply.reason and strangers.hint(call, reply):
-        hint = strangers.hint(call, reply)
-    elif reply.status == 404 and call.method == "POST":
+    elif reply.status in (400, 404, 405) and not reply.reason and hint_for(request, reply):
+        hint = hint_for(request, reply)
+    elif reply.status == 404 and request.method == "POST":
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
     elif reply.status == 404 and not reply.reason:
         hint = "Pulsar 2.8 to 2.10 answers this for a missing schema; with a later release, check schema.registry.url"
     return kind(
-        f"cannot {call.operation}: {quoted(words)} (HTTP {reply.status})",
+        f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
         status=reply.status,
         reason=words,
         url=reply.url,
-        topic=call.topic,
-        version=call.version,
+        topic=request.topic,
+        version=request.version,
         hint=hint,
     )
+
+
+def hint_for(request: ApiRequest, reply: Reply) -> str | None:
+    """A hint for a response that Pulsar would not send."""
+    if reply.status == 400 and "https" in reply.words().lower():
+        return Diagnosis.SPEAKS_TLS.hint(request.url, _PORTS)
+    if request.prefix:
+        parts = urlsplit(request.url)
+        return (
+            f"schema.registry.url has the path {request.prefix}, but Pulsar's own address has none: use "
+            f"{parts.scheme}://{parts.netloc} unless a proxy in front of Pulsar needs that path"
+        )
+    if reply.has("error_code"):
+        return "this is a Confluent-style registry: use Pulsar's HTTP address, such as http://localhost:8080"
+    return None

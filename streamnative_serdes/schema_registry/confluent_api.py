@@ -1,0 +1,108 @@
+"""Confluent's responses: which failures are retried, which typed error becomes of the others, and hints.
+
+Source: Confluent's API reference and its error codes (HTTP status and two digits); Apicurio 2.6, as observed; KoP's
+schema registry, which answers 404 with the request in its message to an unknown id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamnative_serdes._config import named
+from streamnative_serdes._http.diagnosis import Diagnosis, Expected
+from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    MissingEndpointError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+
+from .api import Api
+
+_PORTS: Final = Expected(
+    "a port for Kafka clients", "the registry's HTTP port, such as http://HOST:8081", "the registry's https port"
+)
+_PASSING_STATUS: Final = frozenset({429, 502, 503, 504})
+# Of a 500: the store failed, timed out, the leader cannot be reached, or there is none at the moment.
+_PASSING_CODES: Final = frozenset({50001, 50002, 50003, 50004})
+_NOT_FOUND: Final = range(40401, 40500)
+_BAD_SCHEMA: Final = frozenset({None, 422, 42201, 42209, 42210})  # other codes of 422 do not concern the schema
+_LEVEL: Final = "the subject's compatibility level refuses this new schema"
+
+
+def confluent_api(conf: Mapping[str, Any]) -> Api:
+    """A registry with Confluent's API, for errors about these options."""
+    option = named(conf, "schema.registry.url")
+    address = (
+        f"is {option} the address of a registry with Confluent's API, with all of its path? Apicurio's is "
+        "http://HOST:8080/apis/ccompat/v7"
+    )
+
+    def odd(request: ApiRequest, reply: Reply) -> str:
+        if reply.status == 400 and "https" in reply.words().lower():
+            return Diagnosis.SPEAKS_TLS.hint(request.url, _PORTS) or address
+        if reply.has("reason") or reply.has("servlet"):
+            return f"this looks like Pulsar's own HTTP address, whose registry has another API; {address}"
+        return address
+
+    def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
+        kind = _kind(request, reply)
+        hints = {
+            AuthenticationError: sign_in_hint,
+            AuthorizationError: f"the user needs {request.right}",
+            IncompatibleSchemaError: _LEVEL,
+            MissingEndpointError: odd(request, reply),
+            SchemaRegistryError: odd(request, reply) if reply.number("error_code") is None else None,
+        }
+        words = reply.words()
+        return kind(
+            f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
+            status=reply.status,
+            reason=words,
+            url=reply.url,
+            code=reply.number("error_code"),
+            topic=request.topic,
+            hint=hints.get(kind),
+        )
+
+    return Api(
+        kind="a registry with Confluent's API",
+        option=option,
+        address="the HTTP address of the registry, such as http://localhost:8081",
+        away=f"is {option} the address of the registry, and is it running?",
+        expected=_PORTS,
+        successes=frozenset({200}),
+        passes=passes,
+        bad_credentials=lambda reply: reply.status == 401,
+        refusal=refusal,
+        odd=odd,
+        token_passwords=False,  # KoP's registry takes them as they are
+        mock=False,
+    )
+
+
+def passes(reply: Reply) -> bool:
+    """Whether the failure is transient: the same request may succeed shortly."""
+    return reply.status in _PASSING_STATUS or (reply.status == 500 and reply.number("error_code") in _PASSING_CODES)
+
+
+def _kind(request: ApiRequest, reply: Reply) -> type[SchemaRegistryError]:
+    code = reply.number("error_code")
+    if reply.status == 404:
+        # Anything else, Apicurio's code 0 included, is a server's answer to a path that it does not know.
+        known = code in _NOT_FOUND or reply.words().endswith(f"{request.path} Not found")
+        return SchemaNotFoundError if known else MissingEndpointError
+    if reply.status == 422:
+        return InvalidSchemaError if code in _BAD_SCHEMA else SchemaRegistryError
+    by_status: dict[int, type[SchemaRegistryError]] = {
+        401: AuthenticationError,
+        403: AuthorizationError,
+        409: IncompatibleSchemaError,
+    }
+    return by_status.get(reply.status, SchemaRegistryError)
