@@ -1,28 +1,36 @@
 """Options of the SerDes, as tables of dotted keys; defaults, checks and docs/config.md come from them."""
 
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
-from .credentials import inherits
+from .confluent import CONFLUENT_OPTIONS, confluent_conf, inherits
 from .kafka_user import refuse_other_tenant
-from .option import Option, markdown
-from .parsing import NOT_THERE, parse
+from .option import Option, markdown, named
+from .parsing import NOT_THERE, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, schema_limits
-from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
+from .serdes import CONFLUENT, CONFLUENT_HEADER, DESERIALIZER_OPTIONS, HEADERLESS, SERIALIZER_OPTIONS, SNIP_42
 
 __all__ = [
     "CODEC_OPTIONS",
+    "CONFLUENT",
+    "CONFLUENT_HEADER",
+    "CONFLUENT_OPTIONS",
     "DESERIALIZER_OPTIONS",
+    "HEADERLESS",
     "NOT_THERE",
     "READ_OPTIONS",
     "REGISTRY_OPTIONS",
     "SERIALIZER_OPTIONS",
+    "SNIP_42",
     "WRITE_OPTIONS",
     "CodecArguments",
     "Option",
     "codec_arguments",
     "codec_options",
+    "confluent_conf",
     "inherits",
     "markdown",
+    "named",
     "parse",
+    "refuse_idle_registry",
     "refuse_other_tenant",
     "schema_limits",
 ]

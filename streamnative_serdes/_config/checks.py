@@ -1,6 +1,6 @@
 """Checks of option values: each returns the converted value, or raises ValueError with what was expected.
 
-The text of the ValueError follows "takes" in the final error. Numbers and flags may be text too, as in Java's
+The text of the ValueError follows "expected" in the final error. Numbers and flags may be text too, as in Java's
 properties files.
 """
 
@@ -89,7 +89,7 @@ def count(value: object) -> int:
 
 
 def version(value: object) -> int:
-    return _whole(value, 0, 10**12, "a schema version, from 0")
+    return _whole(value, 0, 10**12, "a schema version from 0")
 
 
 def between(least: int, most: int) -> Callable[[object], int]:
@@ -97,11 +97,11 @@ def between(least: int, most: int) -> Callable[[object], int]:
 
 
 def milliseconds(value: object) -> float:
-    return _number(value, 1, 10**12, "milliseconds, from 1")
+    return _number(value, 1, 10**12, "a number of milliseconds from 1")
 
 
 def seconds(value: object) -> float:
-    return _number(value, 0, 10**12, "seconds, from 0")
+    return _number(value, 0, 10**12, "a number of seconds from 0")
 
 
 def one_of(*words: str) -> Callable[[object], str]:
@@ -109,6 +109,22 @@ def one_of(*words: str) -> Callable[[object], str]:
         if value not in words:
             raise ValueError(" or ".join(words))
         return str(value)
+
+    return check
+
+
+def several_of(*words: str, first: str) -> Callable[[object], tuple[str, ...]]:
+    """Some of ``words`` in the user's order, as a list or as text with commas; ``first`` must be the first of them."""
+    expected = f"a list of {', '.join(words)}, each at most once and {first} first"
+
+    def check(value: object) -> tuple[str, ...]:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
+            raise ValueError(expected)
+        given = tuple(part.strip() for part in parts)
+        if given[:1] != (first,) or len(set(given)) < len(given) or not set(given) <= set(words):
+            raise ValueError(expected)
+        return given
 
     return check
 

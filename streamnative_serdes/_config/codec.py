@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, cast
+
+from streamnative_serdes._nearest import nearest
 
 from . import checks
 from .option import Option, checked
@@ -15,14 +16,15 @@ CODEC_OPTIONS = (
         "avro.logical.types",
         True,
         checks.flag,
-        "With false, logical types are ignored in both directions: a timestamp is an int, a decimal is bytes.",
+        "Convert logical types. With false, they are ignored in both directions: a timestamp is an int, a decimal is "
+        "bytes.",
     ),
     Option(
         "max.depth",
         256,
         checks.between(1, 1_000),
-        "How many levels deep records, arrays and maps of one message may nest. Each level takes up to 1 KB of the C "
-        "stack.",
+        "Maximum nesting depth of records, arrays and maps in one message. Each level takes up to 1 KB of the C stack, "
+        "so increase it only if all threads have large stacks.",
     ),
 )
 
@@ -32,30 +34,30 @@ WRITE_OPTIONS = (
         "validate.strict",
         False,
         checks.flag,
-        "An object must have exactly the fields of its record, including those with a default. The same holds for the "
-        "columns of a batch or a DataFrame.",
+        "Require objects to have exactly the fields of their record, including those with a default. This also applies "
+        "to the columns of a batch or a DataFrame. Set it to detect misspelt fields.",
     ),
     Option(
         "validate.strict.allow.default",
         False,
         checks.flag,
-        "As `validate.strict`, but fields with a default may be missing.",
+        "Like `validate.strict`, but fields with a default may be missing.",
     ),
     Option(
         "unmatched.columns",
         "error",
         checks.one_of("error", "ignore"),
-        "For the columns of batches and DataFrames, and for Spark's rows. With `error`, it is an error if some columns "
-        "have no field and some fields have no column: a column was probably renamed, and its field would be written "
-        "as the default. With `ignore`, such columns are left out. Only extra columns, or only missing fields with a "
-        "default, are accepted in either case.",
+        "What to do if columns of a batch or a DataFrame, or of Spark's rows, have no field, while fields have no "
+        "column: a column was probably renamed. `error` raises an error, because the field would be written as its "
+        "default; `ignore` drops such columns and writes the defaults. Only additional columns, or only missing fields "
+        "with a default, are accepted in either case.",
     ),
     Option(
         "confluent.leniency",
         False,
         checks.flag,
-        "Write True and False as 1 and 0 where a number is expected, and a naive datetime as local time of the "
-        "machine, as Confluent's serializer does. Otherwise both are errors.",
+        "Accept True and False as the numbers 1 and 0, and a naive datetime as local time of the machine, like "
+        "Confluent's serializer. With false, both are errors.",
     ),
 )
 
@@ -65,36 +67,37 @@ READ_OPTIONS = (
         "return.record.name",
         False,
         checks.flag,
-        "Return a record in a union as a tuple of its full name and the dict. Such tuples can be written again.",
+        "Return a record in a union as a tuple of its full name and the dict. Such tuples can be written again. Set it "
+        "if a program has to know which record of a union it got.",
     ),
     Option(
         "ignore.trailing.bytes",
         False,
         checks.flag,
-        "Ignore bytes after the datum, as Confluent's deserializer does. Otherwise they are an error. In a message "
-        "without the header of a known version they are always an error, because nothing else shows that the schema "
-        "is the right one.",
+        "Ignore bytes after the datum, like Confluent's deserializer. With false, they are an error. In a message "
+        "without the header of a known version they are always an error, because only the exact length shows that the "
+        "schema is the right one.",
     ),
     Option(
         "schema.resolution",
         "java",
         checks.one_of("java", "spec"),
-        "Which rules to follow when reading with another schema, where Java and Avro's specification differ: see "
+        "The rules for reading with another schema, where Java and Avro's specification differ: `java` or `spec`, see "
         "[avro-conformance.md](avro-conformance.md).",
     ),
     Option(
         "max.empty.values",
         1 << 20,
         checks.between(0, 1 << 40),
-        "Maximum number of values in one message that take no bytes (null, records without fields); they cost the "
-        "sender nothing.",
+        "Maximum number of values in one message that take no bytes (null, records without fields). It limits the "
+        "memory that a short message can take.",
     ),
     Option(
         "max.items",
         10_000_000,
         checks.between(0, 1 << 40),
-        "Maximum number of items in all arrays and maps of one message, plus fields filled in from the reader's "
-        "defaults.",
+        "Maximum number of items in all arrays and maps of one message, plus values filled in from the reader's "
+        "defaults. It limits the memory that a message can take.",
     ),
 )
 
@@ -133,6 +136,6 @@ def codec_options(arguments: CodecArguments) -> dict[str, Any]:
     """
     for name in arguments:
         if name not in _ALL_OF_CODEC:
-            near = difflib.get_close_matches(name, _ALL_OF_CODEC, n=1)
-            raise TypeError(f"a codec takes no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            near = nearest(name, _ALL_OF_CODEC)
+            raise TypeError(f"a codec takes no argument {name!r}" + (f"; did you mean {near!r}?" if near else ""))
     return {option.key: checked(option, arguments.get(name)) for name, option in _ALL_OF_CODEC.items()}

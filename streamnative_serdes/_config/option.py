@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from streamnative_serdes.errors import ConfigError
+
+# In the options of one registry: what the user writes before their names. Those of Pulsar's registry lack it.
+PREFIX: Final = "options.prefix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,12 @@ def checked(option: Option, given: object) -> Any:
         expected = str(error)
     # Raised outside the except block: the check's error may contain a secret value, and would become the context.
     shown = "a value" if option.secret else repr(given)[:100]
-    raise ConfigError(f"{option.key} takes {expected}, got {shown} of type {type(given).__name__}")
+    raise ConfigError(f"{option.key}: expected {expected}, got {shown} of type {type(given).__name__}")
+
+
+def named(conf: Mapping[str, Any], key: str) -> str:
+    """Return ``key`` as the user writes it, for errors about the options ``conf`` of one registry."""
+    return key if key.startswith("sasl.") else f"{conf.get(PREFIX, '')}{key}"  # sasl.* belongs to the Kafka client
 
 
 def _shown(default: object) -> str:
@@ -40,6 +48,8 @@ def _shown(default: object) -> str:
         return "-"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
+    if isinstance(default, tuple):
+        return f"`{','.join(default)}`"
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
+from streamnative_serdes._nearest import did_you_mean, nearest
 from streamnative_serdes.errors import ConfigError
 
-from . import credentials
+from . import confluent, credentials
 from .kafka_user import refuse_other_tenant
 from .option import Option, checked
 
@@ -21,6 +21,9 @@ NOT_THERE: Mapping[str, tuple[object, ...]] = {
     "schema.id.serializer": (),
     "schema.id.deserializer": (),
 }
+
+
+_SECOND = "confluent.schema.registry.url"
 
 
 def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
@@ -43,13 +46,14 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
         _refuse_unknown(known, conf)
         _refuse_idle(options, conf)
     # The client's own options are read only when asked for, so that their secrets are not copied without need.
-    read = [option for option in options if not option.shared or credentials.inherits(conf)]
+    read = [option for option in options if not option.shared or confluent.inherits(conf)]
     values = dict.fromkeys(known) | {option.key: checked(option, conf.get(option.key)) for option in read}
     if values["schema.registry.url"] is None:
         raise ConfigError(
             "schema.registry.url is missing", hint="set it to Pulsar's HTTP address: http://localhost:8080"
         )
     credentials.refuse_contradictions(values)
+    confluent.refuse_contradictions(values)
     refuse_other_tenant(conf, values)
     _refuse_contradictions(values)
     return values
@@ -57,16 +61,48 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
 
 def _refuse_idle(options: tuple[Option, ...], conf: Mapping[str, Any]) -> None:
     idle = [option.key for option in options if option.shared and conf.get(option.key) is not None]
-    if idle and not credentials.inherits(conf):
+    if idle and not confluent.inherits(conf):
         sources = f"{credentials.SASL_USER.source}=SASL_INHERIT or {credentials.SASL_TOKEN.source}=SASL_INHERIT"
-        raise ConfigError(f"{idle[0]} has no effect here", hint=f"set {sources} to sign in with it")
+        raise ConfigError(f"{idle[0]} has no effect without SASL_INHERIT", hint=f"set {sources} to sign in with it")
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
+    _refuse_half_of_confluent(values)
     if "use.schema.version" in values:
         _refuse_two_choices(values)
     if values.get("value.type") is not None:
         _refuse_no_objects(values)
+
+
+def _refuse_half_of_confluent(values: Mapping[str, Any]) -> None:
+    name, asked = _confluents(values)
+    if asked and values[_SECOND] is None:
+        raise ConfigError(
+            f"{name} has {asked}, and {_SECOND} is missing",
+            hint="set it to the address of the registry with Confluent's schemas: http://localhost:8081",
+        )
+
+
+def refuse_idle_registry(values: Mapping[str, Any]) -> None:
+    """Raise ConfigError if the checked options of a SerDes have a second registry that no framing needs."""
+    name, asked = _confluents(values)
+    if values[_SECOND] is not None and not asked:
+        example = "framings=snip42,confluent,headerless reads" if name == "framings" else "framing=confluent writes"
+        raise ConfigError(
+            f"{_SECOND} has no effect with {name}={_joined(values[name])}",
+            hint=f"{example} messages with its schema ids",
+        )
+
+
+def _confluents(values: Mapping[str, Any]) -> tuple[str, str]:
+    """The option that names framings, and the first one of Confluent in it; "" where there is none."""
+    name = next((name for name in ("framings", "framing") if name in values), "")
+    framings = _joined(values[name]).split(",") if name else []
+    return name, next((framing for framing in framings if framing.startswith("confluent")), "")
+
+
+def _joined(framings: str | tuple[str, ...]) -> str:
+    return framings if isinstance(framings, str) else ",".join(framings)
 
 
 def _refuse_no_objects(values: Mapping[str, Any]) -> None:
@@ -82,6 +118,8 @@ def _refuse_two_choices(values: Mapping[str, Any]) -> None:
     chosen = [key for key, value in asked.items() if value is not None and value is not False]
     if len(chosen) == 2:
         raise ConfigError(f"cannot enable both {' and '.join(chosen)}")
+    if chosen and values["framing"] != "snip42":
+        raise ConfigError(f"cannot enable both {chosen[0]} and framing={values['framing']}", hint="give it a schema")
     if chosen and values["auto.register.schemas"]:
         raise ConfigError(f"cannot enable both {chosen[0]} and auto.register.schemas", hint="set the latter to false")
 
@@ -89,14 +127,12 @@ def _refuse_two_choices(values: Mapping[str, Any]) -> None:
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:
     for key, harmless in NOT_THERE.items():
         if conf.get(key) is not None and conf[key] not in harmless:
-            raise ConfigError(f"{key} with {conf[key]!r:.80} is not supported yet", hint="leave it out")
+            raise ConfigError(f"{key}={conf[key]!r:.80} is not supported yet", hint="leave it out")
 
 
 def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> None:
     unknown = [str(key) for key in conf if key not in known and key not in NOT_THERE]
     if not unknown:
         return
-    near = difflib.get_close_matches(unknown[0], known, n=1)
-    nearest = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.0)
-    hint = f"did you mean {near[0]}?" if near else f"the nearest one is {nearest[0]}; docs/config.md lists them"
-    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=hint)
+    other = f"the nearest one is {nearest(unknown[0], known, alike=0.0)}; docs/config.md lists them"
+    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=did_you_mean(unknown[0], known) or other)

@@ -16,24 +16,25 @@ REGISTRY_OPTIONS = (
         "schema.registry.url",
         None,
         checks.text,
-        "Pulsar's HTTP address, such as `http://localhost:8080`. Required. Separate several addresses of one cluster "
-        "by commas: the one that answered last is tried first, and the next one if it fails. `mock://SCOPE` is a "
-        "registry in the memory of this process.",
+        "Required. Pulsar's HTTP address, such as `http://localhost:8080`. Separate several addresses of one cluster "
+        "by commas: requests go to the address that answered last, and to the next one if that fails. For tests, "
+        "`mock://SCOPE` is a registry in the memory of this process.",
         secret=True,  # a malformed address may contain a password
     ),
     Option(
         "pulsar.tenant",
         "public",
         checks.text,
-        "Tenant of topics with a short name. It must be the tenant in which the broker stores their messages: with "
-        "KoP, the tenant of the Kafka user ([auth.md](auth.md)). A Kafka user that names another tenant is an error.",
+        "Tenant of topics with a short name. Set it to the tenant in which the broker stores their messages: with KoP, "
+        "the tenant of the Kafka user ([auth.md](auth.md)). A Kafka user of another tenant is an error.",
     ),
     Option(
         "pulsar.namespace",
         "default",
         checks.text,
-        "Namespace of topics with a short name. It must be the namespace in which the broker stores their messages: "
-        "with KoP, always its `kafkaNamespace`. For other namespaces use `persistent://TENANT/NAMESPACE/TOPIC`.",
+        "Namespace of topics with a short name. Set it to the namespace in which the broker stores their messages: "
+        "with KoP, always its `kafkaNamespace`. For topics in other namespaces, use "
+        "`persistent://TENANT/NAMESPACE/TOPIC`.",
     ),
     *CREDENTIAL_OPTIONS,
     *TLS_OPTIONS,
@@ -41,76 +42,82 @@ REGISTRY_OPTIONS = (
         "proxy",
         None,
         checks.proxy,
-        "HTTP proxy for the registry and the OAuth issuer, such as `http://localhost:8030`. Default: the proxies of "
-        "the environment (`HTTP_PROXY`, ...).",
+        "HTTP proxy for requests to the registry and the OAuth issuer, such as `http://localhost:8030`. By default, "
+        "the proxies of the environment are used (`HTTP_PROXY`, ...).",
         secret=True,
     ),
-    Option("http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Connect timeout, in milliseconds."),
+    Option(
+        "http.connect.timeout.ms", 5_000.0, checks.milliseconds, "Time limit for opening a connection, in milliseconds."
+    ),
     Option(
         "http.read.timeout.ms",
         20_000.0,
         checks.milliseconds,
-        "Read timeout, in milliseconds. Pulsar may take 15 s to answer that a namespace does not exist.",
+        "Time limit for waiting for a response, in milliseconds. Keep it above 15 s, because Pulsar may take so long "
+        "to answer that a namespace does not exist.",
     ),
     Option(
         "retries.total.ms",
         60_000.0,
         checks.milliseconds,
-        "Total time for a request including all retries, in milliseconds. A broker failover takes about 31 s.",
+        "Time limit for a request with all its retries, in milliseconds. The default outlasts a broker failover, which "
+        "takes about 31 s. Reduce it if callers must not wait so long.",
     ),
     Option(
         "retries.first.ms",
         5_000.0,
         checks.milliseconds,
-        "Total time used instead of `retries.total.ms`, in milliseconds, as long as no address has ever answered, and "
-        "all refuse connections or have an unknown host: the address is probably wrong.",
+        "Time limit in place of `retries.total.ms`, in milliseconds, while no address has ever answered, and all "
+        "refuse connections or have an unknown host: the address is then probably wrong. Increase it if the registry "
+        "may start later than its clients.",
     ),
     Option(
         "retries.wait.ms",
         200.0,
         checks.milliseconds,
-        "Wait before the first retry, in milliseconds. It doubles with each retry, with jitter.",
+        "Wait before the first retry, in milliseconds. It doubles with each retry, up to `retries.max.wait.ms`, with "
+        "jitter.",
     ),
     Option("retries.max.wait.ms", 5_000.0, checks.milliseconds, "Maximum wait before a retry, in milliseconds."),
     Option(
         "max.schema.size",
         4 * 1024 * 1024,
         checks.between(1, 1 << 30),
-        "Maximum length of a schema from the registry, in characters.",
+        "Maximum length of a schema, in characters. A longer schema is an error.",
     ),
     Option(
         "max.schema.names",
         10_000,
         checks.between(1, 1_000_000),
-        "Maximum number of named types in a schema from the registry.",
+        "Maximum number of named types (records, enums and fixed) in a schema.",
     ),
     Option(
         "max.schema.depth",
         200,
         checks.between(1, 1_000),
-        "Maximum nesting depth of a schema from the registry. Values far above the default run into Python's own "
-        "recursion limit.",
+        "Maximum nesting depth of a schema. Values far above the default may exceed Python's recursion limit.",
     ),
     Option(
         "cache.capacity",
         1_000,
         checks.count,
-        "Maximum number of topics kept for each serializer and deserializer, and of versions kept per topic.",
+        "Maximum number of topics that are cached for each serializer and deserializer, and of versions per topic. "
+        "Increase it if one of them uses more topics at the same time.",
     ),
     Option(
         "cache.missing.ttl.sec",
         5.0,
         checks.seconds,
-        "How long to remember that a topic lacks a schema or version, or refuses a schema, in seconds. Until then, "
-        "messages get the same error again without a request to the registry.",
+        "How long a refusal is cached, in seconds: that a topic lacks a schema or version, or refuses a schema. Until "
+        "then, messages raise the same error without a request to the registry. Reduce it to see new schemas sooner.",
     ),
     Option(
         "cache.latest.ttl.sec",
         60.0,
         checks.seconds,
-        "How long to use a topic's latest schema before asking again, in seconds. Also how often (at most once a "
-        "second) a background thread checks whether a topic in use was deleted and recreated; versions never change "
-        "otherwise.",
+        "How long a topic's latest schema is cached, in seconds. A background thread also checks at this interval (at "
+        "most once a second) whether topics in use were deleted and recreated; versions never change otherwise. Reduce "
+        "it to notice new and recreated schemas sooner, with more requests to the registry.",
     ),
 )
 

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from . import checks
 from .codec import READ_OPTIONS, WRITE_OPTIONS
+from .confluent import CONFLUENT_OPTIONS
 from .option import Option
 from .registry import REGISTRY_OPTIONS
+
+SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS = "snip42", "confluent", "confluent-header", "headerless"
 
 _ALLOW_NULL = Option(
     "allow.null",
     True,
     checks.flag,
-    "With true, a class has the schema that Pulsar's Java client derives with `alwaysAllowNull`: fields sorted by "
-    'name, each `["null", T]` with default null. With false, fields keep their order and the defaults of the class, '
-    "and are nullable only where the class says so. A schema that you give, and the schema of a "
+    "With true, the schema of a class is the one that Pulsar's Java client derives with `alwaysAllowNull`: fields "
+    'sorted by name, each `["null", T]` with default null. With false, fields keep their order and the defaults of the '
+    "class, and are nullable only if the class says so. A schema that you give, and the schema of a "
     "`pulsar.schema.Record`, is never changed.",
 )
 
 SERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
+    *CONFLUENT_OPTIONS,
     *WRITE_OPTIONS,
     Option(
         "auto.register.schemas",
         True,
         checks.flag,
-        "With false, schemas are only looked up, and a schema that the topic does not have is an error. The permission "
-        "to consume is then enough.",
+        "Register the serializer's schema if the topic does not have it. With false, schemas are only looked up, and "
+        "an unknown schema is an error; the permission to consume is then enough.",
     ),
     Option(
         "use.latest.version",
@@ -40,13 +44,28 @@ SERIALIZER_OPTIONS = (
         "Write with this version of the topic's schema instead of the serializer's. Requires "
         "`auto.register.schemas=false`.",
     ),
+    Option(
+        "framing",
+        SNIP_42,
+        checks.one_of(SNIP_42, CONFLUENT),
+        "What to write in front of the datum: `snip42`, the header with the version in Pulsar's registry, or "
+        "`confluent`, `0x00` and the schema id in `confluent.schema.registry.url`, where the schema is registered as "
+        "`TOPIC-value`. Pulsar's registry is not used then. For the time when old consumers still read the topic, and "
+        "for going back.",
+    ),
     _ALLOW_NULL,
 )
 
 DESERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
+    *CONFLUENT_OPTIONS,
     *READ_OPTIONS,
-    Option("auto.register.schemas", True, checks.flag, "No effect: a deserializer never registers."),
+    Option(
+        "auto.register.schemas",
+        True,
+        checks.flag,
+        "No effect: a deserializer never registers schemas, but often shares its options with a serializer.",
+    ),
     Option(
         "use.latest.version",
         False,
@@ -54,18 +73,27 @@ DESERIALIZER_OPTIONS = (
         "Use the topic's latest schema as the reader's schema. A schema given to the deserializer takes precedence.",
     ),
     Option(
+        "framings",
+        (SNIP_42, HEADERLESS),
+        checks.several_of(SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS, first=SNIP_42),
+        "Which framings are read, and which of them is tried first if a message may have several: `snip42` (always the "
+        "first), `confluent` (`0x00` and a schema id), `confluent-header` (the header `__value_schema_id`) and "
+        "`headerless`. Those of Confluent need `confluent.schema.registry.url`. See [messages.md](messages.md).",
+    ),
+    Option(
         "fallback.to.latest",
         True,
         checks.flag,
-        "Read a message without a schema version, or with one that the registry does not know, by the topic's latest "
-        "schema. With false, such a message is an error.",
+        "Read messages without a schema version, or with one that the registry does not have, with the topic's latest "
+        "schema. With false, such messages are errors.",
     ),
     Option(
         "value.type",
         None,
         checks.a_class,
-        "Return objects of this class: a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a "
-        "`pulsar.schema.Record`. The reader's schema is that of the class, unless the deserializer is given another.",
+        "Class of the returned objects: a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a "
+        "`pulsar.schema.Record`. Its schema is the reader's schema, unless the deserializer is given another one. By "
+        "default, records are returned as dicts.",
     ),
     _ALLOW_NULL,
 )

@@ -2,12 +2,16 @@
 
 | in the header    | the caller knows | attempts                                                        |
 |------------------|------------------|-----------------------------------------------------------------|
-| a known version  |                  | by that version, behind the header                              |
+| a known version  |                  | by that version, after the header                               |
 | a known version  | another version  | the same; then by the caller's, as a whole                      |
-| an unknown one   |                  | by the latest, behind the header; then by the latest, as a whole |
+| an unknown one   |                  | by the latest, after the header; then by the latest, as a whole |
 | an unknown one   | a version        | by the caller's, as a whole                                     |
 | none             |                  | by the latest, as a whole                                       |
 | none             | a version        | by the caller's, as a whole                                     |
+| Confluent's sign | (or a version)   | by the schema with that id; then as a message without a header  |
+
+Without "headerless" in ``framings``, no message is read as a whole by the latest or the caller's version. The last row
+is for framings of Confluent (see ``framings``), and its attempts may be in the other order.
 
 Only the first row's message may have bytes behind its datum. In all others nothing but the bytes tells that the schema
 is right, so every byte has to be used.
@@ -15,21 +19,26 @@ is right, so every byte has to be used.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from streamnative_serdes import header
-from streamnative_serdes._call_path import LATEST, without_header
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes._call_path import BY_HEADER, LATEST, without_header
+from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-UNKNOWN: Final = "which the registry does not know"
-UNREADABLE: Final = "which does not read it"
+PREFIX_SIZE: Final = 5  # bytes of Confluent's prefix
+# What is wrong with a message. All else (a registry that is away, a bad token) would fail for a good one too.
+ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
+UNKNOWN: Final = "which the registry does not have"
+UNREADABLE: Final = "with which it cannot be read"
 
 
 class Attempt(NamedTuple):
     """One way to read a message.
 
     Args:
-        key: by which schema: a version from a header, LATEST, or ``without_header(version)``.
+        key: by which schema: a version from a header, LATEST, ``without_header(version)``, or a sign of Confluent's.
         offset: in bytes, where the datum begins.
     """
 
@@ -44,14 +53,20 @@ class Attempt(NamedTuple):
 
 def by_key(key: int) -> Attempt:
     """The first attempt for messages that are bound under ``key``."""
-    return Attempt(key, header.SIZE if key >= 0 else 0)
+    if key >= 0:
+        return Attempt(key, header.SIZE)
+    return Attempt(key, PREFIX_SIZE if key < BY_HEADER else 0)
 
 
-def without_version(caller: int | None) -> tuple[Attempt, ...]:
-    """The attempts that leave the header's version aside; ``caller`` is the version that the caller gave."""
-    if caller is not None:
-        return (Attempt(without_header(caller), 0),)
-    return Attempt(LATEST, header.SIZE), Attempt(LATEST, 0)
+def headerless(caller: int | None) -> int:
+    """The key for messages without a header; ``caller`` is the version that the caller gave."""
+    return LATEST if caller is None else without_header(caller)
+
+
+def without_version(caller: int | None, *, whole: bool) -> tuple[Attempt, ...]:
+    """The attempts that leave the header's version aside; ``whole``: messages without a header are read."""
+    as_a_whole = (Attempt(headerless(caller), 0),) if whole else ()
+    return as_a_whole if caller is not None else (Attempt(LATEST, header.SIZE), *as_a_whole)
 
 
 def unreadable(
@@ -66,10 +81,33 @@ def unreadable(
         used: the version that was tried in its place.
         failed: all attempts, in order.
     """
-    first = "the registry does not have this version" if why == UNKNOWN else "this version does not read the message"
-    reasons = (f"{'behind the header' if attempt.offset else 'as a whole'}: {error}" for attempt, error in failed)
+    if why == UNKNOWN:
+        first = f"the registry does not have this version, and the message cannot be read with version {used}"
+    else:
+        first = f"the message can be read neither with this version nor with version {used}"
+    reasons = (f"{'after the header' if attempt.offset else 'as a whole'}: {error}" for attempt, error in failed)
+    return DecodeError(f"{first}; {'; '.join(reasons)}", topic=topic, version=in_header)
+
+
+def schema_name(which: int | bytes) -> str:
+    """A schema of the second registry, in errors: by its id, or its GUID of 16 bytes."""
+    return f"schema id {which}" if isinstance(which, int) else f"GUID {UUID(bytes=which)}"
+
+
+def no_framing(
+    topic: str, which: int | bytes, as_confluent: SerdesError, as_bare: SerdesError, hint: str | None
+) -> DecodeError:
+    """The error of a message that shows a sign of Confluent's framing, and that can be read neither so nor without."""
     return DecodeError(
-        f"{first}, and version {used} does not read the message either; {'; '.join(reasons)}",
+        f"expected Confluent's framing with {schema_name(which)}, or Avro without a header; "
+        f"as the former: {_reason(as_confluent)}; as the latter: {_reason(as_bare)}",
         topic=topic,
-        version=in_header,
+        hint=hint,
     )
+
+
+def _reason(error: SerdesError) -> str:
+    """The error without what the one around it says."""
+    inner = copy(error)
+    inner.topic = inner.hint = None
+    return str(inner)

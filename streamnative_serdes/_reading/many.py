@@ -5,41 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-from streamnative_serdes.errors import (
-    ConfigError,
-    DecodeError,
-    RawMessage,
-    SchemaError,
-    SchemaNotFoundError,
-    SerdesError,
-)
+from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage, SerdesError
+
+from .attempts import ITS_OWN_FAULT
 
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[SerdesError], Any]
 _BYTES = (bytes, bytearray, memoryview)
-# What is wrong with the message. All else (a registry that is away, a bad token, a missing option) would fail for a
-# good one too, which must not be left out or routed elsewhere for it.
-_ITS_OWN_FAULT = (DecodeError, SchemaError, SchemaNotFoundError)
 
 
-def read_many(
-    read: Callable[[Any, Any], Any], topic: str | None, messages: Iterable[Any], on_error: OnError
-) -> Iterator[Any]:
-    """As :meth:`KafkaAvroDeserializer.deserialize_many`; ``read(topic, data)`` reads one message."""
+def read_many(read: Callable[..., Any], topic: str | None, messages: Iterable[Any], on_error: OnError) -> Iterator[Any]:
+    """As :meth:`KafkaAvroDeserializer.deserialize_many`; ``read`` is the method ``deserialize``."""
     if on_error not in ("raise", "skip") and not callable(on_error):
-        raise ConfigError(f"on_error takes 'raise', 'skip' or a function of the error, got {on_error!r:.40}")
+        raise ConfigError(f"on_error: expected 'raise', 'skip' or a function of the error, got {on_error!r:.40}")
     return _read_all(read, topic, messages, on_error)
 
 
-def _read_all(
-    read: Callable[[Any, Any], Any], topic: str | None, messages: Iterable[Any], on_error: OnError
-) -> Iterator[Any]:
+def _read_all(read: Callable[..., Any], topic: str | None, messages: Iterable[Any], on_error: OnError) -> Iterator[Any]:
     for message in messages:
         raw = message if message is None or isinstance(message, _BYTES) else _raw(message, topic)
         try:
-            datum = read(raw.topic, _value(message, raw)) if isinstance(raw, RawMessage) else read(topic, raw)
+            if isinstance(raw, RawMessage):
+                datum = read(raw.topic, _value(message, raw), headers=raw.headers)
+            else:
+                datum = read(topic, raw)
         except SerdesError as error:
             error.raw = raw if isinstance(raw, RawMessage) else RawMessage(raw, topic)
-            if on_error == "raise" or not isinstance(error, _ITS_OWN_FAULT):
+            if on_error == "raise" or not isinstance(error, ITS_OWN_FAULT):
                 raise
             if on_error == "skip":
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,35 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
-from .attempts import UNKNOWN, UNREADABLE, Attempt, by_key, unreadable, without_version
-from .hints import with_hint
+from .attempts import (
+    ITS_OWN_FAULT,
+    UNKNOWN,
+    UNREADABLE,
+    Attempt,
+    by_key,
+    headerless,
+    no_framing,
+    schema_name,
+    unreadable,
+    without_version,
+)
+from .foreign import look_of, with_hint
+from .framings import Signs, UnknownIds, is_sign
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect
 
-logger = logging.getLogger("streamnative_serdes")
 
+AMBIGUOUS = -1  # in the place of a version
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
@@ -49,11 +62,17 @@ class ReadPolicy:
         self.conf, self.binding = conf, Binding.shared(conf)
         self.reading = _reading(conf, given.schema)
         self.falls_back: bool = conf["fallback.to.latest"]
+        self.signs = Signs(conf)
+        second = config.confluent_conf(conf)
+        self.confluent = None if second is None else ConfluentSchemas.shared(second)
+        self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[str, Dialect, bool], Columns] = {}  # that batches are read into
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         self._warned: set[tuple[str, int]] = set()
+
+    # What the call path asks
 
     def bind(
         self, serdes: _call_path.Deserializer, topic: str, key: int, ctx: SerializationContext | None
@@ -61,6 +80,8 @@ class ReadPolicy:
         """What reads messages under ``key``; without a codec where the registry does not know its version."""
         self.binding.attach(serdes)
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
+        if is_sign(key):
+            return self._bind_sign(topic, key)
         known, lifetime = self.known(topic, key)
         if known is None:
             version = key if key >= 0 else _call_path.without_header(key)
@@ -68,10 +89,21 @@ class ReadPolicy:
         codec, holds = self._codec(topic, known, self._options if key >= 0 else self._of_whole)
         return _call_path.Bound(topic, key, known.version, None, codec, min(lifetime, holds))
 
+    def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
+        """What reads messages with a sign of Confluent's; without a codec if they are to be read without a header."""
+        try:
+            known, lifetime = self.by_sign(topic, key)
+            codec, holds = (None, lifetime) if known is None else self._codec(topic, known, self._of_whole)
+        except SchemaError:
+            if not self.signs.headerless:
+                raise
+            codec, lifetime, holds = None, self.conf["cache.missing.ttl.sec"], math.inf
+        return _call_path.Bound(topic, key, 0, None, codec, min(lifetime, holds))
+
     def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[Known | None, float]:
         """The schema that wrote messages under ``key``, and for how many seconds that holds.
 
-        None where the registry has no such version, and another may be tried in its place.
+        None where the registry has no such version or id, and another schema may be tried in its place.
 
         Args:
             topic: whose messages they are.
@@ -84,6 +116,14 @@ class ReadPolicy:
             SchemaError: it is not of type AVRO, or no valid schema.
             SchemaRegistryError: the registry cannot be asked.
         """
+        if is_sign(key):
+            return self.by_sign(topic, key)
+        if key == _call_path.UNFRAMED:
+            raise DecodeError(
+                f"expected a message with one of the framings {', '.join(self.conf['framings'])}",
+                topic=topic,
+                hint="add headerless to framings to read bare Avro",
+            )
         if key == _call_path.LATEST:
             if not self.falls_back:
                 hint = "fallback.to.latest=true would read it"
@@ -95,6 +135,28 @@ class ReadPolicy:
             if not self.falls_back:
                 raise
             return None, 0.0
+
+    def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[Known | None, float]:
+        """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
+
+        ``anyway``: ask for it, even if too many ids of this topic are unknown.
+        """
+        assert self.confluent is not None
+        which = self.signs.schema_of(key)
+        known = self.confluent.known(which)
+        if known is not None:
+            return known, math.inf
+        missing = self.confluent.missing_seconds(which)
+        if self.signs.headerless and (missing or (not anyway and self._unknown_ids.too_many(topic))):
+            return None, missing
+        try:
+            found = self.confluent.by_id(which) if isinstance(which, int) else self.confluent.by_guid(which)
+            return found, math.inf
+        except SchemaNotFoundError:
+            self._unknown_ids.note(topic)
+            if not self.signs.headerless:
+                raise self.unknown(topic, key) from None
+            return None, self.confluent.missing_seconds(which)
 
     def _codec(self, topic: str, known: Known, options: config.CodecArguments) -> tuple[Codec, float]:
         """What reads messages of this version, as the reader's schema if there is one, and for how many seconds."""
@@ -109,6 +171,16 @@ class ReadPolicy:
             error.at(topic=topic, version=known.version)
             raise
 
+    def competing(self, topic: str, key: int) -> _call_path.Bound:
+        """What else may read messages that were read otherwise; without a codec if that cannot be told now."""
+        lifetime: float = self.conf["cache.missing.ttl.sec"]
+        try:
+            known, holds = self.known(topic, key)
+            codec = None if known is None else self._codec(topic, known, self._of_whole)[0]
+        except SerdesError:  # the message has been read, so nothing about another schema can be its error
+            codec, holds = None, lifetime
+        return _call_path.Bound(topic, key, 0, None, codec, min(holds, lifetime) if codec is None else holds)
+
     # After a failure
 
     def recover(
@@ -118,6 +190,7 @@ class ReadPolicy:
         data: Any,
         in_header: int | None,
         caller: int | None,
+        sign: int | None,
         error: DecodeError | None,
     ) -> Any:
         """The datum of a message that ``bound`` does not read.
@@ -128,19 +201,91 @@ class ReadPolicy:
             data: the whole message.
             in_header: the version in its header, if it has one.
             caller: the version that the caller of ``deserialize`` gave, if any.
+            sign: the key of the sign of Confluent's framing that it shows, or None.
             error: why it cannot be read; None where the version is unknown.
         """
+        if in_header is None:
+            return self._read_unmarked(serdes, bound, data, caller, sign, error)
         if error is None:
-            if in_header is None:
-                raise SchemaNotFoundError(
-                    "the registry does not have this schema version", topic=bound.topic, version=bound.version
-                )
             return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNKNOWN, [])
-        if in_header is not None and caller is not None:
+        if caller is not None and self.signs.headerless:
             # The header may be Avro that looks like one.
             failed = [(by_key(bound.key), error)]
             return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNREADABLE, failed)
         return self._read_by_news(serdes, bound, data, in_header, error)
+
+    def _read_unmarked(
+        self,
+        serdes: _call_path.Deserializer,
+        bound: _call_path.Bound,
+        data: Any,
+        caller: int | None,
+        sign: int | None,
+        error: DecodeError | None,
+    ) -> Any:
+        """The datum of a message without our header, by its other reading if it has one, or by news of its topic."""
+        if sign is None or not self.signs.headerless:
+            if error is None:
+                raise self._why_not(bound)
+            return self._read_by_news(serdes, bound, data, None, error)
+        other = headerless(caller) if is_sign(bound.key) else sign
+        try:
+            datum = self._read_otherwise(serdes, bound, data, other, error)
+        except ITS_OWN_FAULT as second:
+            first = error or self._why_not(bound)
+            as_confluent, as_bare = (first, second) if is_sign(bound.key) else (second, first.at(version=bound.version))
+            hint = look_of(memoryview(data).tobytes(), confluent=True)
+            raise no_framing(bound.topic, self.signs.schema_of(sign), as_confluent, as_bare, hint) from None
+        _call_path.count_instead(serdes, bound.key, other)
+        return datum
+
+    def _read_otherwise(
+        self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
+    ) -> Any:
+        """The datum of a message that ``bound`` did not read, by ``key``."""
+        other = _call_path.look_up(serdes, bound.topic, key)
+        if other.codec is None:
+            raise self._why_not(other)
+        try:
+            return _call_path.read_by(other, data, by_key(key).offset)
+        except DecodeError as second:
+            if is_sign(key):
+                assert error is not None  # there was a schema without a header to try first
+                return self._read_by_news(serdes, bound, data, None, error)
+            late = self._late(bound)
+            if late is None:
+                return self._read_by_news(serdes, other, data, None, second)
+        return _call_path.read_by(late, data, by_key(bound.key).offset)
+
+    def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
+        """What reads by an id that was not asked for at first, since too many ids of its topic are unknown."""
+        if bound.codec is not None:
+            return None
+        try:
+            known, _ = self.by_sign(bound.topic, bound.key, anyway=True)
+            codec = None if known is None else self._codec(bound.topic, known, self._of_whole)[0]
+        except SchemaError:
+            return None
+        return None if codec is None else _call_path.Bound(bound.topic, bound.key, 0, None, codec)
+
+    def unknown(self, topic: str, key: int) -> SchemaNotFoundError:
+        """The error of a message whose sign names a schema that the second registry does not have."""
+        which = schema_name(self.signs.schema_of(key))
+        return SchemaNotFoundError(f"the second registry does not have {which}", topic=topic, status=404)
+
+    def _why_not(self, bound: _call_path.Bound) -> SerdesError:
+        """Why there is no codec to read a message with."""
+        if not is_sign(bound.key):
+            return SchemaNotFoundError(
+                "the registry does not have this schema version", topic=bound.topic, version=bound.version
+            )
+        try:
+            known, _ = self.by_sign(bound.topic, bound.key)
+            if known is not None:
+                self._codec(bound.topic, known, self._of_whole)
+        except SchemaError as error:
+            return error
+        return self.unknown(bound.topic, bound.key)
 
     def _read_without_version(
         self,
@@ -152,7 +297,9 @@ class ReadPolicy:
         why: str,
         failed: list[tuple[Attempt, DecodeError]],
     ) -> Any:
-        attempts = without_version(caller)
+        attempts = without_version(caller, whole=self.signs.headerless)
+        if not attempts:  # the caller's version is for messages without a header, which are not read
+            raise SchemaNotFoundError("the registry does not have this schema version", topic=topic, version=in_header)
         try:
             bound = _call_path.look_up(serdes, topic, attempts[0].key)
         except SerdesError as error:
@@ -189,16 +336,35 @@ class ReadPolicy:
                 return _call_path.read_by(news, data, by_key(bound.key).offset)
             except DecodeError as still:
                 error, bound = still, news
-        raise with_hint(error.at(topic=bound.topic, version=bound.version), data, in_header)
+        where = {} if is_sign(bound.key) else {"version": bound.version}
+        raise with_hint(error.at(topic=bound.topic, **where), data, in_header, confluent=self.signs.prefix)
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
         """Log a fallback, once per topic and version."""
         if (topic, in_header) in self._warned or len(self._warned) >= _MAX_WARNED:
             return
         self._warned.add((topic, in_header))
-        how = "its body" if attempt.offset else "the whole of it, as a message without a header,"
+        how = "the bytes after its header" if attempt.offset else "all of it, as a message without a header,"
         logger.warning(
-            "topic %s: a message names schema version %d, %s; read %s by version %d", topic, in_header, why, how, used
+            "topic %s: a message has schema version %d in its header, %s; read %s with version %d",
+            topic,
+            in_header,
+            why,
+            how,
+            used,
+        )
+
+    def ambiguous(self, topic: str, key: int) -> None:
+        """Log, once per topic, that a message in Confluent's framing can be read as bare Avro too, or the reverse."""
+        if (topic, AMBIGUOUS) in self._warned or len(self._warned) >= _MAX_WARNED:
+            return
+        self._warned.add((topic, AMBIGUOUS))
+        logger.warning(
+            "topic %s: a message can be read both with Confluent's framing (%s) and as Avro without a header; "
+            "the order of the option framings decides: %s",
+            topic,
+            schema_name(self.signs.schema_of(key)),
+            ",".join(self.conf["framings"]),
         )
 
     @staticmethod

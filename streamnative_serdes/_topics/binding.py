@@ -10,16 +10,13 @@ message cannot be read.
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, ClassVar, TypeVar
-from weakref import WeakSet
+from typing import Any, Final, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
+from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
@@ -33,17 +30,15 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
 from .inspection import REFRESH_SECONDS, Inspector
 from .known import Known, holds
+from .shared import Shared
 from .topic_state import Latest, Learnt, Question, Refusal, TopicState
 from .topics import Topics
 from .users import User, Users
 from .watch import Watch
 
-logger = logging.getLogger("streamnative_serdes")
-
 _T = TypeVar("_T")
 
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
-_MAX_SHARED = 64  # registries (or sets of options) that one process keeps in mind
 _MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
 _MOST_UNANSWERED = 3  # checks in a row
 _LEAST_SECONDS = 1.0  # between two checks of one topic, however many messages cannot be read
@@ -58,10 +53,6 @@ class Binding:
         conf: the checked options of a serializer or a deserializer.
     """
 
-    _shared: ClassVar[dict[Hashable, Binding]] = {}
-    _shared_lock: ClassVar[threading.RLock] = threading.RLock()  # a finalizer may create a serializer meanwhile
-    _alive: ClassVar[WeakSet[Binding]] = WeakSet()
-
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
         self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
@@ -72,25 +63,16 @@ class Binding:
         self._users = Users()
         self._inspector = Inspector(self.client, self._topics, self._users)
         self._watch = Watch(max(self._topics.ttl, _LEAST_SECONDS), self._look)
-        Binding._alive.add(self)
 
     @classmethod
     def shared(cls, conf: Mapping[str, Any]) -> Binding:
         """The binding of this process for these registry options."""
-        key = tuple(conf[name] for name in _REGISTRY_KEYS)
-        with cls._shared_lock:
-            if key not in cls._shared:
-                while len(cls._shared) >= _MAX_SHARED:
-                    del cls._shared[next(iter(cls._shared))]
-                new = cls(conf)
-                cls._shared.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
-            return cls._shared[key]
+        return bindings.of(tuple(conf[name] for name in _REGISTRY_KEYS), lambda: cls(conf))
 
     @classmethod
     def forget(cls) -> None:
         """Forget all that this process has learnt; existing serializers and deserializers keep their bindings."""
-        with cls._shared_lock:
-            cls._shared.clear()
+        bindings.forget()
 
     def attach(self, user: User) -> None:
         """From now on, ``user`` is told when to :meth:`User.rebind`."""
@@ -178,7 +160,7 @@ class Binding:
         """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
         for topic, why in self._topics.learn(learnt).items():
             logger.warning(
-                "topic %s was recreated between what two processes know of it, so the registry is asked: %s",
+                "topic %s was recreated: a pickle and this process know different schemas, so all are dropped: %s",
                 topic.given,
                 why,
             )
@@ -226,9 +208,9 @@ class Binding:
             if holds(info, schema, self._topics.limits):
                 return info.version
         raise SchemaNotFoundError(
-            "the topic has no such schema",
+            "the topic does not have the serializer's schema",
             topic=topic.given,
-            hint="auto.register.schemas=false: it has to be registered first",
+            hint="register it first, or set auto.register.schemas=true",
         )
 
     def _fetch(self, topic: TopicName, version: int) -> Known:
@@ -261,7 +243,9 @@ class Binding:
             if held is None or not error.retriable:
                 raise
             known = held.known
-            logger.warning("topic %s keeps schema version %d as its latest: %s", topic.given, known.version, error)
+            logger.warning(
+                "topic %s: still using version %d as the latest schema: %s", topic.given, known.version, error
+            )
         return self._topics.keep_latest(topic, known)
 
     # Whether topics are still the ones that are known
@@ -298,22 +282,28 @@ class Binding:
             self._users.rebind()
         self._users.if_none(self._watch.stop)
 
-    # Forks
+    # What the user of a registry client does
 
-    def _in_child(self) -> None:
-        """The parent's threads do not exist here: nobody waits for them; the watch starts with the next question."""
+    def forget_topic(self, topic: str) -> None:
+        """The user has deleted the topic, so everything about it is asked again."""
+        self._topics.forget(self.named(topic))
+        self._users.rebind()
+
+    def forget_topics(self) -> None:
+        self._topics.forget_all()
+        self._users.rebind()
+
+    def expire(self) -> None:
+        """Ask for every topic's latest schema again. If the registry cannot be asked, its last answer stays valid."""
+        self._topics.expire()
+        self._users.rebind()
+
+    def after_fork(self) -> None:
+        """In a child process: nobody waits for the parent's threads; the watch starts with the next question."""
         self._watch.reset()
         self._topics.after_fork()
         self._users.after_fork()
         self._users.rebind()
 
-    @classmethod
-    def after_fork(cls) -> None:
-        """In a child process: threads that held locks or were waited for do not exist."""
-        cls._shared_lock = threading.RLock()
-        for binding in list(cls._alive):
-            binding._in_child()  # noqa: SLF001 - its own class
 
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=Binding.after_fork)
+bindings: Final[Shared[Binding]] = Shared()  # of this process

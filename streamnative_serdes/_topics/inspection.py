@@ -6,8 +6,7 @@ version is below a known one. Then all that is known about it is dropped.
 
 from __future__ import annotations
 
-import logging
-
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
@@ -15,8 +14,6 @@ from .known import Known
 from .topic_state import TopicState
 from .topics import Topics
 from .users import Users
-
-logger = logging.getLogger("streamnative_serdes")
 
 REFRESH_SECONDS = 2.0  # how long to wait for the registry where an older answer is at hand
 
@@ -44,7 +41,7 @@ class Inspector:
             self.lost(topic)
         except SerdesError as error:  # known schemas can still be used
             self._topics.change(topic, TopicState.answered)
-            logger.warning("topic %s keeps its known schemas, because checking them failed: %s", topic.given, error)
+            logger.warning("topic %s: cannot check its schemas, still using the cached ones: %s", topic.given, error)
             return not isinstance(error, RegistryUnavailableError)
         else:
             if self._topics.get(topic).latest is not None:
@@ -64,7 +61,7 @@ class Inspector:
         if newest is None:
             return
         if latest.version < newest.version:
-            self._recreated(topic, f"its latest version is {latest.version}, after {newest.version}")
+            self._recreated(topic, f"its latest version is {latest.version}, and was {newest.version} before")
             return
         known = latest
         if latest.version > newest.version:
@@ -90,6 +87,6 @@ class Inspector:
 
     def lost(self, topic: TopicName) -> None:
         """The topic's schemas were deleted. The known ones still read what was written by them."""
-        logger.warning("topic %s has lost its schemas; the next write registers its schema again", topic.given)
+        logger.warning("the schemas of topic %s were deleted; the next write registers its schema again", topic.given)
         self._topics.change(topic, lambda state: state.without_registrations().answered())
         self._users.rebind()

@@ -105,6 +105,10 @@ class TopicState:
     def with_refusal(self, question: Question, refusal: Refusal, most: int) -> TopicState:
         return replace(self, refusals=_with(self.refusals, question, refusal, most))
 
+    def expired(self) -> TopicState:
+        """What may change with time has to be asked again: the latest schema, which is kept, and what was refused."""
+        return replace(self, latest=self.latest and self.latest._replace(until=-math.inf), refusals={})
+
     def without_refusals(self) -> TopicState:
         """Whatever was refused may be asked again at once."""
         return replace(self, refusals={})
@@ -137,9 +141,9 @@ class TopicState:
         if known is None or known.version != info.version:
             return ""
         if known.timestamp and info.timestamp and known.timestamp != info.timestamp:
-            return f"version {info.version} was registered at another time than before"
+            return f"version {info.version} has a different registration time than before"
         if not holds(info, known.schema, limits):
-            return f"version {info.version} has another schema than before"
+            return f"version {info.version} has a different schema than before"
         return ""
 
     def learnt(self) -> tuple[Learnt, ...]:

@@ -71,6 +71,15 @@ class Topics:
         self._unknown.drop(topic.path)
         self._states.drop(topic.path)
 
+    def forget_all(self) -> None:
+        for state in (*self._unknown.values(), *self._states.values()):
+            self.forget(state.topic)
+
+    def expire(self) -> None:
+        """Of all topics, the latest schema and what was refused are asked for again."""
+        for state in (*self._unknown.values(), *self._states.values()):
+            self.change(state.topic, TopicState.expired)
+
     def in_use(self) -> list[TopicState]:
         """Known topics that were used since they were last checked, the one asked about longest ago first."""
         known = [state for state in self._states.values() if state.in_use and state.newest is not None]
@@ -144,7 +153,7 @@ class Topics:
         for text, version in {one.text: one.version for one in learnt}.items():  # the last version of each text
             here = state.versions.get(text)
             if here not in (None, version):
-                return f"one schema has version {version} there and version {here} here"
+                return f"a schema has version {version} in the pickle, and version {here} in this process"
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
     def _learn(self, one: Learnt) -> None:

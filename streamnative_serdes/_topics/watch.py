@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import ClassVar
 from weakref import WeakMethod
 
-logger = logging.getLogger("streamnative_serdes")
+from streamnative_serdes._log import logger
 
 
 class Watch:
@@ -53,7 +52,7 @@ class Watch:
         try:
             thread.start()
         except RuntimeError as error:  # the system refuses another thread, or the interpreter is ending
-            logger.warning("topics are not checked for being recreated: %s", error)
+            logger.warning("cannot start the thread that checks for recreated topics: %s", error)
 
     def _run(self, thread: _Thread) -> None:
         while not thread.ending.wait(self._seconds) and self._running is thread:

@@ -12,6 +12,7 @@ _E = TypeVar("_E", bound=SerdesError)
 
 _LOOKED_AT: Final = 256  # bytes
 _QUOTED: Final = 40  # characters
+_APICURIO_SIZE: Final = 9  # bytes: 0x00 and the global id, int64 BE
 _LEAST_TEXT: Final = 4  # bytes; shorter data is too often text by chance
 # Magic bytes -> description.
 _BEGINNINGS: Final = {
@@ -26,23 +27,25 @@ _BEGINNINGS: Final = {
 }
 
 
-def with_hint(error: _E, data: Any, in_header: int | None) -> _E:
+def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = False) -> _E:
     """Add a hint to ``error`` if its message has no schema version header and looks like something else.
 
     Args:
         error: why the message could not be read.
         data: the message, any bytes-like object.
         in_header: the version in its header; None if it has no header.
+        confluent: messages with Confluent's prefix are read.
     """
-    looks = None if in_header is not None else look_of(memoryview(data).tobytes())
+    looks = None if in_header is not None else look_of(memoryview(data).tobytes(), confluent=confluent)
     if looks is not None:
         error.hint = looks
     return error
 
 
-def look_of(message: bytes) -> str | None:
+def look_of(message: bytes, *, confluent: bool = False) -> str | None:
     """Return a hint that names what a message without a header looks like; None if nothing is likely enough."""
-    return _cut_header(message) or _confluent(message) or _known(message) or _text(message)
+    of_registry = _apicurio(message) or (None if confluent else _confluent(message))
+    return _cut_header(message) or of_registry or _known(message) or _text(message)
 
 
 def _cut_header(message: bytes) -> str | None:
@@ -51,13 +54,24 @@ def _cut_header(message: bytes) -> str | None:
     return f"the message may be truncated: it has {len(message)} of the {header.SIZE} bytes of a schema version header"
 
 
+def _apicurio(message: bytes) -> str | None:
+    # Ids of Confluent begin with 1, so five zeros are no prefix of Confluent's with a real id.
+    if len(message) < _APICURIO_SIZE or any(message[:5]) or not any(message[5:_APICURIO_SIZE]):
+        return None
+    number = int.from_bytes(message[1:_APICURIO_SIZE])
+    return (
+        f"the message may come from Apicurio's own serializer (0x00, global id {number} in 8 bytes), a framing that is "
+        "not read; Apicurio's serializer can be configured to write Confluent's (4 bytes)"
+    )
+
+
 def _confluent(message: bytes) -> str | None:
     schema_id = header.confluent_id(message)
     if schema_id is None:
         return None
     return (
-        f"the message may come from Confluent's serializer (0x00, schema id {schema_id}), "
-        "a framing that this deserializer does not read"
+        f"the message may come from Confluent's serializer (0x00, schema id {schema_id}); "
+        "framings=snip42,confluent,headerless with confluent.schema.registry.url reads those too"
     )
 
 

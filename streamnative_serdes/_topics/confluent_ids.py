@@ -1,0 +1,252 @@
+"""What the ids and GUIDs of a registry with Confluent's API stand for: what it has told this process.
+
+An id never changes its meaning, so a known one is kept as long as there is room. An unknown one may be registered at
+any moment, so it is remembered for ``cache.missing.ttl.sec`` only. Messages without a header that begin with a zero
+byte name any number of ids that do not exist; these are kept in a map of their own, where they evict no known one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
+from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
+
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._log import logger
+from streamnative_serdes._schema import Schema
+from streamnative_serdes._single_flight import Flights
+from streamnative_serdes.errors import (
+    IncompatibleSchemaError,
+    InvalidSchemaError,
+    MissingEndpointError,
+    NestedTooDeeplyError,
+    SchemaError,
+    SchemaNotFoundError,
+    SerdesError,
+)
+from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
+
+from .cache import LruMap
+from .known import Compiled, Known
+from .shared import Shared
+from .topic_state import Refusal
+
+NO_ID: Final = -1  # the version of a Known that was found by its GUID
+_GUID_SIZE: Final = 16  # bytes
+_MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes
+
+_T = TypeVar("_T")
+
+
+class LearntIds(NamedTuple):
+    """What one process knows, to be pickled: texts by id or GUID, and the ids of (subject, text)."""
+
+    schemas: tuple[tuple[int | bytes, str], ...]
+    written: tuple[tuple[str, str, int], ...]
+
+
+class _Schema(NamedTuple):
+    """A known schema, by its id or GUID."""
+
+    key: int | bytes
+    known: Known
+
+
+class _Written(NamedTuple):
+    """A registered schema."""
+
+    subject: str
+    text: str
+    id: int
+
+
+class ConfluentSchemas:
+    """The schemas of one registry with Confluent's API; threads share it, and it survives a fork.
+
+    ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls`` and ``close``.
+
+    Args:
+        conf: the options of that registry, as ``config.confluent_conf`` returns them.
+    """
+
+    def __init__(self, conf: Mapping[str, Any]) -> None:
+        self.client = ConfluentRegistryClient(conf)
+        self._limits = schema_limits(conf)
+        self._missing_ttl: float = conf["cache.missing.ttl.sec"]
+        capacity: int = conf["cache.capacity"]
+        self._known: LruMap[_Schema] = LruMap(capacity)  # by id or GUID
+        self._written: LruMap[_Written] = LruMap(capacity)  # by subject and text
+        self._missing: LruMap[float] = LruMap(_MOST_MISSING)  # id or GUID -> until when it counts as unknown
+        self._refused: LruMap[Refusal] = LruMap(capacity)  # by question
+        self._flights = Flights()
+
+    @classmethod
+    def shared(cls, conf: Mapping[str, Any]) -> ConfluentSchemas:
+        """What this process knows of the registry of these options (see the class)."""
+        return registries.of(frozenset(conf.items()), lambda: cls(conf))
+
+    @classmethod
+    def forget(cls) -> None:
+        """Forget all that this process has learnt; existing users keep theirs."""
+        registries.forget()
+
+    # Reading
+
+    def by_id(self, id: int) -> Known:  # noqa: A002 - Confluent's word for it
+        """The schema with this id, which is its ``version``.
+
+        An id that is not known yet takes one GET, or more if the schema refers to others; threads that ask for it
+        meanwhile wait for the same answer.
+
+        Raises:
+            SchemaNotFoundError: the registry does not have this id.
+            SchemaError: the schema is not of type AVRO, not valid Avro, too large, or refers to one that is missing.
+            MissingEndpointError: the address is not that of such a registry.
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        return self._schema(id, id, lambda: self.client.by_id(id))
+
+    def by_guid(self, guid: bytes) -> Known:
+        """As :meth:`by_id`, for a GUID of 16 bytes; the ``version`` is :data:`NO_ID`.
+
+        Raises:
+            MissingEndpointError: the registry does not support GUIDs.
+        """
+        if len(guid) != _GUID_SIZE:
+            raise SchemaNotFoundError(f"expected a GUID of {_GUID_SIZE} bytes, got {len(guid)} bytes")
+        return self._schema(guid, NO_ID, lambda: self.client.by_guid(guid))
+
+    def known(self, key: int | bytes) -> Known | None:
+        """What this process knows about an id or GUID, without a request; None if nothing."""
+        held = self._known.change(key, _as_it_is, used=True)
+        return None if held is None else held.known
+
+    def missing_seconds(self, key: int | bytes) -> float:
+        """For how many seconds more an id or GUID that was not found counts as unknown."""
+        return max((self._missing.get(key) or 0.0) - time.monotonic(), 0.0)
+
+    def _schema(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> Known:
+        held = self.known(key)
+        if held is not None:
+            return held
+        if self.missing_seconds(key):
+            raise SchemaNotFoundError(f"the registry does not have {_name(key)}", status=404, code=40403)
+        self._refuse_again(_kind(key))
+        self._refuse_again(key)
+        return self._flights.run(key, lambda: self._fetch(key, version, ask))
+
+    def _fetch(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> Known:
+        held = self._known.get(key)  # another thread may just have got it
+        if held is not None:
+            return held.known
+        try:
+            found = ask()
+        except SchemaNotFoundError:
+            self._missing.change(key, lambda _: time.monotonic() + self._missing_ttl, used=True)
+            raise
+        except MissingEndpointError as error:  # holds for all ids, or all GUIDs
+            self._refuse(_kind(key), error)
+            raise
+        if found.rules:
+            logger.warning("%s has rules, such as for field encryption, which are not applied", _name(key))
+        return self._keep(key, version, self._one_text(key, found))
+
+    def _one_text(self, key: int | bytes, found: ConfluentSchema) -> Compiled:
+        try:
+            return Compiled.of(self.client.self_contained(found), self._limits)
+        except NestedTooDeeplyError:  # depends on the caller's stack, so the next call may succeed
+            raise
+        except (SchemaError, SchemaNotFoundError) as error:
+            fault = SchemaError(f"{_name(key)}: {error.message}", path=error.path, hint=error.hint)
+        self._refuse(key, fault)
+        raise fault
+
+    def _keep(self, key: int | bytes, version: int, compiled: Compiled) -> Known:
+        known = Known(version, compiled)
+        self._known.change(key, lambda _: _Schema(key, known), used=True)
+        return known
+
+    # Writing
+
+    def writing(self, subject: str, schema: Schema, *, register: bool) -> int:
+        """The id of this schema in the subject: one POST, which registers it if it is new and ``register`` is True.
+
+        Raises:
+            SchemaNotFoundError: the subject does not have it, and ``register`` is False.
+            IncompatibleSchemaError: it is new, and the subject's compatibility level refuses it.
+            InvalidSchemaError: the registry does not accept it.
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        held = self._written.change((subject, schema.text), _as_it_is, used=True)
+        if held is not None:
+            return held.id
+        question = (register, subject, schema.text)
+        self._refuse_again(question)
+        try:
+            return self._flights.run(question, lambda: self._write(subject, schema.text, register))
+        except (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError) as error:
+            self._refuse(question, error)
+            raise
+
+    def _write(self, subject: str, text: str, register: bool) -> int:
+        held = self._written.get((subject, text))
+        if held is not None:
+            return held.id
+        number = self.client.register(subject, text) if register else self.client.lookup(subject, text)[0]
+        self._missing.drop(number)
+        self._keep_written(_Written(subject, text, number))
+        return number
+
+    def _keep_written(self, written: _Written) -> None:
+        self._written.change((written.subject, written.text), lambda _: written, used=True)
+
+    # Refusals, which are repeated for a moment
+
+    def _refuse(self, question: Hashable, error: SerdesError) -> None:
+        refusal = Refusal(copy(error), time.monotonic() + self._missing_ttl)
+        self._refused.change(question, lambda _: refusal, used=True)
+
+    def _refuse_again(self, question: Hashable) -> None:
+        before = self._refused.get(question)
+        if before is not None and before.valid:
+            raise copy(before.error)
+
+    # In a pickle
+
+    def learnt(self) -> LearntIds:
+        """All that is known, to be pickled."""
+        schemas = tuple((one.key, one.known.schema.text) for one in self._known.values())
+        return LearntIds(schemas, tuple((one.subject, one.text, one.id) for one in self._written.values()))
+
+    def learn(self, learnt: LearntIds) -> None:
+        """Take over what another process knew: these ids need no requests here."""
+        for key, text in learnt.schemas:
+            if self._known.get(key) is None:
+                try:
+                    self._keep(key, key if isinstance(key, int) else NO_ID, Compiled.of(text, self._limits))
+                except SchemaError as error:  # by a limit of this process: asked for again where it is needed
+                    logger.debug("%s was not taken over: %s", _name(key), error)
+        for written in learnt.written:
+            self._keep_written(_Written(*written))
+
+    def after_fork(self) -> None:
+        """In a child process: the threads that held locks do not exist."""
+        for each in (self._known, self._written, self._missing, self._refused):
+            each.after_fork()
+
+
+registries: Final[Shared[ConfluentSchemas]] = Shared()  # of this process
+
+
+def _as_it_is(held: _T | None) -> _T | None:
+    return held
+
+
+def _kind(key: int | bytes) -> str:
+    return "ids" if isinstance(key, int) else "GUIDs"
+
+
+def _name(key: int | bytes) -> str:
+    return f"schema id {key}" if isinstance(key, int) else f"schema GUID {UUID(bytes=key)}"

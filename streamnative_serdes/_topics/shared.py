@@ -1,0 +1,56 @@
+"""Shared: what this process has learnt of registries, one object for each registry and set of options."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakSet
+
+_MOST = 64  # registries (or sets of options) that one process keeps in mind
+
+
+class Forkable(Protocol):
+    """What can go on in a forked child."""
+
+    def after_fork(self) -> None:
+        """In the child: threads that held locks or were waited for do not exist."""
+
+
+_T = TypeVar("_T", bound=Forkable)
+
+
+class Shared(Generic[_T]):
+    """Objects by key; the oldest of more than 64 is dropped, and stays with its users. It lives as long as the process.
+
+    ``made`` has the objects. Those that still have users are told of a fork, dropped or not.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[Hashable, _T] = {}
+        self._lock = threading.RLock()  # a finalizer may ask for an object meanwhile
+        self._alive: WeakSet[_T] = WeakSet()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def of(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """The object for ``key``, made now if there is none."""
+        with self._lock:
+            if key not in self.made:
+                while len(self.made) >= _MOST:
+                    del self.made[next(iter(self.made))]
+                new = make()
+                self._alive.add(new)
+                self.made.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
+            return self.made[key]
+
+    def forget(self) -> None:
+        """Forget all of them; users keep theirs."""
+        with self._lock:
+            self.made.clear()
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+        for each in list(self._alive):
+            each.after_fork()
