@@ -1,0 +1,121 @@
+"""Files of our own, such as backups: JSON with a format number, a source and a checksum, for the owner's eyes only.
+
+::
+
+    {"streamnative-serdes": "schema backup", "format": 1, "source": "...", "sha256": "...", "body": ...}
+
+The checksum is that of the other members as JSON with sorted keys and without blanks. A file is written beside its
+final name, flushed to the disk and renamed: whoever reads it finds all of the old one or all of the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from .errors import FileError
+
+FORMAT: Final = 1
+MAX_SIZE: Final = 1 << 30  # bytes; a larger file is not one of ours
+
+_NAME: Final = "streamnative-serdes"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The content of a file.
+
+    Args:
+        kind: what the file is for, such as ``schema backup``.
+        source: what the data was taken from; whoever uses the file compares it.
+        body: any JSON.
+    """
+
+    kind: str
+    source: str
+    body: Any
+
+
+def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
+    """Write ``document`` to ``path``, with mode 0600.
+
+    Raises:
+        FileError: the file cannot be written, or exists and is not to be overwritten. What was there is unchanged.
+    """
+    if not overwrite and path.exists():
+        raise FileError(f"{path} exists already", hint="remove it, or choose another name")
+    try:
+        _replace(path, json.dumps(_members(document), indent=2) + "\n")
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def load(path: Path, kind: str) -> Document:
+    """Read a file that :func:`save` wrote for ``kind``.
+
+    Raises:
+        FileError: the file cannot be read, is damaged, is of another kind, or has a format that is not known here.
+    """
+    tree = _tree(path)
+    if not isinstance(tree, dict) or _NAME not in tree:
+        raise FileError(f"{path} is not a file of this program", hint=f"expected a {kind}")
+    if tree[_NAME] != kind:
+        raise FileError(f"{path}: expected a {kind}, got a {tree[_NAME]!s:.80}")
+    if tree.get("format") != FORMAT:
+        hint = "a later release of this program may read it"
+        raise FileError(f"{path}: expected format {FORMAT}, got {tree.get('format')!r:.20}", hint=hint)
+    document = Document(kind, tree.get("source", ""), tree.get("body"))
+    if tree != _members(document):
+        raise FileError(f"{path} is damaged: its checksum does not match its content", hint="use another copy of it")
+    return document
+
+
+def _members(document: Document) -> dict[str, Any]:
+    content = {_NAME: document.kind, "format": FORMAT, "source": document.source, "body": document.body}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    # The body goes last, so that a person sees what the file is.
+    body = content.pop("body")
+    return {**content, "sha256": hashlib.sha256(text.encode()).hexdigest(), "body": body}
+
+
+def _tree(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MAX_SIZE:
+            raise FileError(f"{path} is larger than {MAX_SIZE} bytes")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is damaged: it is not JSON", hint="use another copy of it") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush the new name to the disk too; Windows has no such call, and does it by itself."""
+    if os.name == "nt":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,50 @@
+"""The command line ``streamnative-serdes``: schemas and messages, for the person on call and for scripts."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Final
+
+try:
+    import click
+    import rich  # noqa: F401 - most commands need it, and all should fail alike
+except ModuleNotFoundError as missing:
+    sys.stderr.write(f"{missing.name} is not installed: pip install 'streamnative-serdes[cli]'\n")
+    raise SystemExit(2) from None
+
+__all__ = ["main"]
+
+# Where each command is. It is imported when it is called, so that one command does not wait for what another needs.
+_COMMANDS: Final = {
+    "decode": "cli.messages:decode",
+    "demo": "_demo.command:demo",
+    "ping": "cli.ping:ping",
+    "produce": "cli.messages:produce",
+    "registry": "cli.local:registry",
+    "schemas": "cli.schemas:schemas",
+}
+
+
+class _Commands(click.Group):
+    """The commands, each imported at its first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        found = getattr(import_module(f"streamnative_serdes.{module}"), name)
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="streamnative-serdes")
+def main() -> None:
+    """Avro SerDes for Kafka clients that talk to Apache Pulsar (SNIP 42): schemas and messages of topics.
+
+    Exit codes: 0 done, 1 a check failed, 2 usage, 3 a server refused. docs/cli.md has examples.
+    """

@@ -1,0 +1,247 @@
+"""The commands ``decode`` and ``produce``: messages to JSON lines, and JSON lines to messages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final, TypeAlias
+
+import click
+
+from streamnative_serdes._schema import load
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
+
+from .consuming import Start, TopicReader
+from .decoding import MessageDecoder, apparent
+from .failures import INTERRUPTED, Command, FailureError, failure_of
+from .lines import Line, parse_line, place_of
+from .options import Connection, connected, topic_name
+from .output import say, show_json
+from .producing import Framer, Outbox
+
+# Messages as they come: the members of their lines that say where they are, and their values.
+_Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None], None, None]
+# What is wrong with one message. All else, such as a registry that is away, would fail for the next one too.
+_ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
+_SCHEMA_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> Start:
+    try:
+        return Start.parse(value)
+    except ValueError as expected:
+        raise click.BadParameter(f"expected {expected}") from None
+
+
+@click.command(cls=Command)
+@click.argument("topic", callback=topic_name)
+@click.option(
+    "--from",
+    "start",
+    default="beginning",
+    show_default=True,
+    callback=_start,
+    metavar="beginning|end|OFFSET|-N|TIME",
+    help="Where to begin; -N is N messages before the end of each partition.",
+)
+@click.option(
+    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
+)
+@click.option("--max", "most", type=click.IntRange(1), help="Stop after this many messages.")
+@click.option("--follow", is_flag=True, help="Wait for new messages, until Ctrl-C.")
+@click.option(
+    "--input", "file", type=click.File("rb"), help="Read this file instead of the broker; - for standard input."
+)
+@click.option(
+    "--input-format",
+    type=click.Choice(["raw", "base64", "hex"]),
+    default="raw",
+    show_default=True,
+    help="raw: the file is one message; otherwise each of its lines is one.",
+)
+@click.option("--schema", type=_SCHEMA_FILE, help="The reader's schema (.avsc): show all messages as this schema.")
+@click.option("--schema-version", "version", type=click.IntRange(0), help="Version of messages without a header.")
+@click.option("--values", is_flag=True, help="Show values only.")
+@click.option("--pretty", is_flag=True, help="Lay out each message over several lines, for people.")
+@connected
+def decode(
+    connection: Connection,
+    topic: str,
+    start: Start,
+    partitions: tuple[int, ...],
+    most: int | None,
+    follow: bool,
+    file: IO[bytes] | None,
+    input_format: str,
+    schema: Path | None,
+    version: int | None,
+    values: bool,
+    pretty: bool,
+) -> None:
+    """Show the messages of TOPIC as JSON lines: place, key, headers, framing, schema version and value.
+
+    A message that cannot be read is shown with the error and its bytes, and the exit code is 1.
+    """
+    decoder = MessageDecoder(connection, None if schema is None else load(schema), version)
+    incoming = (
+        _consumed(connection, topic, start, partitions, follow) if file is None else _from_file(file, input_format)
+    )
+    view = _View(decoder, topic, values, 2 if pretty else None)
+    with closing(decoder), closing(incoming):
+        try:
+            for place, data in islice(incoming, most):
+                view.show(place, data)
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+    if view.failed:
+        raise FailureError(f"{view.failed} of {view.shown} messages cannot be read", topic=topic)
+
+
+def _consumed(connection: Connection, topic: str, start: Start, partitions: tuple[int, ...], follow: bool) -> _Incoming:
+    with TopicReader(connection.kafka_conf(), topic) as reader:
+        for message in reader.messages(start, partitions, follow=follow):
+            value: Any = message.value()
+            yield place_of(message), value
+
+
+def _from_file(file: IO[bytes], form: str) -> _Incoming:
+    """The messages in a file.
+
+    Raises:
+        DecodeError: a line is not of the form.
+    """
+    if form == "raw":
+        yield {}, file.read()
+        return
+    for number, line in enumerate(file, 1):
+        text = line.strip()
+        try:
+            data = base64.b64decode(text, validate=True) if form == "base64" else bytes.fromhex(text.decode())
+        except (binascii.Error, ValueError) as error:
+            raise DecodeError(f"line {number} is not {form}: {error}") from None
+        yield {"line": number}, data
+
+
+@dataclass(slots=True)
+class _View:
+    """Shows messages; ``failed`` is how many of them could not be read."""
+
+    decoder: MessageDecoder
+    topic: str
+    values: bool
+    indent: int | None
+    shown: int = field(default=0, init=False)
+    failed: int = field(default=0, init=False)
+
+    def show(self, place: dict[str, Any], data: bytes | None) -> None:
+        self.shown += 1
+        try:
+            decoded = self.decoder.decode(self.topic, data)
+        except _ITS_OWN_FAULT as error:
+            self._show_failure(place, data, error)
+        except RecursionError:
+            self._show_failure(place, data, DecodeError("the data is nested too deeply", topic=self.topic))
+        else:
+            show_json(decoded.value if self.values else {**place, **decoded.members()}, indent=self.indent)
+
+    def _show_failure(self, place: dict[str, Any], data: bytes | None, error: SerdesError) -> None:
+        self.failed += 1
+        if self.values:
+            where = ", ".join(f"{name} {place[name]}" for name in ("partition", "offset", "line") if name in place)
+            say(f"{where}: {error}" if where else str(error), err=True)
+        else:
+            raw = {"base64": base64.b64encode(data or b"").decode("ascii")}
+            show_json({**place, **apparent(data), "error": str(error), "raw": raw}, indent=self.indent)
+
+
+@click.command(cls=Command)
+@click.argument("topic", callback=topic_name)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--schema", type=_SCHEMA_FILE, help="Write with this schema (.avsc), and register it.")
+@click.option("--schema-version", "version", type=click.IntRange(0), help="Write with this version of the topic.")
+@click.option("--values", is_flag=True, help="Each line is a value alone.")
+@click.option("--any-partition", is_flag=True, help="Ignore the lines' partitions: the keys choose them.")
+@click.option("--create", is_flag=True, help="Let the broker create the topic if it does not exist.")
+@click.option("--dry-run", is_flag=True, help="Check all lines, but register and send nothing.")
+@connected
+def produce(
+    connection: Connection,
+    topic: str,
+    file: IO[bytes],
+    schema: Path | None,
+    version: int | None,
+    values: bool,
+    any_partition: bool,
+    create: bool,
+    dry_run: bool,
+) -> None:
+    """Send JSON lines from FILE, standard input by default, to TOPIC as framed messages.
+
+    A line is {"value": ...}, and may have key, headers, partition and timestamp, as decode shows them. Values are
+    written with the topic's latest schema, unless --schema or --schema-version says otherwise.
+    """
+    if schema is not None and version is not None:
+        raise click.UsageError("--schema and --schema-version exclude each other")
+    outbox = None if dry_run else Outbox(connection.kafka_conf(), topic)
+    if outbox is not None and not create:
+        outbox.require_topic()
+    framer = Framer(connection, topic, None if schema is None else load(schema), version, dry_run=dry_run)
+    with closing(framer):
+        count = _send_all(file, framer, outbox, values=values, any_partition=any_partition)
+    partitions = {} if outbox is None else dict(sorted(outbox.delivered.items()))
+    if connection.json:
+        tree = {"topic": topic, "version": framer.version, "messages": count, "partitions": partitions}
+        show_json({**tree, "dry_run": dry_run})
+    elif dry_run:
+        say(f"{topic}: {count} messages would be sent")
+    else:
+        say(f"{topic}: {count} messages sent, schema version {framer.version}")
+
+
+def _send_all(file: IO[bytes], framer: Framer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
+    """Send all lines, and return how many. Without an outbox they are only checked.
+
+    Raises:
+        FailureError: a line is not valid, or the broker refuses. It says how many messages were sent before.
+    """
+    count = 0
+    try:
+        for number, text in enumerate(file, 1):
+            if not text.strip():
+                continue
+            line, message = _framed(number, text, framer, values)
+            if outbox is not None:
+                outbox.send(replace(line, partition=None) if any_partition else line, message)
+            count += 1
+        if outbox is not None:
+            outbox.finish()
+    except (FailureError, KeyboardInterrupt) as error:
+        failure = FailureError("interrupted", INTERRUPTED) if isinstance(error, KeyboardInterrupt) else error
+        raise FailureError(f"{failure}; {_sent(outbox)}", failure.code, **failure.more()) from error
+    return count
+
+
+def _framed(number: int, text: bytes, framer: Framer, values: bool) -> tuple[Line, bytes | None]:
+    try:
+        line = parse_line(text, values=values)
+        return line, framer.frame(line.value)
+    except EncodeError as error:
+        failure = failure_of(error)
+        raise FailureError(f"line {number}: {failure}", **failure.more()) from error
+    except RecursionError:
+        raise FailureError(f"line {number}: the value is nested too deeply") from None
+
+
+def _sent(outbox: Outbox | None) -> str:
+    """What of the messages has arrived, once no more can."""
+    if outbox is None:
+        return "nothing was sent"
+    with suppress(FailureError, SerdesError):
+        outbox.finish()
+    return f"{outbox.delivered.total()} messages were sent before"

@@ -1,0 +1,119 @@
+"""Output: JSON for programs, tables and colours for people; nothing in it controls the terminal.
+
+Names, schemas and messages come from others, and may contain control characters: a terminal would obey them, and
+characters for right-to-left text can make text look like other text. They are shown as escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TextIO
+
+import click
+from rich.console import Console
+from rich.highlighter import JSONHighlighter
+from rich.table import Table
+from rich.text import Text
+
+# Controls, line separators, marks of direction, invisible characters and halves of surrogate pairs.
+_CONTROLS: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    r"\U000e0000-\U000e0fff]"
+)
+_KEPT: Final = frozenset("\n\t")
+_PLAIN_WIDTH: Final = 4_000  # characters in a line of a table that is not for a terminal: no cell is cut
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""``text`` with escapes such as ``\x1b`` for what would control the terminal; with ``lines``, these are kept."""
+    return _CONTROLS.sub(lambda found: found[0] if lines and found[0] in _KEPT else _escape(found[0], "\\x"), text)
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """``value`` as JSON, with escapes for what would control the terminal: it is equal JSON.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    # JSON itself escapes the first 32 characters in strings, so those that are left are line ends of the layout.
+    return _CONTROLS.sub(lambda found: "\n" if found[0] == "\n" else _escape(found[0], "\\u00"), text)
+
+
+def _escape(char: str, short: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"{short}{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return "".join(f"\\u{unit:04x}" for unit in (0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code & 0x3FF)))
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print lines for people; control characters in them are shown as escapes."""
+    click.echo(_encodable(visible(text, lines=True), sys.stderr if err else sys.stdout), err=err)
+
+
+def show_json(value: Any, *, indent: int | None = None) -> None:
+    """Print JSON, with colours on a terminal if it is indented."""
+    text = json_text(value, indent=indent)
+    if indent is not None and sys.stdout.isatty():
+        Console(soft_wrap=True).print(JSONHighlighter()(text))
+        return
+    if not _is_unicode(sys.stdout):
+        text = json.dumps(json.loads(text), indent=indent)
+    click.echo(text)
+
+
+def show_raw(text: str) -> None:
+    """Print text exactly as it is, as UTF-8; on a terminal with escapes for what would control it."""
+    if sys.stdout.isatty():
+        say(text)
+    else:
+        click.echo(text.encode("utf-8", "surrogatepass"))
+
+
+def show_schema(text: str) -> None:
+    """Print a schema as registered, laid out if it is JSON."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        say(text)
+    else:
+        show_json(tree, indent=2)
+
+
+def show_table(headers: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Print a table: fitted to a terminal, otherwise with whole cells."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell)) for cell in row))
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    console = Console(width=_PLAIN_WIDTH, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(_encodable(line.rstrip(), sys.stdout))
+
+
+def marked(good: bool | None, text: str) -> Text:
+    """A cell: green, red, or yellow if it is neither good nor bad."""
+    style = "yellow" if good is None else "green" if good else "red"
+    return Text(visible(text), style=style)
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """``text`` with escapes for what the encoding of ``stream`` does not have."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,221 @@
+"""The command ``ping``: whether registry and broker answer, what the credentials permit, and what to mend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+from confluent_kafka import KafkaException, Producer, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from streamnative_serdes.errors import (
+    AuthorizationError,
+    ConfigError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
+from streamnative_serdes.spark.kafka import ClientErrors, ask, client
+
+from .consuming import TopicReader
+from .failures import REFUSED, Command, FailureError, failure_of
+from .options import Connection, connected, optional_topic
+from .output import marked, show_json, show_table
+
+_RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
+_NO_TOPIC: Final = "streamnative-serdes-ping"  # a topic that should not exist, to ask the registry for
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of one check; ``good`` is None if it cannot be known, or does not matter here."""
+
+    check: str
+    good: bool | None
+    found: str
+    hint: str | None = None
+    millis: int | None = None
+
+
+@click.command(cls=Command)
+@click.argument("topic", required=False, callback=optional_topic)
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["consume", "produce", "admin"]),
+    default="consume",
+    show_default=True,
+    help="Which rights are needed.",
+)
+@connected
+def ping(connection: Connection, topic: str | None, purpose: str) -> None:
+    """Check registry and broker, and the rights on TOPIC.
+
+    Nothing is changed: where the right to register is needed, the topic's own latest schema is registered again, which
+    Pulsar answers with its version. The exit code is 3 if a server does not answer or a needed right is missing.
+    """
+    if topic is None and purpose != "consume":
+        raise click.UsageError(f"--for {purpose} needs a topic: rights are those on a topic")
+    if connection.registry.get("schema.registry.url") is None and not connection.kafka.get("bootstrap.servers"):
+        raise click.UsageError("name a server: --registry URL, --bootstrap HOST:PORT, or both in --config")
+    results = [*_registry(connection, topic, purpose), *_broker(connection, topic, purpose)]
+    if connection.json:
+        show_json([{slot: getattr(result, slot) for slot in Result.__slots__} for result in results])
+    else:
+        show_table(("CHECK", "RESULT", "FOUND", "MS"), map(_row, results))
+    bad = [result for result in results if result.good is False]
+    if bad:
+        hints = [result.hint for result in bad if result.hint is not None]
+        names = ", ".join(result.check for result in bad)
+        raise FailureError(f"failed: {names}", REFUSED, hint="; ".join(dict.fromkeys(hints)) or None)
+
+
+def _row(result: Result) -> tuple[Any, ...]:
+    words = {True: "ok", False: "failed", None: "-"}
+    return (
+        result.check,
+        marked(result.good, words[result.good]),
+        result.found,
+        "" if result.millis is None else str(result.millis),
+    )
+
+
+def _tried(check: str, needed: bool, attempt: Callable[[], str]) -> Result:
+    """The result of an attempt, which says what it found; without need for it, a refusal is no failure."""
+    begun = time.monotonic()
+    try:
+        found, good, hint = attempt(), True, None
+    except ConfigError:  # a mistake of the user, not of a server
+        raise
+    except (SerdesError, KafkaException, TimeoutError) as error:
+        if isinstance(error, TimeoutError):
+            failure = FailureError("no answer in time")
+        else:
+            failure = failure_of(error)
+        found, good, hint = str(failure), False, failure.parts.get("hint")
+    millis = int((time.monotonic() - begun) * 1000)
+    return Result(check, good if good or needed else None, found, hint, millis)
+
+
+# The registry
+
+
+def _registry(connection: Connection, topic: str | None, purpose: str) -> Iterator[Result]:
+    if connection.registry.get("schema.registry.url") is None:
+        yield Result("registry", None, "not asked: --registry is missing")
+        return
+    with connection.client() as client_:
+        found: list[SchemaInfo] = []
+        reading = _tried("registry: read", True, lambda: _read(client_, topic or _NO_TOPIC, found))
+        yield reading
+        if not reading.good:
+            return
+        name = connection.full_name(topic or _NO_TOPIC)
+        yield _namespace(client_, f"{name.tenant}/{name.namespace}")
+        if not found:
+            yield Result("registry: other rights", None, "not checked: this needs a topic that has a schema")
+            return
+        yield _tried(
+            "registry: register", purpose == "produce", lambda: _register_again(client_, topic or "", found[0])
+        )
+        yield _tried("registry: administer", purpose == "admin", lambda: _ask_as_admin(client_, topic or "", found[0]))
+
+
+def _read(client_: SchemaRegistryClient, topic: str, found: list[SchemaInfo]) -> str:
+    try:
+        found.append(client_.latest(topic))
+    except SchemaNotFoundError as error:
+        if error.status != 404:
+            raise
+        return "answers; no schema" if topic != _NO_TOPIC else "answers"
+    return f"answers; version {found[0].version}, {found[0].type}"
+
+
+def _namespace(client_: SchemaRegistryClient, namespace: str) -> Result:
+    """Pulsar says "Schema not found" in a namespace that does not exist too, so it is looked at on its own."""
+    check = f"registry: namespace {namespace}"
+    try:
+        count = len(client_.topics(namespace))
+    except AuthorizationError:
+        return Result(check, None, "not permitted to look at it")
+    except SchemaNotFoundError as error:
+        hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
+        return Result(check, False, error.reason or "does not exist", hint)
+    except SchemaRegistryError as error:
+        return Result(check, None, str(failure_of(error)))
+    return Result(check, True, f"{count} topics")
+
+
+def _register_again(client_: SchemaRegistryClient, topic: str, info: SchemaInfo) -> str:
+    number = client_.register(topic, info.text, type=info.type, properties=info.properties)
+    return "permitted" if number == info.version else f"permitted; the schema is version {number} now"
+
+
+def _ask_as_admin(client_: SchemaRegistryClient, topic: str, info: SchemaInfo) -> str:
+    verdict = client_.compatibility(topic, info.text, type=info.type, properties=info.properties)
+    return f"permitted; compatibility strategy {verdict.strategy or 'unknown'}"
+
+
+# The broker
+
+
+def _broker(connection: Connection, topic: str | None, purpose: str) -> Iterator[Result]:
+    if not connection.kafka.get("bootstrap.servers"):
+        yield Result("broker", None, "not asked: --bootstrap is missing")
+        return
+    kafka = connection.kafka_conf()
+    answers = _tried("broker", True, lambda: _brokers(kafka, topic))
+    yield answers
+    if topic is None or not answers.good:
+        return
+    yield _tried("broker: consume", purpose == "consume", lambda: _consume(kafka, topic))
+    if purpose == "produce":
+        yield _may_write(kafka, topic)
+
+
+def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
+    errors = ClientErrors(kafka, topic or "")
+    producer = client(Producer, kafka, topic or "", errors)
+    listed = ask(producer, errors, lambda seconds: producer.list_topics(timeout=seconds))
+    found = f"answers; {len(listed.brokers)} brokers"
+    if topic is None:
+        return found
+    known = listed.topics.get(topic)
+    if known is None or known.error is not None:
+        raise SerdesError(
+            "the broker does not have the topic, or does not show it",
+            topic=topic,
+            hint="create the topic, or ask for the right to describe it",
+        )
+    return f"{found}; the topic has {len(known.partitions)} partitions"
+
+
+def _consume(kafka: dict[str, Any], topic: str) -> str:
+    """Read up to the end from the end on, which needs the right to fetch."""
+    with TopicReader(kafka, topic) as reader:
+        return f"permitted; {reader.reach_end()} messages"
+
+
+def _may_write(kafka: dict[str, Any], topic: str) -> Result:
+    """Some brokers say which operations they permit; otherwise only sending a message would show it."""
+    check = "broker: produce"
+    admin = client(AdminClient, dict(kafka), topic)
+    try:
+        asked = admin.describe_topics(
+            TopicCollection([topic]), include_authorized_operations=True, request_timeout=_RIGHTS_SECONDS
+        )
+        operations = asked[topic].result(_RIGHTS_SECONDS + 1).authorized_operations
+    except (KafkaException, TimeoutError):
+        operations = None
+    if not operations:
+        return Result(check, None, "not known: the broker does not say, and nothing is sent to find out")
+    names = {operation.name for operation in operations}
+    if "WRITE" in names or "ALL" in names:
+        return Result(check, True, "permitted")
+    return Result(
+        check, False, f"not permitted; permitted are {', '.join(sorted(names)).lower()}", "ask for WRITE on the topic"
+    )

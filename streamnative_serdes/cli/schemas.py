@@ -1,0 +1,250 @@
+"""The commands ``schemas``: read, register, check and list schemas of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import IO, Any, Final
+
+import click
+
+from streamnative_serdes._schema import parse
+from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
+from streamnative_serdes.testing.compatibility import STRATEGIES
+from streamnative_serdes.testing.refusals import BrokerError, IncompatibleError, InvalidDataError
+from streamnative_serdes.testing.schema_data import from_post
+from streamnative_serdes.testing.store import Store
+
+from .backups import as_tree
+from .diffs import diff
+from .failures import CHECK_FAILED, Command, FailureError
+from .keeping import backup, delete, restore
+from .options import Connection, connected, pairs, topic_name
+from .output import say, show_json, show_raw, show_schema, show_table
+
+_NOT_SEEN: Final = (
+    "schemas of topics that do not exist, since Pulsar lists topics only: a schema may be registered before its topic",
+    "topics that are not persistent, which have no schemas here",
+)
+
+
+@click.group()
+def schemas() -> None:
+    """Read and change the schemas of topics in Pulsar's registry."""
+
+
+for _command in (backup, delete, diff, restore):
+    schemas.add_command(_command)
+
+
+@schemas.command(cls=Command)
+@click.argument("topic", callback=topic_name)
+@click.option("--version", "number", type=click.IntRange(0), help="This version instead of the latest.")
+@click.option("--all", "every", is_flag=True, help="All versions, oldest first.")
+@click.option("--raw", is_flag=True, help="The text exactly as registered.")
+@connected
+def get(connection: Connection, topic: str, number: int | None, every: bool, raw: bool) -> None:
+    """Show a schema of TOPIC: the latest, unless --version or --all says otherwise."""
+    if every and number is not None:
+        raise click.UsageError("--all and --version exclude each other")
+    with connection.client() as client:
+        if every:
+            found = client.all_versions(topic)
+        else:
+            found = [client.latest(topic) if number is None else client.by_version(topic, number)]
+    if connection.json:
+        trees = [{"topic": topic, **as_tree(info)} for info in found]
+        show_json(trees if every else trees[0])
+        return
+    for info in found:
+        say(f"{topic}: version {info.version}, {info.type}, registered {_time(info)}", err=True)
+        if raw:
+            show_raw(info.text)
+        else:
+            show_schema(info.text)
+
+
+def _time(info: SchemaInfo) -> str:
+    if not info.timestamp:
+        return "at an unknown time"
+    try:
+        return datetime.fromtimestamp(info.timestamp / 1000, UTC).isoformat(" ", "seconds")
+    except (ValueError, OSError, OverflowError):
+        return f"at {info.timestamp} ms"
+
+
+@schemas.command("list", cls=Command)
+@click.argument("namespace", metavar="TENANT/NAMESPACE")
+@connected
+def list_(connection: Connection, namespace: str) -> None:
+    """List the topics of TENANT/NAMESPACE with the latest schema of each."""
+    with connection.client() as client:
+        rows = [_listed(client, name) for name in client.topics(namespace)]
+    if connection.json:
+        show_json({"namespace": namespace, "topics": rows, "not_seen": _NOT_SEEN})
+        return
+    show_table(
+        ("TOPIC", "TYPE", "LATEST", "REGISTERED"),
+        [
+            (
+                row["topic"],
+                row.get("type", "-"),
+                str(row.get("version", "-")),
+                row.get("registered", row.get("note", "")),
+            )
+            for row in rows
+        ],
+    )
+    say("Not listed: " + "; ".join(_NOT_SEEN), err=True)
+
+
+def _listed(client: SchemaRegistryClient, name: TopicName) -> dict[str, Any]:
+    try:
+        info = client.latest(name)
+    except SchemaNotFoundError:
+        return {"topic": str(name), "note": "no schema"}
+    except AuthorizationError as error:
+        return {"topic": str(name), "note": f"not permitted: {error.reason}"}
+    return {"topic": str(name), "type": info.type, "version": info.version, "registered": _time(info)}
+
+
+_FILE: Final = click.argument("file", type=click.File("rb"))
+_TYPE: Final = click.option("--type", "kind", default="AVRO", show_default=True, help="Pulsar's schema type.")
+_PROPERTY: Final = click.option(
+    "--property", "properties", multiple=True, metavar="KEY=VALUE", callback=pairs, help="A property of the schema."
+)
+
+
+@schemas.command(cls=Command)
+@click.argument("topic", callback=topic_name)
+@_FILE
+@_TYPE
+@_PROPERTY
+@click.option("--dry-run", is_flag=True, help="Only say what would happen; needs the rights of check.")
+@connected
+def register(
+    connection: Connection,
+    topic: str,
+    file: IO[bytes],
+    kind: str,
+    properties: tuple[tuple[str, str], ...],
+    dry_run: bool,
+) -> None:
+    """Register the schema in FILE (- for standard input) for TOPIC, and show its version."""
+    text = _checked_text(file, kind, dict(properties))
+    with connection.client() as client:
+        there = client.all_versions(topic)
+        known = _version_of(text, kind, there)
+        if dry_run and known is None:
+            _refuse_incompatible(client.compatibility(topic, text, type=kind, properties=dict(properties)), topic)
+        if not dry_run:
+            number = client.register(topic, text, type=kind, properties=dict(properties))
+            # Pulsar decides which schemas are the same: a new one has a number that was not there.
+            known = number if number in {info.version for info in there} else None
+    version = known if dry_run else number
+    if connection.json:
+        show_json({"topic": topic, "version": version, "new": known is None, "dry_run": dry_run})
+    elif dry_run:
+        say(
+            f"{topic}: "
+            + ("the schema would be registered" if known is None else f"registered already, version {known}")
+        )
+    else:
+        say(f"{topic}: version {version}, " + ("new" if known is None else "registered before"))
+
+
+@schemas.command(cls=Command)
+@click.argument("topic", callback=topic_name)
+@_FILE
+@_TYPE
+@_PROPERTY
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    help="Check here by this strategy, for which the right to read is enough. Pulsar itself wants an admin to ask.",
+)
+@connected
+def check(
+    connection: Connection,
+    topic: str,
+    file: IO[bytes],
+    kind: str,
+    properties: tuple[tuple[str, str], ...],
+    strategy: str | None,
+) -> None:
+    """Check whether TOPIC would accept the schema in FILE (- for standard input). Changes nothing."""
+    text = _checked_text(file, kind, dict(properties))
+    with connection.client() as client:
+        there = client.all_versions(topic)
+        known = _version_of(text, kind, there)
+        if known is not None:
+            verdict = Compatibility(True)
+        elif strategy is not None:
+            verdict = _here(strategy, text, kind, dict(properties), there)
+        else:
+            verdict = client.compatibility(topic, text, type=kind, properties=dict(properties))
+    if connection.json:
+        about = {"strategy": verdict.strategy, "reason": verdict.reason, "version": known}
+        show_json({"topic": topic, "compatible": verdict.compatible, **about})
+        if not verdict.compatible:
+            click.get_current_context().exit(CHECK_FAILED)
+        return
+    _refuse_incompatible(verdict, topic)
+    by = f" by {verdict.strategy}" if verdict.strategy else ""
+    say(f"{topic}: " + (f"compatible{by}" if known is None else f"registered already, version {known}"))
+
+
+def _here(
+    strategy: str, text: str, kind: str, properties: dict[str, str], there: Sequence[SchemaInfo]
+) -> Compatibility:
+    """The broker's own check, made in this process."""
+    store, topic = Store(), "public/default/here"
+    try:
+        store.set_strategy(topic, "ALWAYS_COMPATIBLE")
+        for info in there:
+            store.register(topic, from_post(info.type, info.text, info.properties))
+        store.set_strategy(topic, strategy)
+        store.check(topic, from_post(kind, text, properties))
+    except (IncompatibleError, InvalidDataError, BrokerError) as error:
+        return Compatibility(False, strategy, str(error))
+    return Compatibility(True, strategy)
+
+
+def _refuse_incompatible(verdict: Compatibility, topic: str) -> None:
+    if not verdict.compatible:
+        reason = " ".join((verdict.reason or "the registry does not say why").split())  # Java's schemas take many lines
+        raise FailureError(f"topic {topic}: incompatible: {reason}", topic=topic, reason=verdict.reason)
+
+
+def _version_of(text: str, kind: str, there: Sequence[SchemaInfo]) -> int | None:
+    """The version of this schema, if the topic has it."""
+    for info in there:
+        if info.type == kind and (info.text == text or (kind == "AVRO" and _same(info.text, text))):
+            return info.version
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return parse(one, strict=False).same_as(parse(other, strict=False))
+    except SchemaError:
+        return False
+
+
+def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> str:
+    """The text in the file.
+
+    Raises:
+        SchemaError: it is not a valid Avro schema, where it should be.
+    """
+    try:
+        text = file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"the schema is not UTF-8 text: {error}") from None
+    if kind == "AVRO":
+        parse(text.strip(), to_register=True)
+    if kind == "KEY_VALUE" and not {"key.schema.type", "value.schema.type"} <= properties.keys():
+        hint = "give --property key.schema.type=... and value.schema.type=...: without them Pulsar loses both schemas"
+        raise SchemaError("a KEY_VALUE schema needs the types of its halves", hint=hint)
+    return text

@@ -1,0 +1,182 @@
+"""Settings: the options of clients and SerDes, from a TOML file, the environment and the command line.
+
+::
+
+    [registry]                                  # the same table as [target.registry]
+    "schema.registry.url" = "http://localhost:8080"
+    "bearer.auth.token" = { env = "PULSAR_TOKEN" }
+
+    [kafka]                                     # the same table as [target.kafka]
+    "bootstrap.servers" = "localhost:9092"
+    "sasl.password" = { file = "/run/secrets/kafka" }
+
+Options have the names that they have in Python. TOML reads ``a.b = 1`` without quotes as nested tables, which mean the
+same here. A secret may be in the file, in an environment variable or in a file of its own, but never on the command
+line, where other users of the machine see it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from streamnative_serdes import _config
+from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes.errors import ConfigError
+
+Side: TypeAlias = Literal["source", "target"]
+
+OPTIONS: Final = {
+    option.key: option
+    for option in (*_config.SERIALIZER_OPTIONS, *_config.DESERIALIZER_OPTIONS, *_config.REGISTRY_OPTIONS)
+}
+_TABLES: Final = ("kafka", "registry")
+_SIDES: Final[tuple[Side, ...]] = ("source", "target")
+# Options of ours are marked as secret where they are; addresses are marked too, since they may contain a password.
+_ADDRESSES: Final = re.compile(r"(^|\.)(url|proxy)$")
+_SECRET: Final = re.compile(
+    r"(password|passphrase|secret|\.token|user\.info|jaas\.config|oauthbearer\.config|\.pem|private\.key|^ssl\.key)$"
+)
+_USER_IN_URL: Final = re.compile(r"//[^/]*@")
+
+
+@dataclass(slots=True)
+class Settings:
+    """The options of one side: ``registry`` for SerDes and registry clients, ``kafka`` for Kafka clients.
+
+    ``doubts`` are sentences for the user, such as that others may read the file with a password.
+    """
+
+    registry: dict[str, Any] = field(default_factory=dict)
+    kafka: dict[str, Any] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+    def set(self, key: str, value: Any) -> None:
+        """Set an option where it belongs: if it is not one of ours, it is one of the Kafka client."""
+        option = OPTIONS.get(key)
+        (self.kafka if option is None or option.shared else self.registry)[key] = value
+
+
+def load(path: Path, side: Side = "target") -> Settings:
+    """Read a configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, or has a table, an option or a value that is not valid. No value is shown.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    _refuse_unknown(tree, path)
+    tables = {name: _table(tree, side, name, path) for name in _TABLES}
+    settings = Settings()
+    for name, table in tables.items():
+        own = settings.registry if name == "registry" else settings.kafka
+        for key, value in _flat(table):
+            if name == "registry" and key not in OPTIONS:
+                raise ConfigError(f"{path}: [registry] has no option {key}", hint=_near(key))
+            own[key] = _value(key, value, path.parent)
+            if not isinstance(value, Mapping) and is_secret(key, value):
+                settings.doubts += _exposed(path, key)
+    return settings
+
+
+def _refuse_unknown(tree: Mapping[str, Any], path: Path) -> None:
+    sides = {side: tree[side] for side in _SIDES if isinstance(tree.get(side), dict)}
+    for where, table, known in (("", tree, (*_TABLES, *_SIDES)), *((f"{s}.", t, _TABLES) for s, t in sides.items())):
+        for name, inner in table.items():
+            if name not in known or not isinstance(inner, dict):
+                tables = "[registry], [kafka], [source.registry], [source.kafka], [target.registry], [target.kafka]"
+                raise ConfigError(f"{path}: {where}{name} is not a table of this file", hint=f"its tables are {tables}")
+
+
+def _table(tree: Mapping[str, Any], side: Side, name: str, path: Path) -> Mapping[str, Any]:
+    own, plain = tree.get(side, {}).get(name), tree.get(name)
+    if tree.get("target", {}).get(name) is not None and plain is not None:
+        raise ConfigError(f"{path}: [{name}] and [target.{name}] are two names of one table", hint="use one of them")
+    found = own if own is not None or side == "source" else plain
+    return found if isinstance(found, dict) else {}
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping) and not _is_reference(value):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _is_reference(value: Mapping[str, Any]) -> bool:
+    return set(value) in ({"env"}, {"file"}) and all(isinstance(where, str) for where in value.values())
+
+
+def _value(key: str, value: Any, folder: Path) -> Any:
+    if isinstance(value, Mapping):
+        return read_secret(key, *next(iter(value.items())), folder=folder)
+    if not isinstance(value, str | int | float | bool):
+        raise ConfigError(f"{key}: expected text, a number or true or false, got {type(value).__name__}")
+    return value
+
+
+def read_secret(key: str, kind: str, where: str, *, folder: Path = Path()) -> str:
+    """The value of ``key`` from the environment variable (``env``) or the file (``file``) called ``where``.
+
+    Raises:
+        ConfigError: there is no such variable or file, or it is empty.
+    """
+    if kind == "env":
+        text, place = os.environ.get(where, ""), f"the environment variable {where}"
+    else:
+        place = f"the file {where}"
+        try:
+            text = (folder / where).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{key}: {place} cannot be read: {getattr(error, 'strerror', error)}") from None
+    if not text:
+        raise ConfigError(f"{key}: {place} is not set or is empty")
+    return text
+
+
+def is_secret(key: str, value: Any = None) -> bool:
+    """Whether ``value`` of the option ``key`` must not be seen: a password, a token, an address with a password."""
+    text = value if isinstance(value, str) else ""
+    if _USER_IN_URL.search(text):
+        return True
+    if key.endswith("bearer.auth.token") and text.startswith("file:"):  # names the file of the secret
+        return False
+    if key.endswith("bearer.auth.private.key"):
+        return text.startswith("data:")
+    option = OPTIONS.get(key)
+    if option is not None:
+        return option.secret and not _ADDRESSES.search(key)
+    return bool(_SECRET.search(key))
+
+
+def refuse_secrets(pairs: Iterable[tuple[str, str]]) -> None:
+    """Refuse options on the command line that would show a secret there.
+
+    Raises:
+        ConfigError: with the ways to pass it. The value is not shown.
+    """
+    for key, value in pairs:
+        if is_secret(key, value):
+            hint = f"use --secret {key}=env:VARIABLE or --secret {key}=file:PATH, or the file of --config"
+            raise ConfigError(f"{key} is a secret, and other users of this machine see the command line", hint=hint)
+
+
+def _exposed(path: Path, key: str) -> list[str]:
+    if os.name == "nt" or not stat.S_IMODE(path.stat().st_mode) & 0o077:
+        return []
+    return [f"{path} contains {key}, and other users of this machine may read it: chmod 600 {path}"]
+
+
+def _near(key: str) -> str:
+    return did_you_mean(key, OPTIONS) or "docs/config.md lists the options; those of the client go in [kafka]"

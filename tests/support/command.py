@@ -1,0 +1,55 @@
+"""Runs commands of the command line in this process, against the servers of a test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from click.testing import CliRunner
+
+from streamnative_serdes.cli import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left: its exit code, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its only line of output."""
+        (line,) = self.out.splitlines()
+        return json.loads(line)
+
+    @property
+    def lines(self) -> list[Any]:
+        """Its lines of JSON."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> Any:
+        """The JSON on stderr that ``--json`` gives."""
+        return json.loads(self.err.splitlines()[-1])
+
+
+@dataclass
+class CommandLine:
+    """Calls commands with the addresses of the servers in the environment."""
+
+    registry: str | None = None
+    bootstrap: str | None = None
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int | None = 0) -> Ended:
+        """Run a command; unless it ends with ``code``, the test fails. None takes any."""
+        names = {"STREAMNATIVE_SERDES_REGISTRY": self.registry, "STREAMNATIVE_SERDES_BOOTSTRAP": self.bootstrap}
+        environment = {"STREAMNATIVE_SERDES_CONFIG": None, **names, **self.more}
+        ended = CliRunner(env=environment).invoke(main, arguments, input=stdin)
+        if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+            raise ended.exception
+        assert code is None or ended.exit_code == code, ended.output
+        return Ended(ended.exit_code, ended.stdout, ended.stderr)

@@ -1,0 +1,96 @@
+"""Consuming for ``decode``: where it ends, on a stand-in for the client whose messages come in a given order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from streamnative_serdes.cli import consuming
+from streamnative_serdes.cli.consuming import Start, TopicReader
+from streamnative_serdes.spark.kafka import BrokerUnavailableError
+
+END = KafkaError(KafkaError._PARTITION_EOF)
+
+
+@dataclass
+class Client:
+    """Stands in for a consumer of topic ``t``.
+
+    Args:
+        bounds: first and next offset of each partition.
+        coming: what each poll returns: partition, offset and error of a message, or None.
+    """
+
+    bounds: dict[int, tuple[int, int]]
+    coming: list[tuple[int, int, KafkaError | None] | None]
+    assigned: dict[int, int] = field(default_factory=dict)
+    closed: bool = False
+
+    def list_topics(self, **_: Any) -> Any:
+        return SimpleNamespace(topics={"t": SimpleNamespace(error=None, partitions=dict.fromkeys(self.bounds))})
+
+    def get_watermark_offsets(self, where: Any, **_: Any) -> tuple[int, int]:
+        return self.bounds[where.partition]
+
+    def assign(self, places: Any) -> None:
+        self.assigned = {place.partition: place.offset for place in places}
+
+    def poll(self, _seconds: float) -> Any:
+        next_ = self.coming.pop(0) if self.coming else None
+        if next_ is None:
+            return None
+        partition, offset, error = next_
+        return SimpleNamespace(partition=lambda: partition, offset=lambda: offset, error=lambda: error)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def consumed(client: Client, monkeypatch: pytest.MonkeyPatch, start: Start = Start()) -> list[tuple[int, int]]:  # noqa: B008
+    """Partition and offset of each message."""
+    monkeypatch.setattr(consuming, "client", lambda *_: client)
+    with TopicReader({"bootstrap.servers": "x:1"}, "t") as reader:
+        found = [(message.partition(), message.offset()) for message in reader.messages(start)]
+    assert client.closed
+    return found
+
+
+def test_messages_that_come_meanwhile_are_neither_shown_nor_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client({0: (0, 1), 1: (0, 2)}, [(0, 0, None), (0, 1, None), (1, 0, None), (0, 2, None), (1, 1, None)])
+    assert consumed(client, monkeypatch) == [(0, 0), (1, 0), (1, 1)]
+    assert client.coming == []
+
+
+def test_the_end_may_be_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The offsets before the end are then markers of transactions, or messages of an aborted one."""
+    client = Client({0: (0, 5)}, [(0, 0, None), (0, 3, END)])
+    assert consumed(client, monkeypatch) == [(0, 0)]
+
+
+def test_a_partition_without_messages_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client({0: (7, 7), 1: (3, 4)}, [(0, 7, END), (1, 3, None)])
+    assert consumed(client, monkeypatch) == [(1, 3)]
+    assert client.assigned == {0: 7, 1: 3}
+    assert consumed(Client({0: (7, 7)}, []), monkeypatch) == []
+
+
+def test_the_last_messages_are_counted_from_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client({0: (0, 9), 1: (5, 6)}, [(0, 7, None), (0, 8, None), (1, 5, None)])
+    consumed(client, monkeypatch, Start("last", 2))
+    assert client.assigned == {0: 7, 1: 5}
+
+
+def test_an_error_of_the_broker_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(KafkaException):
+        consumed(Client({0: (0, 5)}, [(0, 0, None), (0, 1, refused)]), monkeypatch)
+
+
+def test_a_broker_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
+    with pytest.raises(BrokerUnavailableError, match="no response from a Kafka broker"):
+        consumed(Client({0: (0, 5)}, [(0, 0, None)]), monkeypatch)

@@ -1,0 +1,178 @@
+"""The command ``ping``: what answers, what the credentials permit, what to mend; and that it changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from command import CommandLine
+from confluent_kafka import KafkaError, KafkaException
+from schemas import record
+
+from streamnative_serdes.cli import ping as module
+from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
+
+USER = record("User", ("name", "string"))
+MISSING = Fault.status(401, "Unauthorized to validateTopicOperation for operation [PRODUCE]")
+NO_ADMIN = Fault.status(401, "Don't have permission to administrate resources on this tenant")
+
+
+@pytest.fixture(scope="module")
+def bootstrap() -> Iterator[str]:
+    with MockBroker({"users": 2}) as broker:
+        yield broker.bootstrap_servers
+
+
+@pytest.fixture
+def run(registry: LocalRegistry, bootstrap: str) -> CommandLine:
+    """With a schema on the topic users."""
+    run = CommandLine(registry.url, bootstrap)
+    run("schemas", "register", "users", "-", stdin=json.dumps(USER))
+    return run
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker does not say which operations it permits, as the mock broker does, but at once."""
+    monkeypatch.setattr(module, "AdminClient", lambda conf: Admin(None))
+
+
+class Operation:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Admin:
+    """Stands in for Kafka's AdminClient: describes any topic with these operations; None fails."""
+
+    def __init__(self, names: list[str] | None) -> None:
+        self.names = names
+
+    def describe_topics(self, _topics: Any, **_: Any) -> Any:
+        return {"users": self}
+
+    def result(self, _seconds: float) -> Any:
+        if self.names is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        self.authorized_operations = [Operation(name) for name in self.names]
+        return self
+
+
+def goods(results: Any) -> dict[str, bool | None]:
+    return {result["check"]: result["good"] for result in results}
+
+
+def test_servers_and_rights_on_a_topic_are_checked(run: CommandLine) -> None:
+    results = run("ping", "users", "--json").json
+    assert goods(results) == {
+        "registry: read": True,
+        "registry: namespace public/default": True,
+        "registry: register": True,
+        "registry: administer": True,
+        "broker": True,
+        "broker: consume": True,
+    }
+    found = {result["check"]: result["found"] for result in results}
+    assert found["registry: read"] == "answers; version 0, AVRO"
+    assert found["registry: administer"] == "permitted; compatibility strategy FULL"
+    assert found["broker"] == "answers; 1 brokers; the topic has 2 partitions"
+
+
+def test_nothing_is_changed(run: CommandLine, registry: LocalRegistry, silent: None) -> None:
+    for purpose in ("consume", "produce", "admin"):
+        run("ping", "users", "--for", purpose)
+        run("ping", "words", code=3)
+    assert [entry.version for entry in registry.store.versions("public/default/users")] == [0]
+    assert registry.store.versions("public/default/words") == []
+    assert registry.store.delete("public/default/users") == 1
+
+
+def test_without_a_topic_the_servers_are_checked(run: CommandLine) -> None:
+    results = goods(run("ping", "--json").json)
+    assert results == {
+        "registry: read": True,
+        "registry: namespace public/default": True,
+        "registry: other rights": None,
+        "broker": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "match", "failing"),
+    [
+        (MISSING, "GET .*/schema$", {"consume", "produce", "admin"}),
+        (MISSING, "POST .*/schema$", {"produce"}),
+        (NO_ADMIN, "POST .*/compatibility$", {"admin"}),
+        (Fault.status(401, "Unauthorized to validateNamespaceOperation"), "GET .*/persistent/", set()),
+        (Fault.status(500, "x"), "GET .*/persistent/", set()),
+    ],
+)
+def test_a_missing_right_fails_only_where_it_is_needed(
+    run: CommandLine, registry: LocalRegistry, silent: None, fault: Fault, match: str, failing: set[str]
+) -> None:
+    registry.fail(fault, times=None, match=match)
+    codes = {
+        purpose: run("ping", "users", "--for", purpose, code=None).code for purpose in ("consume", "produce", "admin")
+    }
+    assert codes == {purpose: 3 if purpose in failing else 0 for purpose in codes}
+
+
+def test_what_to_mend_is_said(run: CommandLine, registry: LocalRegistry, silent: None) -> None:
+    registry.fail(MISSING, times=None, match="POST .*/schema$")
+    ended = run("ping", "users", "--for", "produce", code=3)
+    assert "registry: register" in ended.out
+    assert "Error: failed: registry: register" in ended.err
+    assert "Hint: the role needs the right to produce" in ended.err
+
+
+def test_a_namespace_that_does_not_exist_is_found_though_its_schemas_are_just_missing(run: CommandLine) -> None:
+    ended = run("ping", "users", "--set", "pulsar.namespace=nope", "--bootstrap", "", "--json", code=3)
+    assert goods(ended.json)["registry: namespace public/nope"] is False
+    assert "check pulsar.tenant and pulsar.namespace" in ended.error["error"]["hint"]
+
+
+def test_a_topic_that_the_broker_does_not_have_is_a_failure(run: CommandLine) -> None:
+    ended = run("ping", "words", "--json", code=3)
+    assert goods(ended.json)["broker"] is False
+    assert "create the topic" in ended.error["error"]["hint"]
+
+
+def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine) -> None:
+    away = ("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--set", "retries.first.ms=100")
+    ended = run("ping", "users", *away, "--json", code=3)
+    assert goods(ended.json) == {"registry: read": False, "broker": False}
+    assert all(result["found"].startswith("topic users: ") for result in ended.json)
+    assert "is Pulsar running" in ended.error["error"]["hint"]
+    assert "is bootstrap.servers correct" in ended.error["error"]["hint"]
+
+
+def test_a_bad_option_is_a_usage_error(run: CommandLine) -> None:
+    ended = run("ping", "users", "--set", "no.such.option=1", code=2)
+    assert "Error: topic users: the Kafka client refuses its configuration" in ended.err
+
+
+def test_one_server_alone_may_be_checked(run: CommandLine) -> None:
+    assert goods(run("ping", "--bootstrap", "", "--json").json)["broker"] is None
+    assert goods(run("ping", "--registry", "", "--json").json) == {"registry": None, "broker": True}
+    run("ping", "--for", "produce", code=2)
+
+
+@pytest.mark.parametrize(
+    ("names", "good", "code"),
+    [
+        (None, None, 0),
+        ([], None, 0),
+        (["READ", "WRITE"], True, 0),
+        (["ALL"], True, 0),
+        (["READ", "DESCRIBE"], False, 3),
+    ],
+)
+def test_a_broker_that_says_what_it_permits_is_believed(
+    run: CommandLine, monkeypatch: pytest.MonkeyPatch, names: list[str] | None, good: bool | None, code: int
+) -> None:
+    monkeypatch.setattr(module, "AdminClient", lambda conf: Admin(names))
+    ended = run("ping", "users", "--for", "produce", "--json", code=code)
+    (found,) = [result for result in ended.json if result["check"] == "broker: produce"]
+    assert found["good"] is good
