@@ -14,7 +14,7 @@ from streamnative_serdes.serialization import Deserializer, SerializationContext
 
 from .client import SchemaRegistryClient
 from .schema import Schema
-from .serdes import AvroDeserializer, AvroSerializer, checked
+from .serdes import AvroDeserializer, AvroSerializer, checked_client
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -124,7 +124,7 @@ class AsyncAvroSerializer(_Async[AvroSerializer], Serializer):
         rule_registry: object = None,
     ) -> None:
         refuse_no_function(to_dict)
-        client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
+        client = checked_client(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
         make = functools.partial(AvroSerializer, client, schema_str, _unwrapped, conf, rule_conf, rule_registry)
         super().__init__(make, _call_path.serialize_bound)
         self._to_dict = to_dict
@@ -157,7 +157,7 @@ class AsyncAvroDeserializer(_Async[AvroDeserializer], Deserializer):
         rule_registry: object = None,
     ) -> None:
         refuse_no_function(from_dict)
-        client = checked(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
+        client = checked_client(schema_registry_client, AsyncSchemaRegistryClient, schema_str).blocking
         arguments = client, schema_str, None, return_record_name, conf, rule_conf, rule_registry
         super().__init__(functools.partial(AvroDeserializer, *arguments), _call_path.deserialize_bound)
         self._from_dict = from_dict

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema as ParsedSchema
-from streamnative_serdes._schema import parse
+from streamnative_serdes._schema import parse, self_contained
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import holds
-from streamnative_serdes.errors import ConfigError, SchemaError, SerdesError
+from streamnative_serdes.errors import ConfigError, SchemaError, SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
-from . import options, references
-from .error import BadSchemaError, UnknownSchemaError, refusal
-from .schema import RegisteredSchema, Schema, SchemaReference
+from . import options, versions
+from .error import BadSchemaError, BadVersionError, UnknownSchemaError, unsupported
+from .schema import RegisteredSchema, Schema, SchemaReference, require_avro
 
 _NO_IDS = "Pulsar numbers versions per topic and has no global schema ids"
 _NO_LIST = "Pulsar's registry cannot list its subjects"
@@ -51,9 +51,9 @@ class SchemaRegistryClient:
             docs/migration.md lists Confluent's other keys; the options of docs/config.md are accepted too.
 
     A subject is a topic: ``orders-value`` and ``orders`` both mean the topic ``orders``. ``orders-key`` is refused,
-    since a topic's schema describes its values. Versions are Pulsar's: they start at 0 in each topic. ``schema_id``
-    equals the version, so it is meaningful only together with the topic. Nothing is cached. Threads may share a client,
-    and it can be pickled.
+    since a topic's schema describes its values. Versions count as Confluent's, from 1 in each topic: they are Pulsar's
+    version + 1. Ids are Pulsar's versions, from 0, so an id is meaningful only together with the topic. It caches
+    nothing; SerDes cache what they need. Threads may share a client, and it can be pickled.
 
     Raises:
         ConfigError: an unknown key, an invalid value, or a key that Pulsar cannot support.
@@ -80,8 +80,13 @@ class SchemaRegistryClient:
         return MappingProxyType(self._conf)
 
     @property
+    def _binding(self) -> Binding:
+        """What this process knows of the registry; shared with the SerDes that have this client's options."""
+        return Binding.shared(self._conf)
+
+    @property
     def _pulsar(self) -> PulsarClient:
-        return Binding.shared(self._conf).client
+        return self._binding.client
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], frozenset[str]]:
         return type(self), (self._given,), self._pulsar.answered
@@ -92,9 +97,7 @@ class SchemaRegistryClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -104,7 +107,7 @@ class SchemaRegistryClient:
     # Schemas
 
     def register_schema(self, subject_name: str, schema: Schema, normalize_schemas: bool = False) -> int:
-        """Register ``schema`` with its references resolved, and return its version in this topic, new or existing."""
+        """Register ``schema`` with its references resolved, and return its id: Pulsar's version, new or existing."""
         return self.register_schema_full_response(subject_name, schema, normalize_schemas).schema_id
 
     def register_schema_full_response(
@@ -115,8 +118,7 @@ class SchemaRegistryClient:
     ) -> RegisteredSchema:
         topic = topic_of(subject_name)
         text = self._parsed(topic, schema, to_register=True).text
-        version = self._pulsar.register(topic, text)
-        return RegisteredSchema(subject_name, version, version, None, Schema(text))
+        return _registered(subject_name, self._pulsar.register(topic, text), Schema(text))
 
     def lookup_schema(
         self,
@@ -136,7 +138,7 @@ class SchemaRegistryClient:
         wanted = self._parsed(topic, schema)
         for info in reversed(self._pulsar.all_versions(topic)):
             if holds(info, wanted, limits):
-                return _registered(subject_name, info)
+                return _found(subject_name, info)
         raise UnknownSchemaError("the topic does not have this schema", topic=topic, status=404)
 
     def get_latest_version(self, subject_name: str, fmt: str | None = None) -> RegisteredSchema:
@@ -149,11 +151,24 @@ class SchemaRegistryClient:
         deleted: bool = False,  # noqa: ARG002 - deleted versions are gone in Pulsar, so including them changes nothing
         fmt: str | None = None,
     ) -> RegisteredSchema:
-        """The schema with this version; versions start at 0."""
+        """The schema with this version; versions start at 1.
+
+        Raises:
+            BadVersionError: ``version`` is neither a number from 1 on nor "latest".
+        """
         _refuse_formats("get_version", fmt, False)
         topic = topic_of(subject_name)
-        info = self._pulsar.latest(topic) if version == "latest" else self._pulsar.by_version(topic, int(version))
-        return _registered(subject_name, info)
+        info = self._pulsar.latest(topic) if version == "latest" else self._numbered(topic, version)
+        return _found(subject_name, info)
+
+    def _numbered(self, topic: str, version: object) -> SchemaInfo:
+        """The schema with Confluent's number ``version``; errors have the same number."""
+        try:
+            return self._pulsar.by_version(topic, versions.to_pulsar(version, topic))
+        except SchemaRegistryError as error:
+            if error.version is not None:
+                error.version = versions.to_confluent(error.version)
+            raise
 
     def get_schema(
         self,
@@ -162,19 +177,22 @@ class SchemaRegistryClient:
         fmt: str | None = None,
         reference_format: str | None = None,
     ) -> Schema:
-        """The schema with this id in ``subject_name``, which is required: an id is a version of one topic."""
+        """The schema with this id in ``subject_name``, which is required: an id is Pulsar's version of one topic."""
         if subject_name is None:
-            raise refusal("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
+            raise unsupported("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
         _refuse_formats("get_schema", fmt or reference_format, False)
-        return self.get_version(subject_name, schema_id).schema
+        topic, number = topic_of(subject_name), versions.whole(schema_id)
+        if number is None:
+            raise BadVersionError(f"expected an id, from 0, got {schema_id!r:.80}", topic=topic, status=422)
+        return _found(subject_name, self._pulsar.by_version(topic, number)).schema
 
     def get_versions(
         self, subject_name: str, deleted: bool = False, deleted_only: bool = False, offset: int = 0, limit: int = -1
     ) -> list[int]:
-        """The versions that are not deleted, in order. Empty if there are none; Confluent's client raises then."""
+        """The versions that are not deleted, in order, from 1. Empty if there are none; Confluent's raises then."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
-        versions = [info.version for info in self._pulsar.all_versions(topic_of(subject_name))]
-        return versions[offset : None if limit < 0 else offset + limit]
+        numbers = [versions.to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
+        return numbers[offset : None if limit < 0 else offset + limit]
 
     def get_schema_types(self) -> list[str]:
         return ["AVRO"]
@@ -182,12 +200,14 @@ class SchemaRegistryClient:
     def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
         """Delete all schemas of the topic, and return their versions.
 
-        Later versions continue the numbering, unless ``permanent``: then they start at 0 again, and messages that are
-        still in the topic are read with the wrong schemas.
+        Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
+        still in the topic are read with the wrong schemas. SerDes of this client forget what is deleted for good.
         """
-        versions = self.get_versions(subject_name)
-        self._pulsar.delete(topic_of(subject_name), force=permanent)
-        return versions
+        topic, deleted = topic_of(subject_name), self.get_versions(subject_name)
+        self._pulsar.delete(topic, force=permanent)
+        if permanent:
+            self._binding.forget_topic(topic)
+        return deleted
 
     def test_compatibility(
         self,
@@ -199,7 +219,7 @@ class SchemaRegistryClient:
     ) -> bool:
         """Whether the topic would accept ``schema``; its strategy decides with which versions it is compared."""
         if version != "latest":
-            raise refusal(
+            raise unsupported(
                 "test_compatibility with a version",
                 "the topic's strategy decides which versions are compared",
             )
@@ -210,14 +230,14 @@ class SchemaRegistryClient:
         """The text of ``schema`` with its references resolved.
 
         Raises:
-            SchemaError: see :func:`references.self_contained`.
+            SchemaError: the references cannot be resolved, or a schema is not one that Pulsar can store.
             SchemaRegistryError: a referenced schema does not exist.
         """
         if isinstance(schema, str):
             return schema
         if not hasattr(schema, "schema_str"):
             raise ConfigError(f"expected a Schema, got {type(schema).__name__}", hint='Schema(text, "AVRO")')
-        return references.self_contained(schema, self._referred)
+        return self_contained(require_avro(schema), self._referred)
 
     def _parsed(self, topic: str, schema: Schema | str, *, to_register: bool = False) -> ParsedSchema:
         """Parse ``schema`` before it is sent: the registry would refuse a bad one without saying where it is wrong.
@@ -232,26 +252,33 @@ class SchemaRegistryClient:
             raise BadSchemaError(error.message, topic=topic, path=error.path, hint=error.hint, status=422) from None
 
     def _referred(self, reference: SchemaReference) -> Schema:
-        return self.get_version(reference.subject, reference.version).schema
+        return require_avro(self.get_version(reference.subject, reference.version).schema)
+
+    def clear_latest_caches(self) -> None:
+        """Make SerDes of this client ask for latest schemas again. If the registry is away, they keep the last ones."""
+        self._binding.expire()
+
+    def clear_caches(self) -> None:
+        """Make SerDes of this client ask for everything again."""
+        self._binding.forget_topics()
 
     # Not supported by Pulsar
 
     def get_subjects(self, *_: Any, **__: Any) -> list[str]:
-        raise refusal("get_subjects", _NO_LIST, "pulsar-admin topics list shows all topics, with or without schemas")
+        raise unsupported(
+            "get_subjects", _NO_LIST, "pulsar-admin topics list shows all topics, with or without schemas"
+        )
 
     def delete_version(self, *_: Any, **__: Any) -> int:
-        raise refusal("delete_version", _ALL_AT_ONCE, "use delete_subject(subject)")
+        raise unsupported("delete_version", _ALL_AT_ONCE, "use delete_subject(subject)")
 
     def get_compatibility(self, subject_name: str | None = None) -> str:  # noqa: ARG002
-        raise refusal("get_compatibility", _STRATEGY, "use pulsar-admin namespaces get-schema-compatibility-strategy")
+        raise unsupported(
+            "get_compatibility", _STRATEGY, "use pulsar-admin namespaces get-schema-compatibility-strategy"
+        )
 
     def set_compatibility(self, subject_name: str | None = None, level: str | None = None) -> str:  # noqa: ARG002
-        raise refusal("set_compatibility", _STRATEGY, _SET_STRATEGY)
-
-    def clear_latest_caches(self) -> None:
-        """Do nothing: this client has no cache."""
-
-    clear_caches = clear_latest_caches
+        raise unsupported("set_compatibility", _STRATEGY, _SET_STRATEGY)
 
     if not TYPE_CHECKING:  # so that type checkers report these methods as missing
 
@@ -269,18 +296,23 @@ def topic_of(subject: str) -> str:
     if not subject:
         raise SerdesError(f"expected a subject, got {subject!r:.80}", hint="a subject is a topic name, or TOPIC-value")
     if subject.endswith("-key"):
-        raise refusal(
+        raise unsupported(
             f"subject {subject!r:.120}", "in Pulsar, a topic's schema describes its values", "use TOPIC-value"
         )
     return subject.removesuffix("-value")
 
 
-def _registered(subject: str, info: SchemaInfo) -> RegisteredSchema:
-    return RegisteredSchema(subject, info.version, info.version, None, Schema(info.text, info.type))
+def _found(subject: str, info: SchemaInfo) -> RegisteredSchema:
+    return _registered(subject, info.version, Schema(info.text, info.type))
+
+
+def _registered(subject: str, version: int, schema: Schema) -> RegisteredSchema:
+    """``schema`` under Pulsar's ``version``."""
+    return RegisteredSchema(subject, versions.to_confluent(version), version, None, schema)
 
 
 def _refuse_formats(method: str, fmt: str | None, deleted: bool) -> None:
     if fmt:
-        raise refusal(f"{method} with a format", "Pulsar returns a schema as it was registered")
+        raise unsupported(f"{method} with a format", "Pulsar returns a schema as it was registered")
     if deleted:
-        raise refusal(f"{method} of deleted schemas", "Pulsar does not keep deleted schemas")
+        raise unsupported(f"{method} of deleted schemas", "Pulsar does not keep deleted schemas")

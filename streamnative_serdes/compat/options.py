@@ -122,6 +122,19 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
     return left
 
 
+def framings(conf: Mapping[str, Any] | None) -> dict[str, str]:
+    """What a deserializer reads if it has the second registry and is not told: what ``schema.id.deserializer`` says.
+
+    Confluent's default is ``dual_schema_id_deserializer``: the header, else the prefix.
+    """
+    given = conf or {}
+    if given.get("confluent.schema.registry.url") is None or given.get("framings") is not None:
+        return {}
+    prefix_only = _name(given.get("schema.id.deserializer")) == "prefix_schema_id_deserializer"
+    confluents = config.CONFLUENT if prefix_only else f"{config.CONFLUENT_HEADER},{config.CONFLUENT}"
+    return {"framings": f"{config.SNIP_42},{confluents},{config.HEADERLESS}"}
+
+
 def refuse_rules(rule_conf: object, rule_registry: object) -> None:
     """Refuse rules, such as field encryption, instead of silently not applying them.
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamnative_serdes._schema import SchemaReference
 from streamnative_serdes.errors import SchemaError
 
-
-@dataclass(frozen=True, slots=True)
-class SchemaReference:
-    """A reference to the type ``name``, which version ``version`` of ``subject`` defines."""
-
-    name: str
-    subject: str
-    version: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "subject": self.subject, "version": self.version}
+__all__ = ["RegisteredSchema", "Schema", "SchemaReference", "require_avro"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +32,8 @@ class RegisteredSchema:
 
     Args:
         subject: as the caller named it.
-        version: Pulsar's version, from 0 within its topic.
-        schema_id: equal to ``version``. Pulsar has no global ids: the same id in two topics means two schemas.
+        version: Confluent's number, from 1 within its topic: Pulsar's + 1.
+        schema_id: Pulsar's version, which messages contain. The same id in two topics means two schemas.
         guid: always None.
         schema: self-contained, without references.
     """

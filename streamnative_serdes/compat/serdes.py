@@ -45,7 +45,7 @@ class AvroSerializer(KafkaAvroSerializer):
         rule_registry: object = None,
     ) -> None:
         options.refuse_rules(rule_conf, rule_registry)
-        client = checked(schema_registry_client, SchemaRegistryClient, schema_str)
+        client = checked_client(schema_registry_client, SchemaRegistryClient, schema_str)
         given = options.for_serdes(conf)
         super().__init__({**client.options, **options.leniency(given), **given}, _text(client, schema_str), to_dict)
 
@@ -61,7 +61,8 @@ class AvroDeserializer(KafkaAvroDeserializer):
         return_record_name: decode a record in a union to a tuple of its full name and the dict.
         conf: Confluent's keys listed in docs/migration.md, and the deserializer's options in docs/config.md. Trailing
             bytes after the value are ignored, as Confluent's deserializer does, unless ``ignore.trailing.bytes`` is
-            false or the message has no header with a known version.
+            false or the message has no header with a known version. With ``confluent.schema.registry.url``, values that
+            Confluent's serializer wrote are read too, as ``schema.id.deserializer`` says, or as ``framings`` does.
         rule_conf: must be None.
         rule_registry: must be None.
 
@@ -82,15 +83,15 @@ class AvroDeserializer(KafkaAvroDeserializer):
         rule_registry: object = None,
     ) -> None:
         options.refuse_rules(rule_conf, rule_registry)
-        client = checked(schema_registry_client, SchemaRegistryClient, schema_str)
+        client = checked_client(schema_registry_client, SchemaRegistryClient, schema_str)
         if not isinstance(return_record_name, bool):
             raise ConfigError(f"return_record_name: expected True or False, got {return_record_name!r:.80}")
         lenient = {"ignore.trailing.bytes": True, "return.record.name": return_record_name}
-        given = {**client.options, **lenient, **options.for_serdes(conf)}
+        given = {**client.options, **lenient, **options.framings(conf), **options.for_serdes(conf)}
         super().__init__(given, _text(client, schema_str), from_dict)
 
 
-def checked(client: object, kind: type[_C], schema: object) -> _C:
+def checked_client(client: object, kind: type[_C], schema: object) -> _C:
     """Return ``client`` if it is of this type.
 
     Raises:

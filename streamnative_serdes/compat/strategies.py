@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamnative_serdes.serialization import SerializationContext
 
-from .error import refusal
+from .error import unsupported
 
 
 def topic_subject_name_strategy(ctx: SerializationContext, record_name: str | None) -> str:  # noqa: ARG001
@@ -14,14 +14,14 @@ def topic_subject_name_strategy(ctx: SerializationContext, record_name: str | No
 
 def prefix_schema_id_serializer(*_: object) -> bytes:
     """For configurations only: the schema version is written before the datum."""
-    raise refusal("calling prefix_schema_id_serializer", "the serializer writes the version itself")
+    raise unsupported("calling prefix_schema_id_serializer", "the serializer writes the version itself")
 
 
 def prefix_schema_id_deserializer(*_: object) -> bytes:
     """For configurations only: the schema version is read from before the datum."""
-    raise refusal("calling prefix_schema_id_deserializer", "the deserializer reads the version itself")
+    raise unsupported("calling prefix_schema_id_deserializer", "the deserializer reads the version itself")
 
 
 def dual_schema_id_deserializer(*_: object) -> bytes:
     """For configurations only: the same as :func:`prefix_schema_id_deserializer`; Kafka headers are not read."""
-    raise refusal("calling dual_schema_id_deserializer", "the deserializer reads the version itself")
+    raise unsupported("calling dual_schema_id_deserializer", "the deserializer reads the version itself")
