@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
-from typing_extensions import disjoint_base
+from typing_extensions import Buffer
 
 from ._schema import AvroType, Field, Resolution
 from .arrow import Dialect, Routes
@@ -22,7 +22,8 @@ class Plan:
     """Decodes data of one writer's schema into the columns of ``layout``.
 
     ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
-    default, number of values in it, None), or (None, 0, why there is no usable default).
+    default, number of values in it, None), or (None, 0, why there is no usable default). With ``skips``, it can tell
+    too whether bytes are a datum, without columns.
     """
 
     def __new__(
@@ -31,41 +32,39 @@ class Plan:
         resolution: Resolution | None,
         schema: AvroType,
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],
+        skips: bool = False,
     ) -> Plan: ...
     @property
     def layout(self) -> Layout: ...
 
-@disjoint_base
-class Decoder:
-    """Decodes batches of messages into the columns of ``layout``. Immutable, so threads may share it.
+def decode_batch(
+    layout: Layout,
+    options: Mapping[str, Any],
+    framed: bool,
+    schema: object,
+    arrays: Iterable[object],
+    find: Callable[[int], Routes | SerdesError],
+    failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
+    error_column: str | None,
+    signs: Any = None,
+    keys: Buffer | None = None,
+) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
+    """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
+
+    Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
-    version -1.
+    version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+    ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
+    error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
+    whatever the options say.
+    ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
+    tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
+    first error is raised. A row that is null, or cannot be read, is null in all columns.
+    With ``signs`` (_reading/framings.py), messages with Confluent's framings are read too: ``find`` gets the key of
+    their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
+    where it has none. Rows that could be read both ways count under the index -2 too.
     """
-
-    def __new__(cls, layout: Layout, options: Mapping[str, Any], framed: bool) -> Decoder: ...
-    @property
-    def layout(self) -> Layout: ...
-    def decode(
-        self,
-        schema: object,
-        arrays: Iterable[object],
-        find: Callable[[int], Routes | SerdesError],
-        failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
-        error_column: str | None,
-    ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
-        """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
-
-        Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
-
-        ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
-        ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
-        error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
-        whatever the options say.
-        ``failed(version, errors, message)`` is called for a row that none of the plans could read; it returns more such
-        tuples, or the error. With ``error_column``, a last column of that name holds the error texts; without it, the
-        first error is raised. A row that is null, or cannot be read, is null in all columns.
-        """
 
 @final
 class WritePlan:

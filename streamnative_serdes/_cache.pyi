@@ -31,14 +31,14 @@ class LruMap(Generic[_T]):
     """Entries kept at most; a smaller one takes effect with the next change."""
 
     def __new__(cls, capacity: int) -> Self: ...
-    def get(self, key: str) -> _T | None: ...
-    def change(self, key: str, step: Callable[[_T | None], _S], used: bool = False) -> _S:
+    def get(self, key: Hashable) -> _T | None: ...
+    def change(self, key: Hashable, step: Callable[[_T | None], _S], used: bool = False) -> _S:
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
         ``step`` runs without a lock, and again if the entry was changed meanwhile. If it returns None, nothing changes.
         """
 
-    def drop(self, key: str) -> None: ...
+    def drop(self, key: Hashable) -> None: ...
     def values(self) -> list[_T]:
         """The one used longest ago first."""
 

@@ -1,14 +1,18 @@
 """The compiled call path: the classes under both faces, and what policies call them with."""
 
 from ._serdes import (
+    BY_HEADER,
     LATEST,
     MISS,
+    PREFIXED,
+    UNFRAMED,
     Bound,
     Deserializer,
     Serializer,
     bound_of,
+    count_batch,
     count_fallback,
-    count_read,
+    count_instead,
     count_written,
     deserialize_bound,
     look_up,
@@ -20,14 +24,18 @@ from ._serdes import (
 )
 
 __all__ = [
+    "BY_HEADER",
     "LATEST",
     "MISS",
+    "PREFIXED",
+    "UNFRAMED",
     "Bound",
     "Deserializer",
     "Serializer",
     "bound_of",
+    "count_batch",
     "count_fallback",
-    "count_read",
+    "count_instead",
     "count_written",
     "deserialize_bound",
     "look_up",

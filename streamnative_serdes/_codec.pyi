@@ -25,5 +25,11 @@ class Codec:
     def decode(self, data: Buffer) -> Any:
         """Decode the datum in ``data``, all of which it must take up. Raises DecodeError with path and byte offset."""
 
+    def is_datum(self, data: Buffer) -> bool:
+        """Whether ``data`` is exactly one datum of the writer's schema. Checks what ``decode`` checks, except text."""
+
     def skip(self, data: Buffer, offset: int = 0) -> int:
         """Return the byte offset after the datum at ``offset``. Checks what ``decode`` checks, except text."""
+
+def weight(value: object) -> int:
+    """Count the values in ``value``, including itself; long text and bytes count as more, since they are copied."""

@@ -7,7 +7,7 @@ _T = TypeVar("_T")
 
 @disjoint_base
 class Flights:
-    """The flights under way, by key; shared by threads. A forked child does not wait for threads of its parent."""
+    """Running flights, by key; shared by threads. A forked child does not wait for threads of its parent."""
 
     def __new__(cls) -> Self: ...
     def run(self, key: Hashable, work: Callable[[], _T], seconds: float | None = None) -> _T:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
 from . import _config as config
 from ._schema import load
 from ._topics.binding import Binding
+from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import Learnt
 from .errors import ConfigError, SerdesError
 from .models import Registered
@@ -23,6 +23,17 @@ class Given(NamedTuple):
     convert: Any = None  # to_dict or from_dict
 
 
+class _Second(NamedTuple):
+    """What a pickle carries of a second registry."""
+
+    known: LearntIds
+    answered: frozenset[str]
+
+    @classmethod
+    def of(cls, schemas: ConfluentSchemas) -> _Second:
+        return cls(schemas.learnt(), schemas.client.answered)
+
+
 class _State(NamedTuple):
     """What a pickle carries besides a subclass's own attributes: no connections, no locks, no plans."""
 
@@ -31,13 +42,15 @@ class _State(NamedTuple):
     topics: frozenset[str] = frozenset()
     known: tuple[Learnt, ...] = ()
     answered: frozenset[str] = frozenset()  # addresses that have answered before
+    second: _Second | None = None
 
 
 class Lifecycle:
     """Mixed into both faces, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
-    constructor was given. The policy has ``conf``, ``binding`` and ``topics`` (known without being bound).
+    constructor was given. The policy has ``conf``, ``binding``, ``topics`` (known without being bound) and
+    ``confluent``: the schemas of the second registry, or None.
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
@@ -73,6 +86,8 @@ class Lifecycle:
         refuse_keys(is_key)
         self._refuse_no_options(conf)
         values = config.parse(self.OPTIONS, conf, strict=strict)
+        if strict:
+            config.refuse_idle_registry(values)
         policy = type(self).POLICY(values, self._given)
         _call_path.set_up(self, policy, self._given.convert, values["cache.capacity"])
 
@@ -93,9 +108,7 @@ class Lifecycle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def registry_calls(self) -> int:
@@ -109,7 +122,8 @@ class Lifecycle:
         if policy is not None:
             topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
             binding: Binding = policy.binding
-            state = _State(self._given, policy.conf, topics, binding.learnt(topics), binding.client.answered)
+            second = None if policy.confluent is None else _Second.of(policy.confluent)
+            state = _State(self._given, policy.conf, topics, binding.learnt(topics), binding.client.answered, second)
         own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
         return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
@@ -125,6 +139,9 @@ class Lifecycle:
             policy.binding.client.met(state.answered)
             policy.binding.attach(self)  # makes room for what is learnt
             policy.binding.learn(state.known)
+            if state.second is not None:
+                policy.confluent.client.met(state.second.answered)
+                policy.confluent.learn(state.second.known)
 
 
 def policy_of(serdes: object) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ._arrow import Stream
 from .errors import DecodeError, EncodeError
@@ -152,3 +153,55 @@ def _not_taken(expected: str, data: object, instead: dict[str, str]) -> TypeErro
     name = type(data).__name__
     hint = f" (hint: {instead[name]})" if name in instead else ""
     return TypeError(f"expected Arrow data of {expected} (docs/arrow.md lists the types), got {name}{hint}")
+
+
+# The headers of messages
+
+_EXPECTED = "expected an array with a list of (key, value) structs for each message"
+
+
+def keys_of(headers: Any, name: str, key_of: Callable[[bytes], int]) -> pa.Buffer:
+    """Return an int64 for each message: ``key_of(value)`` of its first header called ``name``, or 0 without one.
+
+    Args:
+        headers: an Arrow array, chunked or not, of lists of structs (key, value), as Spark's Kafka source has them; or
+            a list with the headers of each message as a client returns them.
+        name: of the header.
+        key_of: is called once for each distinct value.
+
+    Raises:
+        DecodeError: ``headers`` is something else.
+    """
+    column = _chunk(headers)
+    lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+    if not lists or not pa.types.is_struct(column.type.value_type) or column.type.value_type.num_fields != 2:
+        raise DecodeError(f"{_EXPECTED}, got {column.type}")
+    rows, entries = pc.list_parent_indices(column), pc.list_flatten(column)
+    names, values = entries.field(0), entries.field(1)
+    there = pc.and_kleene(pc.equal(names.cast(pa.string()), name), pc.is_valid(values))
+    values = values.filter(there).cast(pa.binary()).dictionary_encode()
+    of_value = pa.array([key_of(value) for value in values.dictionary.to_pylist()], pa.int64())
+    # Per message, the place of its first such header among all of them.
+    place = pc.index_in(pa.array(range(len(column)), rows.type), value_set=rows.filter(there))
+    keys = of_value.take(values.indices.take(place)).fill_null(0)
+    return keys.buffers()[1].slice(8 * keys.offset, 8 * len(keys))
+
+
+def _chunk(headers: Any) -> pa.Array:
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    if isinstance(headers, pa.Array):
+        return headers
+    if isinstance(headers, pa.ChunkedArray):
+        return pa.concat_arrays(headers.chunks) if headers.num_chunks else pa.array([], headers.type)
+    try:
+        if hasattr(headers, "__arrow_c_stream__") or hasattr(headers, "__arrow_c_array__"):
+            return _chunk(pa.chunked_array(headers) if hasattr(headers, "__arrow_c_stream__") else pa.array(headers))
+        return pa.array(
+            [None if each is None else [{"key": k, "value": v} for k, v in _pairs(each)] for each in headers], kind
+        )
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise DecodeError(f"{_EXPECTED}, got {type(headers).__name__}: {error}") from None
+
+
+def _pairs(headers: Any) -> Any:
+    return headers.items() if hasattr(headers, "items") else headers

@@ -5,6 +5,12 @@ from typing_extensions import Buffer, disjoint_base
 from .codec import Codec
 
 LATEST: Final[int]
+PREFIXED: Final[int]
+"""The key of schema id 0 of the second registry, for messages with Confluent's prefix; other ids follow."""
+BY_HEADER: Final[int]
+"""The first key for messages with Confluent's header; see ``_reading.framings``."""
+UNFRAMED: Final[int]
+"""The key of messages that have none of the framings to be read. All keys of the second registry are below it."""
 MISS: Final[object]
 """What ``serialize_bound`` and ``deserialize_bound`` return instead of asking the policy."""
 
@@ -77,11 +83,12 @@ class Deserializer(_Serdes):
     def __call__(self, data: Buffer | None, ctx: Any = None) -> Any:
         """What the message ``data`` of ``ctx.topic`` holds; None for None."""
 
-    def deserialize(self, topic: str, data: Buffer | None, version: int | None = None) -> Any:
+    def deserialize(self, topic: str, data: Buffer | None, version: int | None = None, headers: Any = None) -> Any:
         """What the message ``data`` of ``topic`` holds; None for None.
 
         ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
-        metadata, say); None or -1 where not.
+        metadata, say); None or -1 where not. ``headers`` are the message's, as the client returns them: ``framings``
+        may allow a schema id in them, and ``from_dict`` gets them.
         """
 
     def stats(self) -> dict[str, int]: ...
@@ -90,8 +97,13 @@ def look_up(deserializer: Deserializer, topic: str, key: int) -> Bound:
     """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
 
 def count_fallback(deserializer: Deserializer) -> None: ...
-def count_read(deserializer: Deserializer, messages: int, headerless: int, fallbacks: int, errors: int) -> None:
-    """Count a batch."""
+def count_instead(deserializer: Deserializer, before: int, after: int) -> None:
+    """Count a message that was read under the key ``after``, not ``before`` as it was counted."""
+
+def count_batch(
+    deserializer: Deserializer, messages: dict[int, int], fallbacks: int, ambiguous: int, errors: int
+) -> None:
+    """Count a batch: ``messages`` by the key that they were read under, or else looked up under."""
 
 def deserialize_bound(deserializer: Deserializer, data: Any, context: Any) -> Any:
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""

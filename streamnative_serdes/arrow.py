@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack
 
 try:
@@ -12,10 +13,10 @@ except ModuleNotFoundError as error:
     raise ImportError("Arrow columns need pyarrow 18 or later: pip install pyarrow") from error
 
 from . import _config as config
-from ._arrow import Decoder, Layout, Plan, WritePlan, encode_batch
+from ._arrow import Layout, Plan, WritePlan, decode_batch, encode_batch
 from ._pieces import part_of, pieces_of_columns, pieces_of_messages
 from ._schema import Field, Record, Schema, parse, resolve
-from .codec import Codec
+from .codec import Codec, weight
 from .errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
 
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
@@ -102,13 +103,23 @@ class Columns:
         options: those of a codec.
         dialect: as for :func:`arrow_schema_of`.
         large_types: as for :func:`arrow_schema_of`.
+        compares: its plans can tell too whether a message could be read by another of them.
 
     Raises:
         SchemaError: as :func:`arrow_schema_of`.
     """
 
-    def __init__(self, schema: Schema, options: config.CodecArguments, dialect: Dialect, large_types: bool) -> None:
-        self.schema, self._options = schema, config.codec_options(options)
+    def __init__(
+        self,
+        schema: Schema,
+        options: config.CodecArguments,
+        dialect: Dialect,
+        large_types: bool,
+        *,
+        compares: bool = False,
+    ) -> None:
+        self.schema, self._options, self._compares = schema, config.codec_options(options), compares
+        self._default_of = partial(_default_of, self._options)
         self._layout = Layout(schema.root, self._options["avro.logical.types"], dialect, large_types)
         self._plans: dict[str, Plan] = {}
         self.arrow_schema: pa.Schema = pa.schema(self._layout)
@@ -127,11 +138,9 @@ class Columns:
             if not self.schema.same_as(writer):
                 java, logical = self._options["schema.resolution"] == "java", self._options["avro.logical.types"]
                 resolution = resolve(writer, self.schema, java=java, logical=logical)
-            plan = self._plans[writer.text] = Plan(self._layout, resolution, self.schema.root, self._default_of)
+            plan = Plan(self._layout, resolution, self.schema.root, self._default_of, self._compares)
+            self._plans[writer.text] = plan
         return plan
-
-    def _default_of(self, field: Field) -> tuple[bytes | None, int, str | None]:
-        return _default_of(field, self._options)
 
     def decode(
         self,
@@ -141,14 +150,18 @@ class Columns:
         *,
         error_column: str | None = None,
         framed: bool = True,
+        signs: Any = None,
+        keys: Any = None,
     ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
-        """As ``_arrow.Decoder.decode``."""
-        decoder = Decoder(self._layout, self._options, framed)
-        capsules, counts = decoder.decode(*pieces_of_messages(data), find, failed, error_column)
+        """As ``_arrow.decode_batch``."""
+        kind, arrays = pieces_of_messages(data)
+        capsules, counts = decode_batch(
+            self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys
+        )
         return pa.record_batch(_Capsules(*capsules)), counts
 
 
-def _default_of(field: Field, options: Mapping[str, Any]) -> tuple[bytes | None, int, str | None]:
+def _default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:
     """Return (Avro bytes of the default, number of values in it, None), or (None, 0, why there are none)."""
     codec = Codec(Schema("", Record("Default", (field,))), avro_logical_types=options["avro.logical.types"])
     try:
@@ -158,15 +171,7 @@ def _default_of(field: Field, options: Mapping[str, Any]) -> tuple[bytes | None,
         return None, 0, f": {error.message}"
     except DecodeError as error:  # a decimal of too many digits, say
         return None, 0, f", and the reader's default cannot be read: {error}"
-    return data, _weight(value) if isinstance(value, (list, dict, tuple)) else 1, None
-
-
-def _weight(value: object) -> int:
-    """Count the values in ``value``, including itself; long text and bytes count as more, since they are copied."""
-    if isinstance(value, (str, bytes)):
-        return 1 + len(value) // 64
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return 1 + sum(map(_weight, parts))
+    return data, weight(value) if isinstance(value, (list, dict, tuple)) else 1, None
 
 
 class ColumnWriter:
@@ -179,6 +184,7 @@ class ColumnWriter:
 
     def __init__(self, schema: Schema, options: config.CodecArguments) -> None:
         self._schema, self._options = schema, config.codec_options(options)
+        self._default_of = partial(_default_of, self._options)
         self._plans: dict[pa.Schema, WritePlan] = {}
 
     def encode(self, batch: Any, header: bytes, *, large_types: bool = False) -> pa.Array:
@@ -201,9 +207,6 @@ class ColumnWriter:
                     self._plans.clear()
                 self._plans[key] = plan
         return plan
-
-    def _default_of(self, field: Field) -> tuple[bytes | None, int, str | None]:
-        return _default_of(field, self._options)
 
 
 class ColumnCodec:

@@ -38,8 +38,10 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     2. It has a header, but the registry does not have the version: the topic's latest schema reads the body. If it does
        not consume the body exactly, it reads the whole message, since Avro without a header may begin like one.
     3. It has no header: the version passed to :meth:`deserialize`, or else the topic's latest schema.
+    4. ``framings`` allows Confluent's framing, and the message has it: the schema with its id in the second registry;
+       else, or if that cannot read the message, as in case 3. The order in ``framings`` decides which comes first.
 
-    In cases 2 and 3, the schema must consume the message exactly, even with ``ignore.trailing.bytes``.
+    In cases 2 to 4, the schema must consume the message exactly, even with ``ignore.trailing.bytes``.
     With ``fallback.to.latest=false``, the latest schema is never used. If the version in the header cannot read a
     message, but the version passed by the caller reads it as a whole, the result is that of the caller's version. This
     and case 2 are counted in :meth:`stats` and logged once per topic and version. Limit: if a message without a header
@@ -94,6 +96,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         topic: str,
         data: Any,
         *,
+        headers: Any = None,
         error_column: str | None = None,
         dialect: Dialect = "arrow",
         large_types: bool = False,
@@ -107,6 +110,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             topic: the messages' topic.
             data: messages: a list of bytes, a Series of polars or pandas, or anything with ``__arrow_c_array__`` or
                 ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. A null becomes a row of nulls.
+            headers: the messages' headers, needed if ``framings`` has ``confluent-header``: an Arrow array of lists of
+                structs (key, value), as Spark's Kafka source has them, or a list of what a client returns.
             error_column: name of an additional text column. If a message cannot be read, it has the reason, and all
                 other columns are null. Without ``error_column``, the first such message raises an error.
             dialect: ``"arrow"``, or ``"spark"`` for exactly the types that Spark uses; see
@@ -130,6 +135,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             policy_of(self),
             topic,
             data,
+            headers,
             error_column=error_column,
             dialect=dialect,
             large_types=large_types,
@@ -157,6 +163,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
 
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
+
+        If ``framings`` has Confluent's, also ``confluent`` and ``confluent_header``, messages of these framings, and
+        ``ambiguous``, messages that could be read without a header too (docs/messages.md).
 
         Each message is a hit, or a miss if its schema was not at hand, and counts as one error at most. A batch that
         fails as a whole counts as one error, and its messages are not counted. Registry calls are those of the whole

@@ -9,10 +9,12 @@ The tree::
     ├── EncodeError                    a datum does not fit its schema
     ├── DecodeError                    bytes do not fit their schema
     ├── BatchTooLargeError             a batch exceeds the limits of Arrow columns; smaller parts of it fit
+    ├── FileError                      a backup or another file of ours is damaged, or cannot be used here
     └── SchemaRegistryError            the registry refused, or could not be reached
         ├── SchemaNotFoundError        404: no such version, or no schema on the topic
         ├── IncompatibleSchemaError    409: the topic's compatibility strategy refuses a new schema
-        ├── InvalidSchemaError         422: Pulsar does not accept this schema text or type
+        ├── InvalidSchemaError         422: the registry does not accept this schema text or type
+        ├── MissingEndpointError       404: the registry does not have this endpoint of its API
         ├── AuthenticationError        401: missing or bad credentials; or refused by the OAuth issuer
         ├── AuthorizationError         401 or 403 with a reason: the role lacks the right
         └── RegistryUnavailableError   no usable answer within the time allowed
@@ -158,6 +160,10 @@ class BatchTooLargeError(SerdesError):
     """
 
 
+class FileError(SerdesError):
+    """A backup or another file of ours is damaged, is of another kind or source, or cannot be read or written."""
+
+
 class SchemaRegistryError(SerdesError):
     """The registry refused a request, or could not be reached.
 
@@ -167,6 +173,7 @@ class SchemaRegistryError(SerdesError):
         reason: the broker's own text, unescaped.
         url: the address asked, without credentials.
         retriable: whether the same request may succeed later.
+        code: Confluent's error code, as a registry with Confluent's API sent it; None if there was none.
         **where: as for :class:`SerdesError`.
     """
 
@@ -178,6 +185,7 @@ class SchemaRegistryError(SerdesError):
         reason: str | None = None,
         url: str | None = None,
         retriable: bool = False,
+        code: int | None = None,
         **where: Any,
     ) -> None:
         super().__init__(message, **where)
@@ -185,6 +193,7 @@ class SchemaRegistryError(SerdesError):
         self.reason = reason
         self.url = url
         self.retriable = retriable
+        self.code = code
 
     # The same, under the names of Confluent's error
 
@@ -196,6 +205,8 @@ class SchemaRegistryError(SerdesError):
     @property
     def error_code(self) -> int:
         """Confluent's error code: 40401 no schemas, 40402 no such version, 42201 invalid schema; else the status."""
+        if self.code:
+            return self.code
         if self.http_status_code == 404:
             return 40401 if self.version is None else 40402
         return 42201 if self.status == 422 else self.http_status_code
@@ -218,11 +229,19 @@ class IncompatibleSchemaError(SchemaRegistryError):
 
 
 class InvalidSchemaError(SchemaRegistryError):
-    """422: Pulsar does not accept this schema text or type."""
+    """422: the registry does not accept this schema text or type."""
+
+
+class MissingEndpointError(SchemaRegistryError):
+    """404, but not for a missing schema: the registry does not have this endpoint, or the address is wrong."""
+
+    @property
+    def error_code(self) -> int:
+        return self.code or self.http_status_code  # Apicurio's code is 0
 
 
 class AuthenticationError(SchemaRegistryError):
-    """Credentials are missing, or refused by the registry (401 without a reason) or the OAuth issuer."""
+    """Credentials are missing, or refused by the registry (Pulsar: 401 without a reason) or the OAuth issuer."""
 
 
 class AuthorizationError(SchemaRegistryError):

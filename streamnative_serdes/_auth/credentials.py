@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from streamnative_serdes._config import credentials as ways
-from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._config import named
+from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes.errors import ConfigError
 
 from .renewal import Fetch, Renewed
@@ -27,10 +28,10 @@ class Credentials:
     """
 
     renewable = False
-    hint = "set bearer.auth.token, or see docs/auth.md for other ways to sign in"
+    hint = "see docs/auth.md for the ways to sign in"
     secrets: tuple[str, ...] = ()
 
-    def header(self, deadline: float) -> str | Trouble | None:  # noqa: ARG002
+    def header(self, deadline: float) -> str | TransientFailure | None:  # noqa: ARG002
         """The header's value, or None for no header; ``deadline``, on the clock, limits a request to an issuer.
 
         Raises:
@@ -45,10 +46,17 @@ class Credentials:
         """Close connections, if there are any."""
 
 
+class NoCredentials(Credentials):
+    """No header; ``option`` is the one to set if the registry requires one."""
+
+    def __init__(self, option: str) -> None:
+        self.hint = f"set {option}, or see docs/auth.md for other ways to sign in"
+
+
 class Basic(Credentials):
     """User and password."""
 
-    hint = "the user or password is wrong; if the password is a JSON web token, put token: before it"
+    hint = "the user or password is wrong"
 
     def __init__(self, user: str, password: str) -> None:
         self.secrets = (password,)
@@ -63,16 +71,16 @@ class Bearer(Credentials):
 
     hint = "the token is invalid or has expired"
 
-    def __init__(self, read: Callable[[float], Token | Trouble], source: str, *, renewable: bool) -> None:
+    def __init__(self, read: Callable[[float], Token | TransientFailure], source: str, *, renewable: bool) -> None:
         self._read, self._source, self.renewable = read, source, renewable
 
-    def token(self, deadline: float) -> Token | Trouble:
+    def token(self, deadline: float) -> Token | TransientFailure:
         """As :meth:`header`, with the token's expiry time if it is known."""
         return self._read(deadline)
 
-    def header(self, deadline: float) -> str | Trouble:
+    def header(self, deadline: float) -> str | TransientFailure:
         token = self.token(deadline)
-        return token if isinstance(token, Trouble) else f"Bearer {token.text}"
+        return token if isinstance(token, TransientFailure) else f"Bearer {token.text}"
 
     def __repr__(self) -> str:
         return f"Bearer({self._source})"
@@ -92,46 +100,58 @@ class OAuth(Bearer):
         self._renewed.reject((header or "").removeprefix("Bearer "))
 
 
-def credentials(conf: Mapping[str, Any], clock: Callable[[], float], answered: set[str] | None = None) -> Credentials:
+def credentials(
+    conf: Mapping[str, Any],
+    clock: Callable[[], float],
+    answered: set[str] | None = None,
+    *,
+    token_passwords: bool = True,
+) -> Credentials:
     """The credentials for validated options; an issuer that answers is added to ``answered``.
+
+    Args:
+        conf: the options of one registry.
+        clock: monotonic time in seconds.
+        answered: the origins (:func:`address.origin`) that have ever answered.
+        token_passwords: whether a password ``token:TEXT`` is sent as a bearer token, as Pulsar's HTTP API takes it.
 
     Raises:
         ConfigError: a credential is malformed.
     """
-    way = ways.way_of(conf)
+    way, user = ways.way_of(conf), _user if token_passwords else Basic
     if way is ways.TOKEN:
-        return from_token(conf[_TOKEN_OPTION])
+        return from_token(conf[_TOKEN_OPTION], named(conf, _TOKEN_OPTION))
     if way is ways.OAUTH:
         from .oauth import ClientCredentials  # needs requests, whose import opens a socket
 
         flow = ClientCredentials(conf, clock, set() if answered is None else answered)
         return OAuth(flow.fetch, clock, flow.close)
     if way is ways.USER_INFO:
-        return _user(*conf[ways.USER_INFO.keys[0]].split(":", 1))
+        return user(*conf[ways.USER_INFO.keys[0]].split(":", 1))
     if way is ways.SASL_USER:
-        return _user(conf["sasl.username"], conf["sasl.password"])
+        return user(conf["sasl.username"], conf["sasl.password"])
     if way is ways.SASL_TOKEN:
         if not conf["sasl.password"].startswith(PREFIX):
             raise ConfigError("sasl.password is not a token: expected it to begin with token:")
         return _static(literal(conf["sasl.password"], "sasl.password"))
-    return Credentials()
+    return NoCredentials(named(conf, _TOKEN_OPTION))
 
 
-def from_token(value: str | Callable[[], str]) -> Bearer:
+def from_token(value: str | Callable[[], str], option: str = _TOKEN_OPTION) -> Bearer:
     """Credentials for the option ``bearer.auth.token``: ``TEXT``, ``token:TEXT``, ``file:///PATH`` or a function.
 
     The file is read, or the function called, for every request, so a new token takes effect at once. The file need not
-    exist yet.
+    exist yet. ``option`` is the option's name in errors.
 
     Raises:
         ConfigError: the text is not a token, or the file is not given as ``file:///PATH``.
     """
     if callable(value):
-        return Bearer(lambda _: Token(called(value)), "function", renewable=True)
+        return Bearer(lambda _: Token(called(value, option)), "function", renewable=True)
     if value.startswith("file:"):
-        path = path_of(value, _TOKEN_OPTION)
+        path = path_of(value, option)
         return Bearer(lambda _: Token(in_file(path)), f"file {path}", renewable=True)
-    return _static(literal(value, _TOKEN_OPTION))
+    return _static(literal(value, option))
 
 
 def _static(text: str) -> Bearer:
@@ -140,4 +160,8 @@ def _static(text: str) -> Bearer:
 
 def _user(user: str, password: str) -> Credentials:
     """KoP reads a password ``token:TEXT`` as a token; Pulsar's HTTP API takes that token as Bearer."""
-    return _static(literal(password, "the password")) if password.startswith(PREFIX) else Basic(user, password)
+    if password.startswith(PREFIX):
+        return _static(literal(password, "the password"))
+    found = Basic(user, password)
+    found.hint += "; if the password is a JSON web token, put token: before it"
+    return found

@@ -19,7 +19,6 @@ from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesE
 
 from .tokens import path_of, read_file
 
-_OPTION = "bearer.auth.private.key"
 _HINT = 'expected JSON: {"client_id": "...", "client_secret": "...", "issuer_url": "https://..."}'
 
 
@@ -32,18 +31,22 @@ class ClientKey:
     issuer: str | None = None
 
 
-def key_source(value: str) -> Callable[[], ClientKey]:
+def key_source(value: str, option: str) -> Callable[[], ClientKey]:
     """A function that returns the key. A file is read for each token, so it can be replaced; a ``data:`` URL once, now.
+
+    Args:
+        value: of the option ``bearer.auth.private.key``.
+        option: its name in errors.
 
     Raises:
         ConfigError: ``value`` is neither a path nor a valid URL.
     """
     if value.startswith("data:"):
-        key = _parsed(_data(value), ConfigError, f"the key in {_OPTION}")
+        key = _parsed(_data(value, option), ConfigError, f"the key in {option}")
         return lambda: key
     if not value.startswith("file:") and ("://" in value or _is_content(value)):
-        raise ConfigError(f"{_OPTION}: expected a path, file:///PATH or a data: URL")
-    path = path_of(value, _OPTION) if value.startswith("file:") else value
+        raise ConfigError(f"{option}: expected a path, file:///PATH or a data: URL")
+    path = path_of(value, option) if value.startswith("file:") else value
     return lambda: _parsed(read_file(path, "key file"), AuthenticationError, f"the key file {path}")
 
 
@@ -55,7 +58,7 @@ def _is_content(value: str) -> bool:
         return False
 
 
-def _data(url: str) -> bytes:
+def _data(url: str, option: str) -> bytes:
     head, comma, content = url.removeprefix("data:").partition(",")
     data = unquote_to_bytes(content)
     try:
@@ -63,7 +66,7 @@ def _data(url: str) -> bytes:
             return base64.b64decode(data, validate=True) if head.endswith(";base64") else data
     except binascii.Error:
         pass
-    raise ConfigError(f"{_OPTION} is not a valid data: URL", hint="such as data:application/json;base64,...")
+    raise ConfigError(f"{option} is not a valid data: URL", hint="such as data:application/json;base64,...")
 
 
 def _parsed(content: bytes, error: type[SerdesError], what: str) -> ClientKey:

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_plus, urlsplit
 
+from streamnative_serdes._config import named
 from streamnative_serdes._config.checks import http_endpoint, http_url
 from streamnative_serdes._http.address import origin
+from streamnative_serdes._http.diagnosis import Diagnosis, Expected
 from streamnative_serdes._http.exchange import Exchange, Failure
 from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.retry import Trouble, trouble
-from streamnative_serdes._http.strangers import Stranger
+from streamnative_serdes._http.retry import TransientFailure, transient
 from streamnative_serdes._http.tls import Tls
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
 
@@ -35,13 +36,14 @@ _POST, _BASIC = "client_secret_post", "client_secret_basic"
 _UNKNOWN_LIFETIME: Final = 300.0  # seconds, if the issuer sends no expires_in
 _LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; librdkafka cannot take JSON's 1e999
 _PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
-_HINTS: Final[Mapping[str, str]] = {
-    "invalid_client": "check bearer.auth.client.id and bearer.auth.client.secret, or the key file",
+_HINTS: Final[Mapping[str, str]] = {  # {0} is "bearer.auth", as the user writes it
+    "invalid_client": "check {0}.client.id and {0}.client.secret, or the key file",
     "unauthorized_client": "the issuer does not allow this client the client_credentials grant",
-    "access_denied": "does bearer.auth.audience match the cluster's audience at the issuer?",
-    "invalid_scope": "the issuer does not grant this client the scope in bearer.auth.scope",
-    "invalid_target": "the issuer does not know the audience in bearer.auth.audience",
+    "access_denied": "does {0}.audience match the cluster's audience at the issuer?",
+    "invalid_scope": "the issuer does not grant this client the scope in {0}.scope",
+    "invalid_target": "the issuer does not know the audience in {0}.audience",
 }
+_PORTS: Final = Expected("another server's port", "the issuer's HTTP port", "its https port")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +70,22 @@ class ClientCredentials:
         if importlib.util.find_spec("authlib") is None:
             raise ConfigError("OAuth needs authlib", hint="pip install authlib")
         given = ClientKey(conf["bearer.auth.client.id"] or "", conf["bearer.auth.client.secret"] or "")
-        key_file = conf["bearer.auth.private.key"]
-        self._key = key_source(key_file) if key_file else lambda: given
+        key_file, self._options = conf["bearer.auth.private.key"], named(conf, "bearer.auth")
+        self._key = key_source(key_file, f"{self._options}.private.key") if key_file else lambda: given
         self._issuer: str | None = conf["bearer.auth.issuer.url"]
         endpoint = conf["bearer.auth.issuer.endpoint.url"]
         self._given = _Endpoint(endpoint) if endpoint else None
         self._found: tuple[str, _Endpoint] | None = None  # of which issuer
         names = ("audience", "scope")
         self._asked = {name: conf[f"bearer.auth.{name}"] for name in names if conf[f"bearer.auth.{name}"]}
-        key = "bearer.auth.ssl.ca.location"
-        self._exchange = Exchange(conf, Tls(key, conf[key]), clock=clock)
+        tls = Tls(f"{self._options}.ssl.ca.location", conf["bearer.auth.ssl.ca.location"])
+        self._exchange = Exchange(conf, tls, clock=clock)
         self._clock, self._answered = clock, answered
 
     def close(self) -> None:
         self._exchange.close()
 
-    def fetch(self, deadline: float) -> Token | Trouble:
+    def fetch(self, deadline: float) -> Token | TransientFailure:
         """Fetch a new token until ``deadline`` on the clock.
 
         Raises:
@@ -92,30 +94,30 @@ class ClientCredentials:
         """
         key, began = self._key(), self._clock()
         endpoint = self._given or self._discovered(key, deadline)
-        if isinstance(endpoint, Trouble):
+        if isinstance(endpoint, TransientFailure):
             return endpoint
         # The discovered endpoint is kept only after a success: after a failure it may have moved.
         found, self._found = self._found, None
         reply = self._post(endpoint, key, deadline)
-        if isinstance(reply, Trouble):
+        if isinstance(reply, TransientFailure):
             return reply
-        token = _token(reply, began)
+        token = _token(reply, began, self._options)
         self._found = found
         return token
 
-    def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | Trouble:
+    def _discovered(self, key: ClientKey, deadline: float) -> _Endpoint | TransientFailure:
         issuer = self._issuer or key.issuer
         if issuer is None:
-            raise AuthenticationError("the key file has no issuer_url", hint="set bearer.auth.issuer.url")
+            raise AuthenticationError("the key file has no issuer_url", hint=f"set {self._options}.issuer.url")
         if self._found is None or self._found[0] != issuer:
             url = _checked(http_url, issuer, "the key file's issuer_url").rstrip("/") + _WELL_KNOWN
             reply = self._ask("GET", url, deadline, key, {})
-            if isinstance(reply, Trouble):
+            if isinstance(reply, TransientFailure):
                 return reply
-            self._found = issuer, _endpoint(reply, issuer)
+            self._found = issuer, _endpoint(reply, issuer, self._options)
         return self._found[1]
 
-    def _post(self, endpoint: _Endpoint, key: ClientKey, deadline: float) -> Reply | Trouble:
+    def _post(self, endpoint: _Endpoint, key: ClientKey, deadline: float) -> Reply | TransientFailure:
         from authlib.oauth2.auth import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
@@ -133,17 +135,17 @@ class ClientCredentials:
         key: ClientKey,
         headers: Mapping[str, str],
         body: bytes | None = None,
-    ) -> Reply | Trouble:
+    ) -> Reply | TransientFailure:
         secrets = (key.secret, _basic(key.id, key.secret))
         outcome = self._exchange.ask(method, url, deadline, headers, body, secrets=secrets)
         if isinstance(outcome, Failure):
             text = f"the OAuth issuer at {url}: {outcome.text}"
             if outcome.lasting:
-                hint = outcome.hint or (outcome.stranger and outcome.stranger.hint(url))
+                hint = outcome.hint or (outcome.diagnosis and outcome.diagnosis.hint(url, _PORTS))
                 raise SchemaRegistryError(text, url=url, hint=hint)
-            unmet = outcome.stranger is Stranger.NOBODY and origin(url) not in self._answered
-            hint = "is bearer.auth.issuer.url correct, and is the issuer running?"
-            return Trouble(text, hint=hint, late=outcome.late, unmet=unmet)
+            unreached = outcome.diagnosis is Diagnosis.REFUSED and origin(url) not in self._answered
+            hint = f"is {self._options}.issuer.url correct, and is the issuer running?"
+            return TransientFailure(text, hint=hint, late=outcome.late, unreached=unreached)
         self._answered.add(origin(url))
         if 300 <= outcome.status < 400:
             raise SchemaRegistryError(
@@ -151,11 +153,11 @@ class ClientCredentials:
                 status=outcome.status,
                 url=url,
             )
-        return trouble(outcome, f"the OAuth issuer at {url}: ") if outcome.status in _PASSING_STATUS else outcome
+        return transient(outcome, f"the OAuth issuer at {url}: ") if outcome.status in _PASSING_STATUS else outcome
 
 
-def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
-    """The token endpoint in the issuer's metadata. Raises SchemaRegistryError."""
+def _endpoint(reply: Reply, issuer: str, options: str) -> _Endpoint:
+    """The token endpoint in the issuer's metadata. Raises SchemaRegistryError. ``options`` is for its hint."""
     metadata = _members(reply)
     found = metadata.get("token_endpoint")
     if reply.status != 200 or not isinstance(found, str):
@@ -163,7 +165,7 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
             f"expected OpenID metadata with a token_endpoint at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="check bearer.auth.issuer.url; for a token endpoint, set bearer.auth.issuer.endpoint.url",
+            hint=f"check {options}.issuer.url; for a token endpoint, set {options}.issuer.endpoint.url",
         )
     if reply.repeats(found):
         raise SchemaRegistryError(f"the token_endpoint of {issuer} contains our credentials")
@@ -176,18 +178,18 @@ def _endpoint(reply: Reply, issuer: str) -> _Endpoint:
     return _Endpoint(url, isinstance(methods, list) and _BASIC in methods and _POST not in methods)
 
 
-def _token(reply: Reply, began: float) -> Token:
+def _token(reply: Reply, began: float, options: str) -> Token:
     """The issuer's token. Raises AuthenticationError: it refused; SchemaRegistryError: the response has no token."""
     members = _members(reply)
     if isinstance(members.get("error"), str) or reply.status in (400, 401, 403):
-        raise _refused(reply, members)
+        raise _refused(reply, members, options)
     text, kind = members.get("access_token"), members.get("token_type", "Bearer")
     if reply.status != 200 or not isinstance(text, str) or not is_token(text) or not _is_bearer(kind):
         raise SchemaRegistryError(
             f"expected a bearer token from the OAuth issuer at {reply.url}, got none (HTTP {reply.status})",
             status=reply.status,
             url=reply.url,
-            hint="check that bearer.auth.issuer.endpoint.url is the issuer's token endpoint",
+            hint=f"check that {options}.issuer.endpoint.url is the issuer's token endpoint",
         )
     return Token(text, began + _lifetime(members.get("expires_in")))
 
@@ -203,7 +205,7 @@ def _lifetime(seconds: Any) -> float:
         return _UNKNOWN_LIFETIME
 
 
-def _refused(reply: Reply, members: Mapping[str, Any]) -> AuthenticationError:
+def _refused(reply: Reply, members: Mapping[str, Any], options: str) -> AuthenticationError:
     error = members.get("error")
     code = error if isinstance(error, str) else f"HTTP {reply.status}"
     described = members.get("error_description")
@@ -213,7 +215,7 @@ def _refused(reply: Reply, members: Mapping[str, Any]) -> AuthenticationError:
         status=reply.status,
         reason=words,
         url=reply.url,
-        hint=_HINTS.get(code),
+        hint=_HINTS.get(code, "").format(options) or None,
     )
 
 

@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._log import logger
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import SerdesError
 
@@ -26,9 +26,8 @@ _LONGEST_WAIT: Final = 30.0  # seconds until a failed renewal is retried
 
 _NEXT: Final = "the next token"
 
-_log = logging.getLogger("streamnative_serdes")
 
-Fetch = Callable[[float], Token | Trouble]
+Fetch = Callable[[float], Token | TransientFailure]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +52,7 @@ class Renewed:
         self._held: _Held | None = None
         self._flights = Flights()
 
-    def token(self, deadline: float) -> Token | Trouble:
+    def token(self, deadline: float) -> Token | TransientFailure:
         """A valid token.
 
         Raises:
@@ -68,7 +67,7 @@ class Renewed:
         try:
             return self._flights.run(_NEXT, lambda: self._ask(held, deadline), deadline - now)
         except TimeoutError as late:
-            return Trouble(str(late))
+            return TransientFailure(str(late))
 
     def reject(self, text: str) -> None:
         """Drop the rejected token ``text``: the next request fetches a new one, unless another thread already has."""
@@ -85,10 +84,10 @@ class Renewed:
         except TimeoutError:  # another thread is renewing it
             return
         except SerdesError as error:
-            outcome = Trouble(str(error))
-        if isinstance(outcome, Trouble):
+            outcome = TransientFailure(str(error))
+        if isinstance(outcome, TransientFailure):
             wait = min(left / 4, _LONGEST_WAIT)
-            _log.warning(
+            logger.warning(
                 "cannot renew the token: %s; the current one is valid for %.0f s, retrying in %.0f s",
                 outcome.text,
                 left,
@@ -96,7 +95,7 @@ class Renewed:
             )
             held.renew_from = self._clock() + wait
 
-    def _ask(self, seen: _Held | None, deadline: float) -> Token | Trouble:
+    def _ask(self, seen: _Held | None, deadline: float) -> Token | TransientFailure:
         """Fetch and store a new token, unless another thread has replaced ``seen`` meanwhile."""
         now, held = self._clock(), self._held
         if held is not None and held is not seen and now < held.until:
@@ -105,6 +104,6 @@ class Renewed:
         if isinstance(outcome, Token):
             assert outcome.until is not None
             lifetime = outcome.until - now
-            _log.debug("got a new token, valid for %.0f s", lifetime)
+            logger.debug("got a new token, valid for %.0f s", lifetime)
             self._held = _Held(outcome, outcome.until, now + _AHEAD * lifetime)
         return outcome

@@ -40,16 +40,16 @@ def literal(value: str, option: str) -> str:
     return token
 
 
-def called(function: Callable[[], object]) -> str:
-    """The token that the user's function for ``bearer.auth.token`` returns. Raises AuthenticationError."""
+def called(function: Callable[[], object], option: str) -> str:
+    """The token that the user's function for ``option`` returns. Raises AuthenticationError."""
     try:
         token = function()
     except Exception as error:
         # Only the type: the function's message may contain a secret. The traceback is kept as the cause.
-        raise AuthenticationError(f"the function for bearer.auth.token failed: {type(error).__name__}") from error
+        raise AuthenticationError(f"the function for {option} failed: {type(error).__name__}") from error
     if not isinstance(token, str) or not is_token(token.removeprefix(PREFIX)):
         raise AuthenticationError(
-            f"the function for bearer.auth.token returned an invalid token of type {type(token).__name__}", hint=_FORMS
+            f"the function for {option} returned an invalid token of type {type(token).__name__}", hint=_FORMS
         )
     return token.removeprefix(PREFIX)
 
@@ -58,7 +58,9 @@ def in_file(path: str) -> str:
     """The token in a file. Raises AuthenticationError."""
     content = read_file(path, "token file").strip()
     if not _TOKEN.fullmatch(content):
-        raise AuthenticationError(f"expected one token in the token file {path}", hint="the token, nothing else")
+        raise AuthenticationError(
+            f"expected one token in the token file {path}", hint="the file must contain the token and nothing else"
+        )
     return content.decode("ascii")
 
 

@@ -2,10 +2,28 @@
 
 from .equality import comparable
 from .parser import PRIMITIVES, Schema, load, parse
+from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
-from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits, default_fault
+from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits
 from .shapes import EnumShape, RecordShape, Shape, Shapes
-from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
+from .tree import (
+    MISSING,
+    Array,
+    AvroType,
+    Enum,
+    Field,
+    Fixed,
+    Logical,
+    Map,
+    Named,
+    Primitive,
+    Record,
+    Union,
+    children,
+    last_name,
+    name_of,
+    qualified,
+)
 
 __all__ = [
     "MAX_DEPTH",
@@ -29,12 +47,17 @@ __all__ = [
     "RecordShape",
     "Resolution",
     "Schema",
+    "SchemaReference",
     "Shape",
     "Shapes",
     "Union",
+    "children",
     "comparable",
-    "default_fault",
+    "last_name",
     "load",
+    "name_of",
     "parse",
+    "qualified",
     "resolve",
+    "self_contained",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamnative_serdes.errors import SchemaError
 
-from .tree import Array, AvroType, Enum, Field, Fixed, Map, Record, Union
+from .tree import Array, AvroType, Enum, Field, Fixed, Map, Named, Record, Union, children
 
 
 class DuplicateFieldError(SchemaError):
@@ -23,9 +23,12 @@ class Aliases:
         self._collect(reader, set())
 
     def _collect(self, node: AvroType, seen: set[int]) -> None:
-        if isinstance(node, Record | Enum | Fixed):
+        if isinstance(node, Named):
             self.types.update(dict.fromkeys(node.aliases, node.name))
-        if isinstance(node, Record) and id(node) not in seen:
+        if not isinstance(node, Record):
+            for child in children(node):
+                self._collect(child, seen)
+        elif id(node) not in seen:
             seen.add(id(node))
             for part in node.fields:
                 for alias in part.aliases:
@@ -33,8 +36,6 @@ class Aliases:
                 self._collect(part.type, seen)
             if node.name in self.fields:
                 self.fields.update(dict.fromkeys(node.aliases, self.fields[node.name]))
-        for child in _children(node):
-            self._collect(child, seen)
 
     def apply(self, writer: AvroType) -> AvroType:
         """Return ``writer`` with the reader's names.
@@ -77,11 +78,3 @@ class Aliases:
                 )
             seen_at[part.name] = position
         return tuple(renamed)
-
-
-def _children(node: AvroType) -> tuple[AvroType, ...]:
-    if isinstance(node, Array):
-        return (node.items,)
-    if isinstance(node, Map):
-        return (node.values,)
-    return node.branches if isinstance(node, Union) else ()

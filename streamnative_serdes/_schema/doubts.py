@@ -6,12 +6,13 @@ one is not reported.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from typing import Any, Final
 
+from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import SchemaWarning
 
 from .rules import LOGICAL_BASES
@@ -45,7 +46,7 @@ class Doubts:
     def unknown(self, tree: Mapping[str, Any], base: str, path: str) -> None:
         """Check a type whose ``logicalType`` is missing or unknown."""
         for key, word in tree.items():
-            near = _nearest(word) if key == _KEY or _is_like_the_key(key) else None
+            near = _meant(word) if key == _KEY or _is_like_the_key(key) else None
             if near:
                 meant = f'"{_KEY}": "{near}"'
                 self._add(path, key, word, f"is unknown to Avro, so the type is a plain {base}: did you mean {meant}?")
@@ -56,7 +57,7 @@ class Doubts:
         if isinstance(inner, dict) and _KEY in inner:
             return
         word = tree.get(_KEY)
-        near = _nearest(word)
+        near = _meant(word)
         if near:
             base = inner if isinstance(inner, str) else "..."
             meant = f'{{"type": "{base}", "{_KEY}": "{near}"}}'
@@ -75,16 +76,16 @@ class Doubts:
 def _is_like_the_key(key: str) -> bool:
     if not 8 <= len(key) <= 14:
         return False
-    return difflib.SequenceMatcher(None, _plain(key), _plain(_KEY)).ratio() >= _LIKE_THE_KEY
+    return SequenceMatcher(None, _plain(key), _plain(_KEY)).ratio() >= _LIKE_THE_KEY
 
 
-def _nearest(word: object) -> str | None:
+def _meant(word: object) -> str | None:
     """Return the logical type that ``word`` equals or resembles."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
     plain = _plain(word)
-    near = difflib.get_close_matches(_SHORT.get(plain, plain), _NAMES, n=1, cutoff=_LIKE_A_NAME)
-    return _NAMES[near[0]] if near else None
+    near = nearest(_SHORT.get(plain, plain), _NAMES, _LIKE_A_NAME)
+    return near and _NAMES[near]
 
 
 def _users_level() -> int:

@@ -17,7 +17,22 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 from .doubts import Doubts
 from .equality import comparable
 from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
-from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Logical, Map, Named, Primitive, Record, Union
+from .tree import (
+    MISSING,
+    Array,
+    AvroType,
+    Enum,
+    Field,
+    Fixed,
+    Logical,
+    Map,
+    Named,
+    Primitive,
+    Record,
+    Union,
+    name_of,
+    qualified,
+)
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
@@ -173,7 +188,7 @@ class _Parser:
     def _by_name(self, name: str, namespace: str, path: str) -> AvroType:
         if name in PRIMITIVES:
             return Primitive(name)
-        found = self.names.get(name) if "." in name else self.names.get(_full(name, namespace)) or self.names.get(name)
+        found = self.names.get(qualified(name, namespace)) or self.names.get(name)
         if found is None:
             raise SchemaError(f"unknown type {name!r:.120}", path=path, hint="define a named type before its first use")
         return found
@@ -182,7 +197,7 @@ class _Parser:
         branches = tuple(self.parse(branch, namespace, path, depth + 1) for branch in tree)
         seen: set[str] = set()
         for branch in branches:
-            label = branch.name if isinstance(branch, Record | Enum | Fixed) else branch.kind
+            label = name_of(branch)
             if label == "union":
                 raise SchemaError("a union may not hold a union", path=path)
             if label in seen:
@@ -264,7 +279,7 @@ class _Parser:
             raise SchemaError(f"a {tree['type']} needs a name", path=path)
         if self.strict and not isinstance(given, str | None):
             raise SchemaError(f"expected a namespace as text, got {given!r:.80}", path=path)
-        full = name if "." in name else _full(name, given if isinstance(given, str) else namespace)
+        full = qualified(name, given if isinstance(given, str) else namespace)
         if self.strict and not all(_NAME.fullmatch(part) for part in full.split(".")):
             raise SchemaError(f"{full!r:.120} is not a valid Avro name", path=path)
         if full in self.names or full in PRIMITIVES:
@@ -274,7 +289,7 @@ class _Parser:
         return full, full.rpartition(".")[0]
 
     def _aliases(self, tree: dict[str, Any], namespace: str, path: str) -> tuple[str, ...]:
-        return tuple(name if "." in name else _full(name, namespace) for name in self._alias_names(tree, path))
+        return tuple(qualified(name, namespace) for name in self._alias_names(tree, path))
 
     def _alias_names(self, tree: dict[str, Any], path: str) -> tuple[str, ...]:
         aliases = tree.get("aliases", [])
@@ -310,10 +325,6 @@ _TYPE_KEYS = frozenset({"type", "name", "namespace", "doc", "aliases"})
 def _props(tree: dict[str, Any], *own: str) -> dict[str, Any]:
     """Return what Java Avro treats as custom properties, including logicalType, precision and scale."""
     return {key: value for key, value in tree.items() if key not in _TYPE_KEYS and key not in own}
-
-
-def _full(name: str, namespace: str) -> str:
-    return f"{namespace}.{name}" if namespace else name
 
 
 def _need(tree: dict[str, Any], key: str, path: str) -> Any:

@@ -21,7 +21,7 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 from .aliases import Aliases, DuplicateFieldError
 from .parser import Schema
 from .rules import DefaultChecker
-from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union, last_name
+from .tree import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union, last_name, name_of
 
 MAX_STEPS: Final = 200_000  # pairs of types to resolve: nested unions of records multiply them
 
@@ -104,7 +104,7 @@ class Resolver:
         self.seen: dict[tuple[int, int], Resolution] = {}
         self.fine: set[int] = set()  # ids of record steps by which some data can be read
         self.alike: dict[tuple[int, int], bool] = {}  # pairs of records -> whether their unions match pair by pair
-        self.branches: dict[int, dict[tuple[str, str | None], AvroType]] = {}  # id of a reader's union -> its branches
+        self.branches: dict[int, dict[tuple[str, str], AvroType]] = {}  # id of a reader's union -> its branches
         self.steps = 0
 
     def resolve(self, writer: AvroType, reader: AvroType) -> Resolution:
@@ -177,8 +177,8 @@ class Resolver:
     def _java_branch(self, writer: AvroType, reader: Union) -> AvroType | None:
         """As Java's ``ReaderUnion.firstMatchingBranch``: by full name, then records by structure, then by promotion."""
         if id(reader) not in self.branches:
-            self.branches[id(reader)] = {(one.kind, _full_name(one)): one for one in reversed(reader.branches)}
-        exact = self.branches[id(reader)].get((writer.kind, _full_name(writer)))
+            self.branches[id(reader)] = {(one.kind, name_of(one)): one for one in reversed(reader.branches)}
+        exact = self.branches[id(reader)].get((writer.kind, name_of(writer)))
         if exact is not None:
             return exact
         if isinstance(writer, Record):
@@ -280,10 +280,6 @@ class Resolver:
             return None
         exact = self.java or one.precision == other.precision
         return None if one.name == other.name and one.scale == other.scale and exact else mismatch(writer, reader)
-
-
-def _full_name(node: AvroType) -> str | None:
-    return node.name if isinstance(node, Record | Enum | Fixed) else None
 
 
 def mismatch(writer: AvroType, reader: AvroType) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from streamnative_serdes.errors import SchemaError
 
-from .tree import MISSING, Array, AvroType, Enum, Fixed, Map, Named, Record, Union
+from .tree import MISSING, Array, AvroType, Enum, Fixed, Map, Named, Record, Union, name_of
 
 MAX_TEXT: Final = 4 * 1024 * 1024  # characters of schema text
 MAX_NAMES: Final = 10_000  # named types in one schema
@@ -85,17 +85,11 @@ def refuse_endless(types: Iterable[Named]) -> None:
                 stack.extend((field_.type, False) for field_ in node.fields)
 
 
-def default_fault(kind: AvroType, value: Any) -> str | None:
-    """Return what is wrong with the JSON ``value`` as a default of ``kind``, or None.
-
-    Source: Avro specification, "Complex Types", table of field default values; a union's default may match any
-    of its branches (1.12).
-    """
-    return DefaultChecker().fault(kind, value)
-
-
 class DefaultChecker:
     """Validates defaults. They nest and may fall back on other defaults, so steps and depth are bounded.
+
+    Source: Avro specification, "Complex Types", table of field default values; a union's default may match any of its
+    branches (1.12).
 
     Args:
         as_brokers: accept only what Pulsar's brokers accept too; they compare schemas with Java's Avro 1.11 (seen on
@@ -113,7 +107,10 @@ class DefaultChecker:
         self.steps = 0
 
     def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> str | None:
-        """As :func:`default_fault`. ``whole``: ``value`` is the whole default of a field, not a part of one."""
+        """Return what is wrong with the JSON ``value`` as a default of ``kind``, or None.
+
+        ``whole``: it is the whole default of a field, not a part of one.
+        """
         self.steps += 1
         if depth > MAX_DEPTH or self.steps > self.MAX_STEPS:
             return "the default contains itself, or the defaults of the schema are too large"
@@ -132,7 +129,8 @@ class DefaultChecker:
         if isinstance(kind, Fixed):
             fits = isinstance(value, str) and len(value) == kind.size and all(ord(c) < 256 for c in value)
             return None if fits else f"{value!r:.80} is not {kind.size} code points from 0 to 255"
-        return None if _primitive_default(kind.kind, value) else f"{value!r:.80} is not of type {kind.kind}"
+        fits = kind.kind in _PRIMITIVE_DEFAULTS and _PRIMITIVE_DEFAULTS[kind.kind](value)
+        return None if fits else f"{value!r:.80} is not of type {kind.kind}"
 
     def _union_fault(self, kind: Union, value: Any, depth: int) -> str | None:
         for number, branch in enumerate(kind.branches):
@@ -141,7 +139,7 @@ class DefaultChecker:
         return f"{value!r:.80} matches no branch of the union"
 
     def _not_the_first(self, kind: Union, number: int, value: Any) -> str:
-        first, fitting = (_named(kind.branches[at]) for at in (0, number))
+        first, fitting = (name_of(kind.branches[at]) for at in (0, number))
         self.hint = (
             f"put {fitting} first in the union: Pulsar would register this schema, and then refuse every other one. "
             "If the topic already has it, auto.register.schemas=false only looks it up"
@@ -157,14 +155,14 @@ class DefaultChecker:
         for part in kind.fields:
             given = value.get(part.name, part.default)
             own = part.name not in value
-            fault = "has no value" if given is MISSING else self.fault(part.type, given, depth, whole=own)
+            fault = (
+                "the default has no value for this field"
+                if given is MISSING
+                else self.fault(part.type, given, depth, whole=own)
+            )
             if fault:
                 return f"{part.name}: {fault}"
         return None
-
-
-def _named(kind: AvroType) -> str:
-    return kind.name if isinstance(kind, Record | Enum | Fixed) else kind.kind
 
 
 def _floating_default(kind: str, value: Any) -> bool:
@@ -179,19 +177,17 @@ def _floating_default(kind: str, value: Any) -> bool:
     return True
 
 
-_INTEGER_RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+def _whole_default(value: Any, bits: int) -> bool:
+    return type(value) is int and -(1 << bits - 1) <= value < 1 << bits - 1
 
 
-def _primitive_default(kind: str, value: Any) -> bool:
-    if kind == "null":
-        return value is None
-    if kind == "boolean":
-        return isinstance(value, bool)
-    if kind in ("int", "long"):
-        low, high = _INTEGER_RANGES[kind]
-        return type(value) is int and low <= value <= high
-    if kind in ("float", "double"):
-        return _floating_default(kind, value)
-    if kind == "bytes":
-        return isinstance(value, str) and all(ord(c) < 256 for c in value)
-    return kind == "string" and isinstance(value, str)
+_PRIMITIVE_DEFAULTS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "int": lambda value: _whole_default(value, 32),
+    "long": lambda value: _whole_default(value, 64),
+    "float": lambda value: _floating_default("float", value),
+    "double": lambda value: _floating_default("double", value),
+    "bytes": lambda value: isinstance(value, str) and all(ord(c) < 256 for c in value),
+    "string": lambda value: isinstance(value, str),
+}

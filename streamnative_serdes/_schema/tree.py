@@ -112,3 +112,25 @@ AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed
 def last_name(named: Named) -> str:
     """The name without its namespace."""
     return named.name.rpartition(".")[2]
+
+
+def name_of(node: AvroType) -> str:
+    """The full name of a named type, and the kind of any other, as the branches of a union are told apart."""
+    return node.name if isinstance(node, Named) else node.kind
+
+
+def children(node: AvroType) -> tuple[AvroType, ...]:
+    """The types directly inside this one."""
+    match node:
+        case Record():
+            return tuple(part.type for part in node.fields)
+        case Array():
+            return (node.items,)
+        case Map():
+            return (node.values,)
+    return node.branches if isinstance(node, Union) else ()
+
+
+def qualified(name: str, namespace: str) -> str:
+    """The full name of ``name`` inside ``namespace``; a name with a dot is a full name already."""
+    return f"{namespace}.{name}" if namespace and "." not in name else name

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
+
+from streamnative_serdes._nearest import nearest
 
 _MOST_NAMED = 5  # in an error
 _MOST_COMPARED = 100
@@ -22,7 +23,7 @@ def unmatched(record: str, columns: Sequence[str], fields: Sequence[str]) -> tup
         f"record {record} has no field for {_named('column', columns)}, and no column for its {_named('field', fields)}"
     )
     return text, (
-        f"{_nearest(columns, fields)}rename or drop columns; without validate.strict, unmatched.columns=ignore drops "
+        f"{_meant(columns, fields)}rename or drop columns; without validate.strict, unmatched.columns=ignore drops "
         "them and writes the fields' defaults"
     )
 
@@ -32,9 +33,8 @@ def _named(kind: str, names: Sequence[str]) -> str:
     return f"{kind}{'s' if len(names) > 1 else ''} {shown}{', ...' if len(names) > _MOST_NAMED else ''}"
 
 
-def _nearest(columns: Sequence[str], fields: Sequence[str]) -> str:
+def _meant(columns: Sequence[str], fields: Sequence[str]) -> str:
     for column in columns[:_MOST_COMPARED]:
-        near = get_close_matches(column, fields[:_MOST_COMPARED], n=1, cutoff=_ALIKE)
-        if near:
-            return f"is column {column!r:.80} the field {near[0]!r:.80}? "
+        if near := nearest(column, fields[:_MOST_COMPARED], _ALIKE):
+            return f"is column {column!r:.80} the field {near!r:.80}? "
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streamnative_serdes import _call_path
+from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes.errors import BatchTooLargeError, EncodeError, SerdesError
@@ -36,15 +36,14 @@ def write_batch(
     policy.topics.add(topic)
     assert bound.codec is not None
     assert bound.header is not None
+    version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
     try:
         messages = _writer(policy, bound.codec.schema, ColumnWriter).encode(
             batch, bound.header, large_types=large_types
         )
-    except EncodeError as error:
-        _call_path.count_written(serdes, 0, 1)
-        raise error.at(topic=topic, version=bound.version) from None
-    except BatchTooLargeError as error:
-        raise error.at(topic=topic, version=bound.version) from None
+    except (EncodeError, BatchTooLargeError) as error:
+        _call_path.count_written(serdes, 0, isinstance(error, EncodeError))
+        raise error.at(topic=topic, version=version) from None
     _call_path.count_written(serdes, len(messages), 0)
     return messages
 

@@ -11,9 +11,10 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._lifecycle import Given, refuse_keys
 from streamnative_serdes._schema import Schema, Shapes, parse
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.models import is_model, schema_of, shapes_to_write
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -37,6 +38,8 @@ class WritePolicy:
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         schema = given.schema
         self.conf, self.binding = conf, Binding.shared(conf)
+        second = config.confluent_conf(conf)
+        self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: dict[str, ColumnWriter] = {}  # of batches, by schema
         self._class = schema if isinstance(schema, type) else None
@@ -55,12 +58,27 @@ class WritePolicy:
         self.binding.attach(serdes)
         refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         codec = None if self._by_topic() else self._own_codec(key)
+        if self.confluent is not None:
+            return self._bind_to_id(self.confluent, topic, key, codec)
         if codec is not None:
             version = self.binding.registered(topic, codec.schema, new=self.conf["auto.register.schemas"])
             return _call_path.Bound(topic, key, version, header.pack(version), codec)
         known, lifetime = self._chosen(topic)
         codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=_shapes(key, known.schema))
         return _call_path.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
+
+    def _bind_to_id(
+        self, confluent: ConfluentSchemas, topic: str, key: type | None, codec: Codec | None
+    ) -> _call_path.Bound:
+        """As :meth:`bind`, with the id of the schema in the second registry, under Confluent's name for the topic."""
+        if codec is None:
+            raise ConfigError(
+                "framing=confluent writes by the serializer's own schema, and it was given none",
+                topic=topic,
+                hint="give it a schema, or objects of a class that has one",
+            )
+        number = confluent.writing(f"{topic}-value", codec.schema, register=self.conf["auto.register.schemas"])
+        return _call_path.Bound(topic, key, number, header.pack_id(number), codec)
 
     def _by_topic(self) -> bool:
         """Whether the options say to write by a schema of the topic, whatever the serializer was given."""
@@ -88,7 +106,7 @@ class WritePolicy:
             return self.binding.latest(topic)
         except SchemaNotFoundError as error:
             if not self.conf["use.latest.version"]:
-                error.hint = "the serializer was given no schema, and the topic has none: give it one"
+                error.hint = "neither the serializer nor the topic has a schema: pass one to the serializer"
             raise
 
     @staticmethod

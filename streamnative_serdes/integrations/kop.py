@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
@@ -24,8 +23,9 @@ from typing import Any, Final, Literal
 from streamnative_serdes import _config as config
 from streamnative_serdes._auth.credentials import Bearer, OAuth, credentials
 from streamnative_serdes._auth.tokens import PREFIX, Token
-from streamnative_serdes._http.call import Call
+from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes._http.retry import Retrier
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
 
 Mechanism = Literal["PLAIN", "OAUTHBEARER"]
@@ -34,8 +34,6 @@ _PATIENCE_MS: Final = 8_000.0  # librdkafka gives a new client's callback 10 s
 _UNKNOWN_LIFETIME: Final = 300.0  # seconds, for a token without expiry: librdkafka requires one
 
 _LONGEST_LIFETIME: Final = 365 * 86_400.0  # seconds; JSON allows numbers that librdkafka cannot take
-
-_log = logging.getLogger("streamnative_serdes")
 
 
 def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *, tls: bool = True) -> dict[str, Any]:
@@ -95,7 +93,7 @@ class TokenCallback:
             claims = _claims(token.text)
             return token.text, _end(token, claims), _principal(claims), self._extensions()
         except SerdesError as error:
-            _log.error("cannot get a token for Kafka: %s", error)  # the client does not report the exception
+            logger.error("cannot get a token for Kafka: %s", error)  # the client does not report the exception
             raise
 
     def _extensions(self) -> dict[str, str]:
@@ -117,8 +115,8 @@ def _bearer(conf: Mapping[str, Any]) -> Bearer:
 def _ask(conf: Mapping[str, Any], bearer: Bearer) -> Token:
     patience = {**conf, "retries.total.ms": min(conf["retries.total.ms"], _PATIENCE_MS)}
     where = conf["bearer.auth.issuer.url"] or conf["bearer.auth.issuer.endpoint.url"] or "the OAuth issuer"
-    call = Call("POST", (where,), "get a token for Kafka", "", "")
-    return Retrier(patience, clock=time.monotonic, sleep=time.sleep).run(call, bearer.token)
+    request = ApiRequest("POST", (where,), "get a token for Kafka", "", "")
+    return Retrier(patience, clock=time.monotonic, sleep=time.sleep).run(request, bearer.token)
 
 
 def _end(token: Token, claims: Mapping[str, Any]) -> float:

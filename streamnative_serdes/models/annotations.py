@@ -72,7 +72,9 @@ class AvroType:
 
     def __init__(self, schema: Any) -> None:
         if isinstance(schema, list):
-            raise SchemaError("AvroType takes one type, got a union", hint="annotate the members of a Union instead")
+            raise SchemaError(
+                "AvroType: expected one type, got a union", hint="annotate the members of a Union instead"
+            )
         object.__setattr__(self, "text", parse(load(schema)).text)
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from streamnative_serdes._schema import MISSING
 from streamnative_serdes.errors import SchemaError
 
-from .hints import Hint
 from .model import Attribute
+from .type_hints import TypeHint
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
 _PRIMITIVES: dict[str, tuple[type, ...]] = {
@@ -39,7 +39,7 @@ def constant(attribute: Attribute) -> Any:
         raise SchemaError(f"the default_factory of {where} failed: {fault}") from error
 
 
-def suits(value: Any, hint: Hint) -> int:
+def suits(value: Any, hint: TypeHint) -> int:
     """Return how badly ``value`` fits this member of a union: 0 is best."""
     kinds: tuple[Any, ...] = (hint.bare,)
     if hint.item is not None:

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from streamnative_serdes._schema import MISSING
+from streamnative_serdes._schema import MISSING, qualified
 from streamnative_serdes.errors import SchemaError
 
 from .annotations import AvroClass, AvroField
 from .defaults import Defaults, constant, suits
-from .hints import Hint, NoneType, members, peel
 from .kinds import is_model, model_of
 from .model import Attribute, Model, words_of
+from .type_hints import NoneType, TypeHint, members, peel
 
 _LEAVES: dict[Any, Any] = {
     bool: "boolean",
@@ -102,7 +102,8 @@ class _Deriver:
         """Return a record's definition, or its name if it was defined before. ``around``: the enclosing namespace."""
         if model.schema is not None:
             raise SchemaError(
-                f"{model.cls.__name__} is a Record of pulsar-client, whose fields are Records too", path=path
+                f"{model.cls.__name__} is a pulsar.schema.Record, which only another pulsar.schema.Record can contain",
+                path=path,
             )
         reference, head, space = self._head("record", model.cls, model.words, around, path)
         if reference is not None:
@@ -132,7 +133,7 @@ class _Deriver:
         """Return (the name of a type already defined, or the start of its definition; its namespace)."""
         name = words.name or cls.__name__
         space = self.namespace if words.namespace is None else words.namespace
-        full = _full(name, space)
+        full = qualified(name, space)
         known = full in self.named
         if self.named.setdefault(full, cls) is not cls:
             raise SchemaError(
@@ -186,7 +187,7 @@ class _Deriver:
 
     # Types
 
-    def _type(self, hint: Hint, around: str, path: str) -> Any:
+    def _type(self, hint: TypeHint, around: str, path: str) -> Any:
         if hint.avro_type is not None:
             return self._given(hint.avro_type.text, around, path)
         if hint.item is not None:
@@ -231,7 +232,7 @@ class _Deriver:
         schema = json.loads(text)
         if not isinstance(schema, dict) or "name" not in schema:
             return schema
-        full = schema["name"] if "." in schema["name"] else _full(schema["name"], schema.get("namespace", ""))
+        full = qualified(schema["name"], schema.get("namespace", ""))
         known = full in self.named
         if self.named.setdefault(full, text) != text:
             raise SchemaError(f"two types are named {full}", path=path)
@@ -247,10 +248,6 @@ def _union(types: list[Any], nullable: bool, default: Any) -> Any:
     if not nullable:
         return types[0] if len(types) == 1 else types
     return ["null", *types] if default is None or default is MISSING else [types[0], "null", *types[1:]]
-
-
-def _full(name: str, namespace: str) -> str:
-    return f"{namespace}.{name}" if namespace else name
 
 
 def _reference(full: str, around: str, path: str) -> str:

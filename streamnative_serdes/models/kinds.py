@@ -15,8 +15,8 @@ from streamnative_serdes._schema import MISSING
 from streamnative_serdes.errors import SchemaError
 
 from . import building
-from .hints import hints_of
 from .model import Attribute, Model, depends, words_of
+from .type_hints import hints_of
 
 
 def is_model(cls: object) -> bool:

@@ -23,13 +23,14 @@ from streamnative_serdes._schema import (
     Schema,
     Shape,
     Union,
+    last_name,
+    qualified,
 )
-from streamnative_serdes._schema.tree import last_name
 from streamnative_serdes.errors import SchemaError
 
-from .hints import Hint, NoneType, members, peel
 from .kinds import is_model, model_of
 from .model import Attribute, Model, words_of
+from .type_hints import NoneType, TypeHint, members, peel
 
 _READ_AS: dict[str, type] = {
     "null": NoneType, "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes,
@@ -68,13 +69,13 @@ class _Matcher:
         self.found: dict[str, Shape] = {}
 
     def matched(self, cls: type, schema: Schema) -> dict[str, Shape]:
-        hint = Hint(cls)
+        hint = TypeHint(cls)
         if self.reading and not isinstance(schema.root, Record | Union):
             raise SchemaError(f"{cls.__name__} needs a record, but the schema is of type {schema.root.kind}")
         self.match([hint], schema.root, cls.__name__, strict=True)
         return self.found
 
-    def match(self, hints: list[Hint], node: AvroType, path: str, *, strict: bool) -> None:
+    def match(self, hints: list[TypeHint], node: AvroType, path: str, *, strict: bool) -> None:
         """Match the members of a union, ``hints``, to ``node``. ``strict``: values are stored without conversion."""
         branches = [
             branch for branch in (node.branches if isinstance(node, Union) else (node,)) if branch.kind != "null"
@@ -93,7 +94,7 @@ class _Matcher:
 
     # Named types
 
-    def _record(self, hints: list[Hint], node: Record, path: str, *, alone: bool) -> None:
+    def _record(self, hints: list[TypeHint], node: Record, path: str, *, alone: bool) -> None:
         classes = [hint.bare for hint in hints if is_model(hint.bare)]
         if not classes:
             if not any(hint.value is not None or hint.bare is dict for hint in hints):
@@ -137,7 +138,7 @@ class _Matcher:
                 self._refuse(f"{model.cls.__name__} has no attribute for the schema's field {field.name}", path)
         for one in model.attributes:
             if one not in taken.values() and not one.is_optional:
-                self._refuse("it has no default, and the schema has no such field", f"{path}.{one.name}")
+                self._refuse("the attribute has no default, and the schema has no such field", f"{path}.{one.name}")
         if model.build == "call":
             self._expect_call(model.cls, taken, path)
 
@@ -146,7 +147,7 @@ class _Matcher:
         for one in taken.values():
             if one.keyword is None:
                 self._refuse(
-                    f"the constructor of {cls.__name__} takes no such keyword, or several names for it",
+                    f"the constructor of {cls.__name__} has no keyword for this attribute, or several keywords",
                     f"{path}.{one.name}",
                 )
         if hasattr(cls, "__pydantic_validator__"):  # its signature has only aliases
@@ -160,7 +161,7 @@ class _Matcher:
         except TypeError as error:
             self._refuse(f"the constructor of {cls.__name__} does not accept the schema's fields: {error}", path)
 
-    def _enum(self, hints: list[Hint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
+    def _enum(self, hints: list[TypeHint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
         cls = _chosen([hint.bare for hint in hints if hint.is_enum], node, alone=alone)
         if cls is None:
             if strict:
@@ -177,7 +178,7 @@ class _Matcher:
 
     # Other types
 
-    def _container(self, hints: list[Hint], node: Array | Map, path: str, *, strict: bool) -> None:
+    def _container(self, hints: list[TypeHint], node: Array | Map, path: str, *, strict: bool) -> None:
         is_array = isinstance(node, Array)
         like = [hint for hint in hints if (hint.item if is_array else hint.value) is not None]
         if not like:
@@ -186,7 +187,7 @@ class _Matcher:
             return
         if strict and all(hint.is_tuple for hint in like):
             self._refuse(
-                f"{_shown(hints)} is read as a list",
+                f"expected {_shown(hints)}, but the schema's array is read as a list",
                 path,
                 "use list[T], or a class that converts it, as pydantic's models do",
             )
@@ -195,7 +196,7 @@ class _Matcher:
             list(members(peel(inner))), node.items if isinstance(node, Array) else node.values, path, strict=strict
         )
 
-    def _leaf(self, hints: list[Hint], node: Primitive | Fixed, path: str) -> None:
+    def _leaf(self, hints: list[TypeHint], node: Primitive | Fixed, path: str) -> None:
         found = _python(node)
         if not any(_takes(hint, found) for hint in hints):
             self._refuse(f"expected {_shown(hints)}, but the schema's {node.kind} is read as {found.__name__}", path)
@@ -227,7 +228,7 @@ def _chosen(classes: list[Any], node: Record | Enum, *, alone: bool) -> Any:
     """Return the class whose name is that of the type; or the only class, if there is one class and one such type."""
     names = [(words_of(cls).name or cls.__name__, words_of(cls).namespace, cls) for cls in classes]
     for name, namespace, cls in names:
-        if namespace is not None and node.name == (f"{namespace}.{name}" if namespace else name):
+        if namespace is not None and node.name == qualified(name, namespace):
             return cls
     for name, _, cls in names:
         if name == last_name(node):
@@ -241,13 +242,13 @@ def _python(node: Primitive | Fixed) -> type:
     return _READ_AS.get(logical, _READ_AS[node.kind])
 
 
-def _takes(hint: Hint, found: type) -> bool:
+def _takes(hint: TypeHint, found: type) -> bool:
     if hint.is_literal:
         return found is str
     return isinstance(hint.bare, type) and (issubclass(found, hint.bare) or (hint.bare is float and found is int))
 
 
-def _shown(hints: list[Hint]) -> str:
+def _shown(hints: list[TypeHint]) -> str:
     return " | ".join(getattr(hint.bare, "__name__", None) or str(hint.bare) for hint in hints)[:120]
 
 

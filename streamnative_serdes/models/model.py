@@ -11,7 +11,7 @@ from streamnative_serdes._schema import MISSING
 from streamnative_serdes.errors import SchemaError
 
 from .annotations import ATTRIBUTE, AvroClass, AvroField
-from .hints import members, peel
+from .type_hints import members, peel
 
 Build = Literal["slots", "tuple", "dict", "call"]
 
@@ -73,11 +73,6 @@ class Model:
     attributes: tuple[Attribute, ...]
     build: Build
     schema: Callable[[], Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The record's name, without its namespace."""
-        return self.words.name or self.cls.__name__
 
     def by_name(self) -> Sequence[Attribute]:
         """The attributes in the order of Java's reflection: by name, those of the class before those of its base."""

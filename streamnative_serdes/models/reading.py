@@ -66,7 +66,7 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
     """
     if cls is not None and not is_model(cls):
         raise ConfigError(
-            f"value.type takes a class with a schema, got {cls.__name__}",
+            f"value.type: expected a class with a schema, got {cls.__name__}",
             hint="pass a dataclass, a pydantic model, a typed NamedTuple, an attrs class or a pulsar.schema.Record",
         )
     if isinstance(schema, type) and cls is not None and cls is not schema:

@@ -87,7 +87,11 @@ class TopicReader:
     def reads_records(self) -> bool:
         return isinstance(self._schema.root, Record)
 
-    def read(self, messages: pa.Array, error_column: str | None) -> pa.RecordBatch:
+    def needs_headers(self) -> bool:
+        """Whether a header of a message may name its schema."""
+        return self._policy.signs.header
+
+    def read(self, messages: pa.Array, headers: pa.Array | None, error_column: str | None) -> pa.RecordBatch:
         """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
         Raises:
@@ -98,6 +102,7 @@ class TopicReader:
             self._policy,
             self._topic,
             messages,
+            headers,
             error_column=error_column,
             dialect=self._dialect,
             large_types=False,
@@ -148,8 +153,12 @@ class Decoder:
         reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
         return cls(topic, Carried(reader), options.mode), reader
 
-    def decode(self, messages: pa.Array) -> Decoded:
+    def decode(self, messages: pa.Array, headers: pa.Array | None = None) -> Decoded:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
+
+        Args:
+            messages: the values.
+            headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
 
         Raises:
             DecodeError: one cannot be read, and the mode is FAILFAST.
@@ -157,7 +166,7 @@ class Decoder:
             SchemaRegistryError: a version that is not known yet cannot be asked for.
         """
         name = None if self.mode == FAILFAST else _ERRORS
-        columns = self.reader.get().read(messages, name).columns
+        columns = self.reader.get().read(messages, headers, name).columns
         errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
         return Decoded(columns, errors)
 

@@ -70,7 +70,7 @@ class TopicWriter:
         """A message of one row."""
         return self._serializer.serialize(self._topic, row)
 
-    def columns_of(self, names: Sequence[str], elsewhere: Collection[str] = ()) -> list[str]:
+    def fields_of(self, names: Sequence[str], elsewhere: Collection[str] = ()) -> list[str]:
         """The fields of the record that ``names``, columns, have.
 
         Args:
@@ -85,7 +85,7 @@ class TopicWriter:
         root, topic = self.root, self._topic
         if not isinstance(root, Record):
             raise ConfigError(
-                f"the schema is no record but {root.kind}",
+                f"expected a record schema, got {root.kind}",
                 topic=topic,
                 hint="use to_avro for one column, or give a sink its value",
             )
@@ -96,14 +96,14 @@ class TopicWriter:
             raise ConfigError(f"there is no column for the fields {', '.join(missing)}"[:500], topic=topic)
         found = [field.name for field in root.fields if field.name in names]
         if not found:
-            raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be alike")
+            raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be the same")
         return found
 
     def refuse_unmatched(self, kind: T.DataType, path: str = "", root: AvroType | None = None) -> None:
         """Look at what rows hold, their structs in one another, once for all rows.
 
         Raises:
-            EncodeError: as :meth:`columns_of`, for a struct that is written as a record; ``path`` says which.
+            EncodeError: as :meth:`fields_of`, for a struct that is written as a record; ``path`` says which.
         """
         match self.root if root is None else only_branch(root), kind:
             case Record() as record, T.StructType():

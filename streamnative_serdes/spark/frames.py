@@ -16,7 +16,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder
-from .names import name_of, names_of, pick, quoted, refuse_doubles, refuse_intervals, require
+from .names import backticked, name_of, names_of, pick, refuse_doubles, refuse_intervals, require, require_headers
 from .options import FAILFAST, ReadOptions
 from .pythons import warn_of_workers
 
@@ -56,6 +56,7 @@ def decode_df(
     topic: str,
     schema: object = None,
     value: str = "value",
+    headers: str = "headers",
     keep: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
@@ -70,6 +71,7 @@ def decode_df(
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; by default, the topic's latest schema at this moment.
         value: the name of the column of messages. A null is a tombstone, and becomes null in all fields.
+        headers: the name of the column of headers, which is used only if ``framings`` has ``confluent-header``.
         keep: names of columns to keep, in front of the new ones.
         options: ``mode``: for a message that cannot be decoded, ``FAILFAST`` (the default) fails the job,
             ``PERMISSIVE`` returns nulls, and ``DROPMALFORMED`` drops the row. ``errorColumn``: the name of a column for
@@ -94,11 +96,13 @@ def decode_df(
     warn_of_workers(df.sparkSession)
     decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
     around = _around(df, value, chosen)
-    needed = list(dict.fromkeys([value, *around.values(), *keep]))
+    of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []
+    needed = list(dict.fromkeys([value, *of_headers, *around.values(), *keep]))
     place = {name: number for number, name in enumerate(needed)}
     task = _Decode(
         decoder,
         place[value],
+        place[of_headers[0]] if of_headers else None,
         {name: place[column] for name, column in around.items()},
         tuple(place[name] for name in keep),
         chosen.error_column is not None,
@@ -148,7 +152,7 @@ def encode_df(
     value, keep = name_of("value", value), names_of("keep", keep)
     warn_of_workers(df.sparkSession)
     encoder, writer = Encoder.plan(topic, conf, schema)
-    fields = writer.columns_of(df.columns, keep)
+    fields = writer.fields_of(df.columns, keep)
     kinds = [require(df, name).dataType for name in fields]
     for name, kind in zip(fields, kinds, strict=True):
         refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
@@ -183,7 +187,7 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
             f"expected {error_column!r:.80} to be an error column of decode_df",
             hint='create it with decode_df(..., options={"errorColumn": ...})',
         )
-    errors = df[quoted(error_column)]
+    errors = df[backticked(error_column)]
     dead = [errors[name].alias(name) for name in _DEAD_LETTER.names]
     return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
@@ -194,6 +198,7 @@ class _Decode:
 
     decoder: Decoder
     value: int
+    headers: int | None
     around: Mapping[str, int]  # field of a dead letter -> index of its column
     keep: tuple[int, ...]
     with_errors: bool
@@ -209,7 +214,8 @@ class _Decode:
 
     def _read(self, batch: pa.RecordBatch) -> Decoded:
         try:
-            return self.decoder.decode(batch.column(self.value))
+            headers = None if self.headers is None else batch.column(self.headers)
+            return self.decoder.decode(batch.column(self.value), headers)
         except DecodeError as error:
             if error.row is not None:
                 found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
@@ -266,7 +272,7 @@ def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
     if options.error_column is not None:
         if others:
             raise ConfigError(
-                f"expected column {others[0]} to have the type that a Kafka message's {others[0]} has, "
+                f"column {others[0]}: expected the type of a Kafka message's {others[0]}, "
                 f"got {kinds[others[0]].simpleString()}",
                 hint="errorColumn stores a message's key, topic, partition and offset; rename unrelated columns",
             )

@@ -25,6 +25,7 @@ from .options import DROPMALFORMED, ReadOptions
 from .pythons import warn_of_workers
 
 _HAS_ARROW_UDF: Final = hasattr(F, "arrow_udf")
+_HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def from_avro(
@@ -33,6 +34,7 @@ def from_avro(
     *,
     topic: str,
     schema: object = None,
+    headers: Column | str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Column:
     """Decode a binary column of messages to a struct; null stays null.
@@ -42,6 +44,8 @@ def from_avro(
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; by default, the topic's latest schema at this moment.
+        headers: the column of headers, or its name, which is needed if ``framings`` has ``confluent-header``: Spark's
+            Kafka source has it with the option ``includeHeaders``.
         options: as for :func:`decode_df`, except ``DROPMALFORMED``: a function cannot drop rows. ``errorColumn``
             names an additional field of the struct, for the error's text.
 
@@ -68,7 +72,15 @@ def from_avro(
             "errorColumn requires a record schema",
             hint="leave it out: messages that cannot be decoded become null",
         )
+    if reader.needs_headers() and headers is None:
+        raise ConfigError(
+            "framings has confluent-header, so from_avro needs the messages' headers",
+            topic=topic,
+            hint='pass headers="headers"; Spark\'s Kafka source has that column with the option includeHeaders=true',
+        )
     task = _FromAvro(decoder, names, chosen.error_column is not None)
+    if reader.needs_headers() and headers is not None:
+        return _function_of_two("from_avro", task.with_headers, task.one, kind)(col, headers)
     return _function("from_avro", task, task.one, kind)(col)
 
 
@@ -101,7 +113,16 @@ class _FromAvro:
     def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for batch in batches:
             for messages, decoded in in_parts(batch, self.decoder.decode):
-                yield decoded.columns[0] if self.names is None else self._struct(self.names, messages, decoded)
+                yield self._result(messages, decoded)
+
+    def with_headers(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        for both in batches:
+            batch = pa.RecordBatch.from_arrays(list(both), ["messages", "headers"])
+            for part, decoded in in_parts(batch, lambda part: self.decoder.decode(*part.columns)):
+                yield self._result(part.column(0), decoded)
+
+    def _result(self, messages: pa.Array, decoded: Decoded) -> pa.Array:
+        return decoded.columns[0] if self.names is None else self._struct(self.names, messages, decoded)
 
     def _struct(self, names: tuple[str, ...], messages: pa.Array, decoded: Decoded) -> pa.StructArray:
         arrays, missing = decoded.columns, pc.is_null(messages)
@@ -112,9 +133,13 @@ class _FromAvro:
         fields = [pa.field(name, array.type) for name, array in zip(names, arrays, strict=True)]
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=missing)
 
-    def one(self, message: Any) -> Any:
+    def one(self, message: Any, *headers: Any) -> Any:
         """Decode a single message."""
-        (array,) = self(iter([pa.array([message], pa.binary())]))
+        messages = pa.array([message], pa.binary())
+        if headers:
+            (array,) = self.with_headers(iter([(messages, pa.array(headers, _HEADERS))]))
+        else:
+            (array,) = self(iter([messages]))
         return array.to_pylist(maps_as_pydicts="lossy")[0]
 
 
@@ -151,10 +176,7 @@ def _function(
     one: Callable[[Any], Any],
     kind: T.DataType,
 ) -> Callable[..., Column]:
-    """A column function that plans and result columns show as ``name``.
-
-    It is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
-    """
+    """A function of one column, which plans and result columns show as ``name``."""
 
     def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # Spark derives the kind of UDF from the annotations
         return batches(given)
@@ -162,6 +184,31 @@ def _function(
     def row(given: Any) -> Any:
         return one(given)
 
+    return _udf(name, arrays, row, kind)
+
+
+def _function_of_two(
+    name: str,
+    batches: Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]],
+    one: Callable[[Any, Any], Any],
+    kind: T.DataType,
+) -> Callable[..., Column]:
+    """A function of two columns."""
+
+    def arrays(given: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        return batches(given)
+
+    def row(first: Any, second: Any) -> Any:
+        return one(first, second)
+
+    return _udf(name, arrays, row, kind)
+
+
+def _udf(name: str, arrays: Callable[..., Any], row: Callable[..., Any], kind: T.DataType) -> Callable[..., Column]:
+    """By batches where PySpark can, else row by row.
+
+    It is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
+    """
     arrays.__name__ = row.__name__ = name
     made = F.arrow_udf(arrays, kind) if _HAS_ARROW_UDF else F.udf(row, kind)  # type: ignore[attr-defined]
     found: Callable[..., Column] = made.asNondeterministic()

@@ -7,11 +7,11 @@ Python's log and included in the exception.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
-_log = logging.getLogger("streamnative_serdes")
 
 FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this process and refuse connections
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
@@ -52,7 +51,7 @@ def require_options(kafka: Any, topic: str) -> None:
         raise ConfigError("the Kafka client's options have no bootstrap.servers", topic=topic)
 
 
-class Faults:
+class ClientErrors:
     """Collects a client's connection errors.
 
     Args:
@@ -69,7 +68,7 @@ class Faults:
         """The client's ``error_cb``, which is called while the client is polled."""
         said = _PASSING.sub("", error.str())
         if said not in self._said and error.name() != "_ALL_BROKERS_DOWN":
-            _log.warning("Kafka client of topic %s: %s", self.topic, said)
+            logger.warning("Kafka client of topic %s: %s", self.topic, said)
             self._said[said] = None
             if len(self._said) > _MOST_FAULTS:
                 del self._said[next(iter(self._said))]
@@ -107,9 +106,12 @@ class Faults:
 
 
 def client(
-    kind: Callable[[dict[str, Any]], _Client], conf: dict[str, Any], topic: str, faults: Faults | None = None
+    kind: Callable[[dict[str, Any]], _Client],
+    conf: dict[str, Any],
+    topic: str,
+    errors: ClientErrors | None = None,
 ) -> _Client:
-    """Create a client of this kind, which reports its connection errors to ``faults``.
+    """Create a client of this kind, which reports its connection errors to ``errors``.
 
     Raises:
         ConfigError: the client refuses the configuration.
@@ -118,7 +120,7 @@ def client(
 
     quiet = {} if any(name in conf for name in _OWN_LOG) else {"log_level": _CRITICAL}
     try:
-        return kind({**conf, **quiet, "error_cb": faults or Faults(conf, topic)})
+        return kind({**conf, **quiet, "error_cb": errors or ClientErrors(conf, topic)})
     except KafkaException as error:
         reason = error.args[0].str()
     except (TypeError, ValueError) as error:
@@ -126,12 +128,12 @@ def client(
     raise ConfigError(f"the Kafka client refuses its configuration: {reason}", topic=topic)
 
 
-def ask(asking: Consumer | Producer, faults: Faults, question: Callable[[float], _Answer | None]) -> _Answer:
+def ask(asking: Consumer | Producer, errors: ClientErrors, question: Callable[[float], _Answer | None]) -> _Answer:
     """Call ``question`` until a broker answers, and return the answer.
 
     Args:
         asking: the client, which is polled.
-        faults: collects the client's connection errors.
+        errors: collects the client's connection errors.
         question: takes a timeout in seconds; returns None after a timeout.
 
     Raises:
@@ -140,7 +142,7 @@ def ask(asking: Consumer | Producer, faults: Faults, question: Callable[[float],
     """
     from confluent_kafka import KafkaException
 
-    waits = [ANSWER_SECONDS] if faults.answered else [FIRST_SECONDS, ANSWER_SECONDS - FIRST_SECONDS]
+    waits = [ANSWER_SECONDS] if errors.answered else [FIRST_SECONDS, ANSWER_SECONDS - FIRST_SECONDS]
     cause: Exception | None = None
     waited = 0.0
     for seconds in waits:
@@ -151,10 +153,10 @@ def ask(asking: Consumer | Producer, faults: Faults, question: Callable[[float],
                 raise
             answer, cause = None, error
         if answer is not None:
-            faults.answer()
+            errors.answer()
             return answer
         waited += seconds
-        asking.poll(0)  # delivers the client's errors to faults
-        if faults.everywhere():
+        asking.poll(0)  # delivers the client's errors to errors
+        if errors.everywhere():
             break
-    raise faults.error(waited) from cause
+    raise errors.error(waited) from cause

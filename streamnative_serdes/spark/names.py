@@ -15,7 +15,7 @@ from streamnative_serdes.errors import ConfigError
 from .types import parts_of
 
 
-def quoted(name: str) -> str:
+def backticked(name: str) -> str:
     """``name`` in backticks: Spark would interpret dots and backticks in a bare name."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -59,6 +59,29 @@ def require(df: DataFrame, name: str) -> T.StructField:
         )
     field: T.StructField = df.schema[name]
     return field
+
+
+def require_headers(df: DataFrame, name: str) -> str:
+    """Return ``name`` if it is a column of Kafka's headers.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if name not in df.columns:
+        raise ConfigError(
+            f"framings has confluent-header, and the DataFrame has no column {name!r:.80} with the messages' headers",
+            hint="read them with the option includeHeaders=true of Spark's Kafka source, and keep the column",
+        )
+    refuse_other_headers(f"column {name}", require(df, name).dataType)
+    return name
+
+
+def refuse_other_headers(what: str, kind: T.DataType) -> None:
+    """Raises ConfigError if ``kind`` is not the type that Spark's Kafka source has for headers."""
+    if kind.simpleString() != "array<struct<key:string,value:binary>>":
+        raise ConfigError(
+            f"{what}: expected headers of type array<struct<key:string,value:binary>>, got {kind.simpleString()}"[:500]
+        )
 
 
 def column_index(df: DataFrame, name: str) -> int:

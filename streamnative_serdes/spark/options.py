@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
 FAILFAST: Final = "FAILFAST"
@@ -65,6 +65,5 @@ def _choice(name: str, given: object) -> str:
 def _refuse_unknown(given: Mapping[str, Any]) -> None:
     known = (*_CHOICES, "errorColumn")
     for name in given:
-        near = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"the options are {', '.join(known)}"
+        hint = did_you_mean(str(name), known) or f"the options are {', '.join(known)}"
         raise ConfigError(f"unknown option {name!r:.80}", hint=hint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import Faults, ask, client, require_options
+from .kafka import ClientErrors, ask, client, require_options
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ class Outbox:
         from confluent_kafka import KafkaException, Producer
 
         conf = {**_DEFAULTS, **kafka, **_ALWAYS}
-        self._faults = Faults(kafka, topic)
+        self._errors = ClientErrors(kafka, topic)
         self._failed: list[KafkaError] = []
         failed = self._failed  # not self: the callback would form a reference cycle with the producer
         told = {**conf, "on_delivery": lambda error, _: failed.append(error)}
-        self._producer = client(Producer, told, topic, self._faults)
+        self._producer = client(Producer, told, topic, self._errors)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -95,8 +95,8 @@ class Outbox:
     def begin(self, topic: str, most_reasons: int) -> None:
         """Prepare for a new task."""
         self._topic, self._most_reasons = topic, most_reasons
-        self._faults.topic = topic
-        self._faults.clear()
+        self._errors.topic = topic
+        self._errors.clear()
 
     def send(
         self,
@@ -168,10 +168,10 @@ class Outbox:
             raise DeliveryError.of(self._topic, len(self._failed), left, reasons, self._hint(left))
 
     def _hint(self, left: int) -> str | None:
-        met = str(self._faults)
+        met = str(self._errors)
         if not met and not left:
             return None
-        return f"the brokers are {self._faults.addresses}" + (f"; the client reported {met}" if met else "")
+        return f"the brokers are {self._errors.addresses}" + (f"; the client reported {met}" if met else "")
 
 
 def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
@@ -183,10 +183,10 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
     """
     from confluent_kafka import Producer
 
-    faults = Faults(kafka, topic)
-    if not faults.answered:
-        asking = client(Producer, {**_DEFAULTS, **kafka, **_ALWAYS}, topic, faults)
-        ask(asking, faults, lambda seconds: asking.list_topics(timeout=seconds))
+    errors = ClientErrors(kafka, topic)
+    if not errors.answered:
+        asking = client(Producer, {**_DEFAULTS, **kafka, **_ALWAYS}, topic, errors)
+        ask(asking, errors, lambda seconds: asking.list_topics(timeout=seconds))
 
 
 @contextmanager

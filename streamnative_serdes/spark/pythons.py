@@ -6,7 +6,6 @@ environment. The error is then a ModuleNotFoundError somewhere in hundreds of li
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-_log = logging.getLogger("streamnative_serdes")
+from streamnative_serdes._log import logger
 
 _NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")
 _LOOK: Final = "import sys; from importlib.util import find_spec; print(*(n for n in sys.argv[1:] if not find_spec(n)))"
@@ -34,7 +33,7 @@ _MISSING: Final = re.compile(rf"No module named '({'|'.join(_NEEDED)})\b")
 def warn_of_workers(session: SparkSession) -> None:
     """Log which packages the workers' Python lacks, if tasks run on this machine with another Python than the driver.
 
-    DataFrames are evaluated later, outside of our calls, so we cannot add a hint to their errors.
+    DataFrames are evaluated later, outside our calls, so we cannot add a hint to their errors.
     """
     try:
         context = session.sparkContext
@@ -62,7 +61,7 @@ def _warn(python: str, paths: str) -> None:
     except (OSError, subprocess.SubprocessError):
         return  # it is not a working Python: Spark reports that itself
     if missing := found.stdout.split():
-        _log.warning("Spark's workers run %s, which lacks %s; %s", python, ", ".join(missing), _remedy())
+        logger.warning("Spark's workers run %s, which lacks %s; %s", python, ", ".join(missing), _remedy())
 
 
 def _paths(context: SparkContext) -> str:

@@ -135,8 +135,8 @@ class BatchTask:
     def _send(self, batch: pa.RecordBatch, out: Outbox, sent: int) -> None:
         try:
             for part, messages in in_parts(batch, self._write):
-                keys = pieces(part.columns[-1]) if self.keyed else repeat(None, len(messages))
-                self.to.send(out, zip(pieces(messages), keys, strict=True), sent)
+                keys = bytes_of(part.columns[-1]) if self.keyed else repeat(None, len(messages))
+                self.to.send(out, zip(bytes_of(messages), keys, strict=True), sent)
                 sent += len(messages)
         except EncodeError as error:
             if error.row is not None:
@@ -151,7 +151,7 @@ class BatchTask:
         return self.encoder.encode(pa.RecordBatch.from_arrays(columns, list(self.fields)))
 
 
-def pieces(array: pa.Array) -> Iterable[bytes | None]:
+def bytes_of(array: pa.Array) -> Iterable[bytes | None]:
     """The values of a binary, string or null array as bytes: many times faster than ``to_pylist``."""
     if pa.types.is_null(array.type) or not len(array):  # such arrays may have no offsets
         return repeat(None, len(array))

@@ -22,7 +22,7 @@ from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .encoding import Encoder, TopicWriter
-from .names import by_index, column_index, quoted, refuse_intervals, require
+from .names import backticked, by_index, column_index, refuse_intervals, require
 from .outbox import refuse_options, require_broker
 from .pythons import warn_of_workers, worker_hints
 from .sending import KEY_HINT, BatchTask, RowTask, Sending
@@ -149,7 +149,7 @@ class KafkaAvroSink:
     def _send_columns(self, df: DataFrame, batch: int | None) -> None:
         encoder, writer = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
         elsewhere = [self._key] if isinstance(self._key, str) else []
-        fields = writer.columns_of(df.columns, elsewhere) if self._value is None else []
+        fields = writer.fields_of(df.columns, elsewhere) if self._value is None else []
         parts = [part for part in (self._value, self._key) if part is not None]
         computed = [part.alias("computed") for part in parts if isinstance(part, Column)]
         given = df.select("*", *computed) if computed else df
@@ -196,7 +196,7 @@ class KafkaAvroSink:
         if isinstance(self._value, str):
             writer.refuse_unmatched(require(df, self._value).dataType)
         else:
-            writer.columns_of(df.columns)
+            writer.fields_of(df.columns)
             writer.refuse_unmatched(df.schema)
 
     def _sending(self, batch: int | None = None) -> Sending:
@@ -218,7 +218,7 @@ class KafkaAvroSink:
 
 def _column(part: Part) -> Column:
     assert isinstance(part, str | Column)
-    return F.col(quoted(part)) if isinstance(part, str) else part
+    return F.col(backticked(part)) if isinstance(part, str) else part
 
 
 def _require_key(kind: T.DataType, topic: str) -> None:

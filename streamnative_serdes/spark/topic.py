@@ -1,4 +1,4 @@
-"""Kafka topic access for Spark jobs: creates a topic, finds its offsets, and consumes offset ranges."""
+"""Kafka topic access for Spark jobs: finds the offsets of a topic's partitions, and consumes offset ranges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import Faults, ask, client
+from .kafka import ClientErrors, ask, client
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,7 @@ class OffsetOutOfRangeError(SerdesError):
 
 
 class TopicAdmin:
-    """Creates a topic and finds the offsets of its partitions; must be closed.
+    """Finds a topic's partitions and their offsets; must be closed.
 
     Args:
         kafka: the client's configuration.
@@ -80,35 +80,12 @@ class TopicAdmin:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         from confluent_kafka import Consumer
 
-        self._topic, self._kafka, self._faults = topic, kafka, Faults(kafka, topic)
-        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, self._faults)
+        self._topic, self._errors = topic, ClientErrors(kafka, topic)
+        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, self._errors)
 
     def close(self) -> None:
         """Close the connection."""
         self._consumer.close()
-
-    def ensure(self, partitions: int) -> int:
-        """Create the topic with ``partitions`` if it does not exist.
-
-        Returns:
-            its number of partitions.
-
-        Raises:
-            BrokerUnavailableError: no broker answers.
-            KafkaException: the broker refuses.
-            TimeoutError: the topic was created, but does not become visible.
-        """
-        found = self.partitions()
-        if found:
-            return found
-        self._create(partitions)
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            found = self.partitions()
-            if found:
-                return found
-            time.sleep(0.1)
-        raise TimeoutError(f"topic {self._topic} was created, but is not visible after {PATIENCE:.0f} s")
 
     def ends(self, partitions: int) -> list[int]:
         """The end offset of each partition, that is the offset of its next message.
@@ -126,13 +103,7 @@ class TopicAdmin:
             BrokerUnavailableError: no broker answers.
             KafkaException: the broker refuses.
         """
-        return _bounds(self._consumer, self._faults, self._topic, partition)
-
-    def _create(self, partitions: int) -> None:
-        from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
-
-        admin = client(AdminClient, dict(self._kafka), self._topic)
-        admin.create_topics([NewTopic(self._topic, partitions)])[self._topic].result(PATIENCE)
+        return _bounds(self._consumer, self._errors, self._topic, partition)
 
     def partitions(self) -> int:
         """The topic's number of partitions; 0 if it does not exist.
@@ -141,16 +112,16 @@ class TopicAdmin:
             BrokerUnavailableError: no broker answers.
         """
         # List all topics: some brokers create a topic when its metadata is requested by name.
-        listed = ask(self._consumer, self._faults, lambda seconds: self._consumer.list_topics(timeout=seconds))
+        listed = ask(self._consumer, self._errors, lambda seconds: self._consumer.list_topics(timeout=seconds))
         found = listed.topics.get(self._topic)
         return len(found.partitions) if found is not None and found.error is None else 0
 
 
-def _bounds(consumer: Consumer, faults: Faults, topic: str, partition: int) -> tuple[int, int]:
+def _bounds(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> tuple[int, int]:
     from confluent_kafka import TopicPartition
 
     asked = TopicPartition(topic, partition)
-    low, high = ask(consumer, faults, lambda seconds: consumer.get_watermark_offsets(asked, timeout=seconds))
+    low, high = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(asked, timeout=seconds))
     return int(low), int(high)
 
 
@@ -169,7 +140,7 @@ def cut(
         low, high = admin.bounds(partition)
         start, end = _offset_of(starts, partition, low, high, low), _offset_of(ends, partition, low, high, high)
         if isinstance(starts, Mapping) and not low <= start <= high:
-            raise OffsetOutOfRangeError.of(topic, partition, start, f"it has offsets {low} to {high}")
+            raise OffsetOutOfRangeError.of(topic, partition, start, f"the partition has offsets {low} to {high}")
         if not start <= end <= high:
             raise ConfigError(
                 f"cannot read partition {partition} from offset {start} to {end}",
@@ -230,41 +201,44 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     if span.start >= span.end:
         return
-    faults = Faults(kafka, topic)
-    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, faults)
+    errors = ClientErrors(kafka, topic)
+    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, errors)
     try:
         consumer.assign([TopicPartition(topic, span.partition, span.start)])
         position = span.start
         while position < span.end:
-            messages = _consume(consumer, faults, min(_CHUNK, span.end - position), topic, span.partition)
+            messages = _consume(consumer, errors, min(_CHUNK, span.end - position), topic, span.partition)
             position = _position(messages, topic, position)
             if position < span.end and messages[-1].error() is not None:  # end of partition before end of range
-                _require_rest(consumer, faults, topic, span)
+                _require_rest(consumer, errors, topic, span)
             yield [message for message in messages if not message.error() and _offset(message) < span.end]
     finally:
         consumer.close()
 
 
-def _require_rest(consumer: Consumer, faults: Faults, topic: str, span: OffsetRange) -> None:
+def _require_rest(consumer: Consumer, errors: ClientErrors, topic: str, span: OffsetRange) -> None:
     """Raises OffsetOutOfRangeError if the partition still ends before ``span`` does, so the topic was recreated."""
-    _, high = _bounds(consumer, faults, topic, span.partition)
+    _, high = _bounds(consumer, errors, topic, span.partition)
     if high < span.end:
         raise OffsetOutOfRangeError.of(
-            topic, span.partition, span.start, f"expected messages up to offset {span.end}, but it ends at {high}"
+            topic,
+            span.partition,
+            span.start,
+            f"expected messages up to offset {span.end}, but the partition ends at {high}",
         )
 
 
-def _consume(consumer: Consumer, faults: Faults, most: int, topic: str, partition: int) -> list[Message]:
-    faults.clear()
+def _consume(consumer: Consumer, errors: ClientErrors, most: int, topic: str, partition: int) -> list[Message]:
+    errors.clear()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         # The client waits until it has `most` messages or the timeout ends, so the timeout is short: fewer may be left.
         messages = consumer.consume(most, timeout=0.5)
         if messages:
-            faults.answer()
+            errors.answer()
             return messages
-    if str(faults):
-        raise faults.error(PATIENCE)
+    if str(errors):
+        raise errors.error(PATIENCE)
     raise TimeoutError(
         f"topic {topic}, partition {partition}: no messages for {PATIENCE:.0f} s; does the topic still exist?"
     )

@@ -16,7 +16,19 @@ import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, parse
+from streamnative_serdes._schema import (
+    Array,
+    AvroType,
+    Enum,
+    Fixed,
+    Logical,
+    Map,
+    Primitive,
+    Record,
+    Union,
+    parse,
+    qualified,
+)
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 # The same limit as for Arrow: a record that is used twice has its columns twice, so nesting multiplies them.
@@ -231,7 +243,7 @@ def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[
     tree: dict[str, Any] = {"type": "record", "name": name}
     if namespace:
         tree["namespace"] = namespace
-    tree["fields"] = list(_fields(struct, f"{namespace}.{name}" if namespace else name, path))
+    tree["fields"] = list(_fields(struct, qualified(name, namespace), path))
     return tree
 
 

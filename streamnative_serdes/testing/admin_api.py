@@ -147,6 +147,14 @@ class AdminApi:
         self.store.delete_namespace(asked.namespace)
         return Answer(204)
 
+    def get_topics(self, asked: AdminRequest) -> Answer:
+        self.store.need_namespace(asked.namespace)
+        return as_json(self.store.topics(asked.namespace))
+
+    def get_partitioned_topics(self, asked: AdminRequest) -> Answer:
+        self.store.need_namespace(asked.namespace)
+        return as_json(self.store.partitioned_topics(asked.namespace))
+
     def put_topic(self, asked: AdminRequest) -> Answer:
         name, marked, number = asked.local().partition("-partition-")
         if marked and re.fullmatch(r"[0-9]+", number):
@@ -242,6 +250,8 @@ _ROUTES: Final = (
         GET=AdminApi.get_namespace_strategy,
         PUT=AdminApi.put_namespace_strategy,
     ),
+    _route("persistent/([^/]+)/([^/]+)", "topics", GET=AdminApi.get_topics),
+    _route("persistent/([^/]+)/([^/]+)/partitioned", "partitioned topics", GET=AdminApi.get_partitioned_topics),
     _route(f"persistent/{_TOPIC}", "topic", PUT=AdminApi.put_topic, DELETE=AdminApi.delete_topic),
     _route(
         f"persistent/{_TOPIC}/partitions", "partitions", PUT=AdminApi.put_partitions, DELETE=AdminApi.delete_partitions

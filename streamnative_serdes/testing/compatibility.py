@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Map, Record, Schema, Union
+from streamnative_serdes._schema import AvroType, Schema, Union, children, name_of
 from streamnative_serdes._schema.aliases import Aliases, DuplicateFieldError
 from streamnative_serdes._schema.resolution import Resolution, Resolver
 
@@ -78,28 +78,13 @@ def _refuse_twins(root: AvroType) -> None:
     while waiting:
         node = waiting.pop()
         if isinstance(node, Union):
-            names = [full_name(branch) for branch in node.branches]
+            names = [name_of(branch) for branch in node.branches]
             for name in names:
                 if names.count(name) > 1:
                     raise BrokerError(f"Duplicate in union:{name}", AVRO_RUNTIME)
         if id(node) not in seen:
             seen.add(id(node))
             waiting += children(node)
-
-
-def full_name(node: AvroType) -> str:
-    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind
-
-
-def children(node: AvroType) -> list[AvroType]:
-    """The types directly inside this one."""
-    if isinstance(node, Record):
-        return [part.type for part in node.fields]
-    if isinstance(node, Array):
-        return [node.items]
-    if isinstance(node, Map):
-        return [node.values]
-    return list(node.branches) if isinstance(node, Union) else []
 
 
 def _unreadable(strategy: str, writer: Schema, reader: Schema) -> IncompatibleError:

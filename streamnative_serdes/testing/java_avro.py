@@ -11,9 +11,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from streamnative_serdes._schema import MISSING, PRIMITIVES, AvroType, Enum, Field, Record, Schema, Union, parse
+from streamnative_serdes._schema import (
+    MISSING,
+    PRIMITIVES,
+    Array,
+    AvroType,
+    Enum,
+    Field,
+    Map,
+    Record,
+    Schema,
+    Union,
+    parse,
+)
 from streamnative_serdes._schema.rules import DefaultChecker
-from streamnative_serdes._schema.tree import Array, Map
 from streamnative_serdes.errors import SchemaError
 
 from .java_text import NAMED, as_number, compact, ordered

@@ -216,6 +216,20 @@ class Store:
             if name not in self._namespaces.get(tenant, ()):
                 raise NotFoundError(reason)
 
+    def topics(self, namespace: str) -> list[str]:
+        """Full names of the topics without partitions and of all partitions, in order."""
+        with self._lock:
+            counts = {topic: count for topic, count in self._topics.items() if namespace_of(topic) == namespace}
+            partitions = [f"{topic}-partition-{number}" for topic in counts for number in self._partitions[topic]]
+        alone = [topic for topic, count in counts.items() if not count]
+        return sorted(f"persistent://{name}" for name in alone + partitions)
+
+    def partitioned_topics(self, namespace: str) -> list[str]:
+        """Full names of the topics that have partitions, in order."""
+        with self._lock:
+            own = [topic for topic, count in self._topics.items() if count and namespace_of(topic) == namespace]
+        return sorted(f"persistent://{name}" for name in own)
+
     def need_topic(self, topic: str) -> None:
         """Raises NotFoundError if the topic was never created, or was deleted."""
         with self._lock:

@@ -23,7 +23,7 @@ _DICTS = (dict, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class TypeHint:
     """A bare hint and its annotations: first those of the union around it, then its own from the innermost out."""
 
     bare: Any
@@ -71,7 +71,7 @@ class Hint:
         return next((found for note in reversed(self.notes) if (found := _digits(note))), None)
 
 
-def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
+def peel(hint: Any, notes: tuple[Any, ...] = ()) -> TypeHint:
     """Strip Annotated, NewType and named aliases from ``hint``; ``notes`` are annotations of the union around it."""
     own: tuple[Any, ...] = ()
     while True:
@@ -83,21 +83,21 @@ def peel(hint: Any, notes: tuple[Any, ...] = ()) -> Hint:
         elif type(hint).__name__ == "TypeAliasType":  # ``type X = ...``, since Python 3.12
             hint = hint.__value__
         else:
-            return Hint(hint, (*notes, *own))
+            return TypeHint(hint, (*notes, *own))
 
 
-def members(hint: Hint) -> Iterator[Hint]:
+def members(hint: TypeHint) -> Iterator[TypeHint]:
     """Yield the members of a union, including NoneType, each with the annotations of the union too."""
     if typing.get_origin(hint.bare) in _UNIONS:
         for argument in typing.get_args(hint.bare):
             yield from members(peel(argument, hint.notes))
     elif typing.get_origin(hint.bare) is Literal and None in typing.get_args(hint.bare):
-        yield Hint(NoneType)
+        yield TypeHint(NoneType)
         others = tuple(one for one in typing.get_args(hint.bare) if one is not None)
         if others:
-            yield Hint(Literal[others], hint.notes)
+            yield TypeHint(Literal[others], hint.notes)
     else:
-        yield Hint(NoneType if hint.bare is None else hint.bare, hint.notes)
+        yield TypeHint(NoneType if hint.bare is None else hint.bare, hint.notes)
 
 
 def hints_of(cls: type) -> dict[str, Any]:
