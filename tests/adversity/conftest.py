@@ -37,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., SchemaRegistryClient]]:
-    """Makes clients of a server: ``connect(server, clock, **options)``, a dot in a key being ``_``."""
+    """Creates clients of a server: ``connect(server, clock, **options)``, where ``_`` stands for a dot in an option."""
     clients: list[SchemaRegistryClient] = []
 
     def connect(server: ScriptedRegistry, clock: Clock, **options: Any) -> SchemaRegistryClient:

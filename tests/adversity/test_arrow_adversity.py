@@ -1,4 +1,4 @@
-"""Arrow columns under stress: offsets of 32 bits that do not suffice, threads side by side, leaks, ends of buffers."""
+"""Arrow columns under stress: more data than 32-bit offsets can count, concurrent threads, leaks, buffer bounds."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from streamnative_serdes.errors import BatchTooLargeError, DecodeError
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 TEXT = 2 << 20  # characters
-BEYOND = (1 << 31) // TEXT + 1  # rows of so much text that 32 bits do not count it
+BEYOND = (1 << 31) // TEXT + 1  # so many rows that 32-bit offsets cannot count their text
 EMPTY: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
 FILLED = {**EMPTY, "fields": [*EMPTY["fields"], {"name": "text", "type": "string", "default": "x" * TEXT}]}
 CHECKED_MALLOC = ctypes.util.find_library("c_malloc_debug")  # of the GNU C library, from 2.34 on
 
-no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, of which sanitizers make several times as much")
+no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, and several times that with sanitizers")
 
 
 @no_sanitizers
-def test_text_beyond_what_32_bits_count_is_an_error_of_the_batch_and_says_what_to_do() -> None:
+def test_text_that_overflows_32_bit_offsets_is_a_batch_error_with_a_hint() -> None:
     codec = ColumnCodec(EMPTY, FILLED)
 
     data = pa.array([b"\2"] * BEYOND)
     with pytest.raises(BatchTooLargeError, match=r"more text, bytes or items in one column .*in_parts") as caught:
         codec.decode(data, error_column="why")
-    assert caught.value.row == BEYOND - 2  # 2**31 bytes are one too many
+    assert caught.value.row == BEYOND - 2  # 2**31 bytes are one byte too many
     assert caught.value.path == "text"
     parts = (batch for _, batch in in_parts(data, lambda part: codec.decode(part, error_column="why")))
     assert [len(batch) for batch in parts] == [BEYOND - 2, 2]
 
 
 @no_sanitizers
-def test_large_types_hold_what_32_bits_do_not_count() -> None:
+def test_large_types_hold_more_text_than_32_bit_offsets_can_count() -> None:
     batch = ColumnCodec(EMPTY, FILLED, large_types=True).decode(pa.array([b"\2"] * BEYOND))
 
     offsets = pa.Array.from_buffers(pa.int64(), BEYOND + 1, [None, batch.column("text").buffers()[1]])
@@ -50,7 +50,7 @@ def test_large_types_hold_what_32_bits_do_not_count() -> None:
 
 
 @no_sanitizers
-def test_messages_beyond_what_32_bits_count_are_an_error_that_says_what_to_do() -> None:
+def test_messages_that_overflow_32_bit_offsets_are_an_error_with_a_hint() -> None:
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * BEYOND), ["x" * TEXT])
     batch = pa.record_batch([texts], ["value"])
 
@@ -62,8 +62,8 @@ def test_messages_beyond_what_32_bits_count_are_an_error_that_says_what_to_do() 
 
 
 @no_sanitizers
-def test_a_message_that_is_too_large_alone_is_an_error_of_its_own() -> None:
-    """Few items, of which each gets a long default."""
+def test_a_message_too_large_for_any_batch_gets_its_own_error() -> None:
+    """The message is short, but each of its items gets a long default."""
     codec = ColumnCodec({"type": "array", "items": EMPTY}, {"type": "array", "items": FILLED})
     huge = Codec({"type": "array", "items": "int"}).encode([1] * BEYOND)
     parts = in_parts(pa.array([b"\0", huge, b"\0"]), lambda part: codec.decode(part, error_column="why"))
@@ -118,7 +118,7 @@ for tree in HAND_PICKED.values():
     for reader in (None, reader_of(tree, rng)):
         try:
             codec = columns_of(schema, reader and parse(reader, strict=False))
-        except SchemaError:     # a name that is gone
+        except SchemaError:     # the reader lacks a name
             continue
         if codec is None:
             continue
@@ -131,8 +131,8 @@ print(json.dumps(measure(calls, 60, [None, True, int, str, DecodeError, EncodeEr
 """
 
 
-@pytest.mark.skipif(SANITIZED, reason="its allocator counts nothing and keeps what was freed")
-def test_batches_leave_memory_and_reference_counts_as_they_were() -> None:
+@pytest.mark.skipif(SANITIZED, reason="their allocator does not count blocks and keeps freed ones")
+def test_batches_leak_neither_memory_nor_references() -> None:
     told = json.loads(run_limited(CALLS.format(fuzz=str(FUZZ)), seconds=180))
 
     assert told["calls"] > 10_000
@@ -143,9 +143,9 @@ def test_batches_leave_memory_and_reference_counts_as_they_were() -> None:
     assert told["counts"] < 45
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers look at all of it, with an allocator of their own")
-@pytest.mark.skipif(not CHECKED_MALLOC, reason="this C library has no allocator that looks at the end of a block")
-def test_what_is_written_stays_within_its_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers check this with their own allocator")
+@pytest.mark.skipif(not CHECKED_MALLOC, reason="this C library has no allocator that checks the ends of blocks")
+def test_encode_writes_only_within_its_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", str(CHECKED_MALLOC))
     monkeypatch.setenv("MALLOC_CHECK_", "3")
     said = run_limited(
@@ -154,7 +154,7 @@ def test_what_is_written_stays_within_its_buffer(monkeypatch: pytest.MonkeyPatch
         import pyarrow as pa
         from streamnative_serdes.arrow import ColumnCodec
 
-        names = [f"f{i}" for i in range(12)]  # of ten bytes each: more than a row has room for at first
+        names = [f"f{i}" for i in range(12)]  # ten bytes each: more than is reserved for a row at first
         fields = [dict(name=name, type="long") for name in names] + [dict(name="text", type="string")]
         codec, draw = ColumnCodec(dict(type="record", name="R", fields=fields)), Random(7)
         for _ in range(200):

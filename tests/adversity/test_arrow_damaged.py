@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - a case a line
-"""Arrow arrays of a producer with a bug: all that shows in the C data interface is an error, and nothing a crash."""
+# ruff: noqa: E501 - one case per line
+"""Damaged Arrow arrays: damage that the C data interface can show is an error, and none of it crashes the process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textwrap import dedent
 
 from child import run_limited
 
-# A name, what is encoded (or, for arrays of messages, decoded), the schema, the change, and what the error says.
+# WRITTEN: name -> (data to encode, schema, change that damages the data); READ: name -> (messages to decode, change).
 CASES = """
 import json, os
 import pyarrow as pa
@@ -49,7 +49,7 @@ def both(*changes):
     return lambda exported: [change(exported) for change in changes]
 
 def own(array):
-    "A copy whose buffers nobody else has."
+    "A copy whose buffers are not shared."
     return own_batch(array).column(0)
 
 def own_batch(array):
@@ -60,7 +60,7 @@ def own_batch(array):
     return pa.ipc.open_stream(bytearray(sink.getvalue())).read_next_batch()
 
 WRITTEN = {
-    # of all arrays
+    # any array
     "length -1": (structs(), RECORD, put(length=-1)),
     "offset -1": (structs(), RECORD, put(offset=-1)),
     "length overflows": (structs(), RECORD, put(offset=1, length=MAX)),
@@ -68,15 +68,15 @@ WRITTEN = {
     "no buffers": (columns(lists()), LIST, inner(put(n_buffers=0))),
     "one buffer too few": (columns(texts()), ["null", "string"], inner(put(n_buffers=2))),
     "buffers are missing": (columns(texts()), ["null", "string"], inner(put(buffers=None))),
-    "no numbers": (columns(pa.array([1])), "long", inner(no_buffer(1))),
-    "no bits": (columns(pa.array([True])), "boolean", inner(no_buffer(1))),
+    "no buffer of numbers": (columns(pa.array([1])), "long", inner(no_buffer(1))),
+    "no buffer of bits": (columns(pa.array([True])), "boolean", inner(no_buffer(1))),
     "no offsets": (columns(texts()), ["null", "string"], inner(no_buffer(1))),
     "no text": (columns(texts()), ["null", "string"], inner(no_buffer(2))),
     "no offsets of lists": (columns(lists()), LIST, inner(no_buffer(1))),
     "nulls without a bitmap": (columns(texts()), ["null", "string"], inner(both(no_buffer(0), put(null_count=1)))),
-    "taken": (structs(), RECORD, put(release=None)),
-    "a child is taken": (structs(), RECORD, put_child(1, release=None)),
-    "the schema is taken": (structs(), RECORD, put_schema(release=None)),
+    "already released": (structs(), RECORD, put(release=None)),
+    "a child is already released": (structs(), RECORD, put_child(1, release=None)),
+    "the schema is already released": (structs(), RECORD, put_schema(release=None)),
     # structs
     "a child is one slot short": (structs(), RECORD, put_child(0, length=2)),
     "a child of a slice is one slot short": (structs()[1:], RECORD, put_child(1, length=2)),
@@ -101,27 +101,27 @@ WRITTEN = {
     "lists without values": (columns(lists()), LIST, inner(lambda e: e.array.children.__setitem__(0, None))),
     "fixed lists with too few values": (columns(pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2))), LIST, inner(put_child(0, length=3))),
     "fixed lists whose number overflows": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, both(put(length=1 << 54), inner(put(length=1 << 54)))),
-    "fixed lists of -1": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:-1"))),
-    "fixed lists of too many": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:9999999999"))),
+    "fixed lists of size -1": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:-1"))),
+    "fixed lists of a huge size": (columns(pa.array([[1, 2]], pa.list_(pa.int32(), 2))), LIST, inner(put_schema(format=b"+w:9999999999"))),
     "maps end one slot beyond": (columns(own(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32())))), MAP, inner(write_int32(1, 1, 2))),
     "maps of keys alone": (columns(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))), MAP, inner(entries(put_schema(n_children=1)))),
-    "maps of no entries": (columns(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))), MAP, inner(put_schema(n_children=0))),
-    "lists of no items": (columns(lists()), LIST, inner(put_schema(n_children=0))),
+    "maps without entries": (columns(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))), MAP, inner(put_schema(n_children=0))),
+    "lists without items": (columns(lists()), LIST, inner(put_schema(n_children=0))),
     "numbers with children": (columns(lists()), "int", inner(put_schema(format=b"i"))),
     "children of a schema are missing": (structs(), RECORD, put_schema(children=None)),
     "children of a schema are fewer than 0": (structs(), RECORD, put_schema(n_children=-1)),
     # sizes in formats
-    "bytes of -1": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:-1"))),
-    "bytes of too many": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:4294967297"))),
-    "bytes of no number": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:"))),
+    "bytes of width -1": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:-1"))),
+    "bytes of a huge width": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:4294967297"))),
+    "bytes without a width": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", inner(put_schema(format=b"w:"))),
     "bytes that overflow": (columns(pa.array([b"ab"], pa.binary(2))), "bytes", both(put(length=1 << 54), inner(both(put(length=1 << 54), put_schema(format=b"w:2147483647"))))),
-    "decimals of no scale": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9"))),
-    "decimals of another scale": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9,x"))),
+    "decimals without a scale": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9"))),
+    "decimals of a scale that is not a number": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9,x"))),
     "decimals of 256 bits": (columns(pa.array([1], pa.decimal128(9, 2))), "bytes", inner(put_schema(format=b"d:9,2,256"))),
-    "timestamps of no unit": (columns(pa.array([1], pa.timestamp("s"))), "long", inner(put_schema(format=b"ts"))),
+    "timestamps without a unit": (columns(pa.array([1], pa.timestamp("s"))), "long", inner(put_schema(format=b"ts"))),
     "no format": (columns(pa.array([1])), "long", inner(put_schema(format=None))),
     # views
-    "views of a buffer that is not there": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 2, 1))),
+    "views of a buffer that does not exist": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 2, 1))),
     "views of buffer -1": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 2, -1))),
     "views before their buffer": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 3, -1))),
     "views one byte beyond": (columns(own(pa.array(LONG, pa.string_view()))), "string", inner(write_int32(1, 7, 14))),
@@ -144,7 +144,7 @@ WRITTEN = {
     "an empty dictionary": (columns(pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([], pa.string()), safe=False)), "string", None),
     "no dictionary": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(put(dictionary=None))),
     "a dictionary of text as numbers": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(put_schema(format=b"u"))),
-    "a dictionary that is taken": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(lambda e: put(release=None)(type("E", (), {"array": e.array.dictionary.contents})))),
+    "a dictionary that is already released": (columns(pa.array(["x"]).dictionary_encode()), "string", inner(lambda e: put(release=None)(type("E", (), {"array": e.array.dictionary.contents})))),
 }
 
 def messages(kind):
@@ -160,11 +160,11 @@ READ = {
     "buffers are missing": (messages(pa.binary()), put(buffers=None)),
     "no offsets": (messages(pa.binary()), no_buffer(1)),
     "no bytes": (messages(pa.large_binary()), no_buffer(2)),
-    "taken": (messages(pa.binary()), put(release=None)),
+    "already released": (messages(pa.binary()), put(release=None)),
     "offsets begin below 0": (messages(pa.binary()), write_int32(1, 0, -9)),
     "offsets decrease": (messages(pa.binary()), write_int32(1, 2, 10**9)),
     "large offsets decrease": (messages(pa.large_binary()), write_int64(1, 2, 2**60)),
-    "views of a buffer that is not there": (long_messages(), write_int32(1, 2, 7)),
+    "views of a buffer that does not exist": (long_messages(), write_int32(1, 2, 7)),
     "views one byte beyond": (long_messages(), write_int32(1, 11, 14)),
     "views of -1 bytes": (long_messages(), write_int32(1, 4, -1)),
 }
@@ -192,7 +192,7 @@ def told(code: str) -> dict[str, str]:
     return dict(json.loads(line) for line in lines)
 
 
-def test_a_damaged_array_makes_no_messages() -> None:
+def test_a_damaged_array_cannot_be_encoded() -> None:
     found = told("""
         for name, (data, schema, change) in WRITTEN.items():
             print(json.dumps(["now", name]), flush=True)        # a crash leaves this as the last line
@@ -206,7 +206,7 @@ def test_a_damaged_array_makes_no_messages() -> None:
     assert vague == {}
 
 
-def test_a_damaged_array_of_messages_is_not_read() -> None:
+def test_a_damaged_array_of_messages_cannot_be_decoded() -> None:
     found = told("""
         for name, (data, change) in READ.items():
             print(json.dumps(["now", name]), flush=True)
@@ -221,7 +221,7 @@ def test_a_damaged_array_of_messages_is_not_read() -> None:
     } == set()
 
 
-def test_the_same_arrays_without_damage_are_taken() -> None:
+def test_the_same_arrays_without_damage_are_accepted() -> None:
     found = told("""
         for name, (data, schema, change) in WRITTEN.items():
             if change is not None and "decimal" not in name and "timestamps" not in name and name != "numbers with children":
@@ -249,7 +249,7 @@ DAMAGED: list[tuple[str, str]] = [
 ]
 
 
-def test_the_error_names_column_and_damage() -> None:
+def test_the_error_names_the_column_and_the_damage() -> None:
     found = told("""
         for name, (data, schema, change) in WRITTEN.items():
             tell(name, outcome_of(ColumnCodec(schema).encode, data, change))
@@ -257,8 +257,8 @@ def test_the_error_names_column_and_damage() -> None:
     assert [found[name][len("EncodeError ") :][: len(said)] for name, said in DAMAGED] == [said for _, said in DAMAGED]
 
 
-def test_dictionary_indices_of_an_ipc_stream_are_held_to_the_dictionary() -> None:
-    """Readers of IPC streams take indices as they come."""
+def test_dictionary_indices_of_an_ipc_stream_are_checked_against_the_dictionary() -> None:
+    """Readers of IPC streams do not check indices."""
     found = told("""
         batch = pa.record_batch([pa.array(["x", "y", "x", "y"]).dictionary_encode()], ["value"])
         sink = pa.BufferOutputStream()
@@ -276,8 +276,8 @@ def test_dictionary_indices_of_an_ipc_stream_are_held_to_the_dictionary() -> Non
     assert all(said.startswith("EncodeError row 3") and "index is out of bounds" in said for said in found.values())
 
 
-def test_lengths_of_an_ipc_stream_are_held_to_its_buffers() -> None:
-    """Readers of IPC streams take lengths as they come; but what pyarrow has knows the sizes of its buffers."""
+def test_lengths_in_an_ipc_stream_are_checked_against_its_buffers() -> None:
+    """Readers of IPC streams do not check lengths, but pyarrow's arrays know the sizes of their buffers."""
     found = told("""
         def node(length):               # of an array in the stream; no nulls
             return length.to_bytes(8, "little") + bytes(8)
@@ -306,7 +306,7 @@ def test_lengths_of_an_ipc_stream_are_held_to_its_buffers() -> None:
     assert all(said.startswith("EncodeError the Arrow data is damaged") for said in found.values()), found
 
 
-def test_offsets_of_an_ipc_stream_are_held_to_its_bytes() -> None:
+def test_offsets_in_an_ipc_stream_are_checked_against_its_bytes() -> None:
     found = told("""
         def numbers(*all):
             return b"".join(number.to_bytes(4, "little") for number in all)
@@ -328,7 +328,7 @@ def test_offsets_of_an_ipc_stream_are_held_to_its_bytes() -> None:
         assert said.startswith("DecodeError the Arrow data is damaged" if "000" in name else "DecodeError row 0"), said
 
 
-def test_only_slots_that_rows_reach_are_looked_at() -> None:
+def test_only_slots_that_rows_use_are_checked() -> None:
     found = told("""
         half = own(pa.array(["ab", "cd", "ef", "gh"]))
         for start, length in ((0, 2), (2, 2), (0, 4)):
@@ -341,7 +341,7 @@ def test_only_slots_that_rows_reach_are_looked_at() -> None:
     ] == [True] * 2
 
 
-def test_what_no_row_reaches_may_be_missing() -> None:
+def test_buffers_that_no_row_uses_may_be_missing() -> None:
     found = told("""
         empty = columns(pa.array([], pa.string()))
         tell("no rows", outcome_of(ColumnCodec("string").encode, empty, inner(both(no_buffer(1), no_buffer(2)))))
@@ -361,7 +361,7 @@ def test_what_no_row_reaches_may_be_missing() -> None:
 
 
 def test_views_of_all_sizes_are_written_and_read() -> None:
-    """Up to 12 bytes a view holds itself, from 13 on they are elsewhere."""
+    """A view holds up to 12 bytes itself; longer values are in another buffer."""
     found = told("""
         for size in range(42):
             given = [chr(97 + i) * (size if i % 2 else 13 - (i & 2)) for i in range(6)]
@@ -378,8 +378,8 @@ def test_views_of_all_sizes_are_written_and_read() -> None:
     assert {name: said for name, said in found.items() if said != "True"} == {}
 
 
-def test_numbers_at_random_in_offsets_views_and_indices_never_crash() -> None:
-    """Pyarrow, which knows how long buffers are, says what is valid. Of views it wants more than we need."""
+def test_random_offsets_views_and_indices_never_crash() -> None:
+    """The oracle is pyarrow, which knows the sizes of its buffers. It is stricter about views than we are."""
     found = told("""
         import ctypes
         from random import Random

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - programs as text, a case a line
+# ruff: noqa: E501 - programs as text, one case per line
 """No message and no schema crashes the process, exhausts its memory or keeps it busy: each ends in a value or an error."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from child import run_limited
 
-# Each: a schema and bytes, as Python, and what decode must say. They run in a process with 1 GB of memory.
+# By name: schema and bytes as Python expressions, and a part of decode's error. They run in a process with 1 GB of memory.
 HOSTILE: dict[str, tuple[str, str, str]] = {
     "endless list": ("LIST", "b'\\2' * 100_000", "nested deeper than 256 levels"),
     "endless arrays": ("{'type': 'record', 'name': 'T', 'fields': [{'name': 'c', 'type': {'type': 'array', 'items': 'T'}}]}",
@@ -48,7 +48,7 @@ HOSTILE: dict[str, tuple[str, str, str]] = {
     "least branch": ("['null', 'int']", "varint(-2**63)", "expected a union branch"),
     "symbol": ("{'type': 'enum', 'name': 'E', 'symbols': ['A']}", "varint(1)", "expected a symbol"),
     "negative symbol": ("{'type': 'enum', 'name': 'E', 'symbols': ['A']}", "varint(-2**31)", "expected a symbol"),
-    "symbol of none": ("{'type': 'enum', 'name': 'E', 'symbols': []}", "b'\\0'", "expected a symbol"),
+    "enum without symbols": ("{'type': 'enum', 'name': 'E', 'symbols': []}", "b'\\0'", "expected a symbol"),
     "huge decimal": ("{'type': 'bytes', 'logicalType': 'decimal', 'precision': 4300}", "sized(b'\\x7f' * 50_000_000)", "digits"),
     "huge big-decimal": ("{'type': 'bytes', 'logicalType': 'big-decimal'}", "sized(sized(b'\\x7f' * 50_000_000) + b'\\0')",
                          "expected a big-decimal of 1 to"),
@@ -67,7 +67,7 @@ def around(schema, **more):
     return {{"type": "record", "name": "Around", "fields": [{{"name": "x", "type": schema}}], **more}}
 NOTHING = {{"type": "record", "name": "Around", "fields": [{{"name": "y", "type": "int", "default": 1}}]}}
 for name, schema, data in [{cases}]:
-    print(name, end="\t", flush=True)  # so that a crash tells which one it was
+    print(name, end="\t", flush=True)  # names the case if it crashes the process
     writer, data = around(schema()), data()
     codec, resolving, dropping = Codec(schema()), Codec(writer, around(schema(), unknown=1)), Codec(writer, NOTHING)
     works = (codec.decode, codec.skip, resolving.decode, dropping.decode)
@@ -77,9 +77,9 @@ for name, schema, data in [{cases}]:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, list[str]]:
-    """By name: outcome and text of decode, skip, decode by a reader's schema, and by one that lacks it all.
+    """Return, by case, outcome and text of decode, skip, decode with a reader's schema, and with one that skips all.
 
-    All in one process, since each takes a while to start.
+    All cases run in one process, because starting one takes a while.
     """
     cases = ", ".join(f"({name!r}, lambda: {schema}, lambda: {data})" for name, (schema, data, _) in HOSTILE.items())
     lines = run_limited(DECODE.format(cases=cases)).splitlines()
@@ -93,7 +93,7 @@ def test_hostile_bytes_end_in_a_decode_error(name: str, outcomes: dict[str, list
     assert decoded == resolved == "DecodeError"
     assert HOSTILE[name][2] in text
     assert HOSTILE[name][2] in resolved_text
-    # What skips does not look into text and decimals.
+    # Skipping does not check text and decimals.
     assert skipped == dropped
     assert skipped == "DecodeError" or name in (
         "huge decimal",
@@ -208,4 +208,4 @@ def test_every_random_message_ends_in_a_value_or_a_decode_error() -> None:
         print(values)
         """
     )
-    assert int(done) > 40  # not all of them are refused at once
+    assert int(done) > 40  # not all of them are errors

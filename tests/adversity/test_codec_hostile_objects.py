@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - programs as text, a case a line
-"""Objects whose own code changes what is being written, or never ends, give a value or an error and never a crash."""
+# ruff: noqa: E501 - programs as text, one case per line
+"""Objects whose own code changes the data being encoded, or never ends: each gives a value or an error, never a crash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAP = {"type": "map", "values": "long"}
 WIDE = {"type": "record", "name": "W", "fields": [{"name": f"f{i}", "type": "long", "default": 0} for i in range(20)]}
 
 class Acting:
-    "Does something to what is being written each time that it is looked at."
+    "Runs act() each time that it is converted to a number."
     def __init__(self, act): self.act = act
     def __index__(self): self.act(); return 1
     def __float__(self): self.act(); return 1.0
@@ -41,7 +41,7 @@ def say(*words):
     print(*words, flush=True)
 
 for name, code in {cases}.items():
-    say("begins")  # so that a crash tells which one it was
+    say("begins")  # names the case if it crashes the process
     exec(code, dict(globals()))
 """
 
@@ -51,9 +51,9 @@ CASES: dict[str, tuple[str, str]] = {
     "map in itself": ("m = {}; m['k'] = {'a': m}; show(Codec(NODE), {'a': m})", ""),
     "list cleared": ("l = [Acting(lambda: l.clear())] + list(range(1000)); show(Codec(LONGS), l)", "EncodeError"),
     "list grows": ("l = [Acting(lambda: l.append(1))] + [1] * 10; show(Codec(LONGS), l)", "EncodeError"),
-    "list grows for ever": ("l = []; l += [Acting(lambda: l.append(l[0]))] * 10; show(Codec(LONGS), l)", "EncodeError"),
+    "list grows endlessly": ("l = []; l += [Acting(lambda: l.append(l[0]))] * 10; show(Codec(LONGS), l)", "EncodeError"),
     "list replaced": ("l = [Acting(lambda: l.__setitem__(slice(None), [1] * 11))] + [object()] * 10; show(Codec(LONGS), l)", "value"),
-    "list drops what is written": ("l = []; l += [Acting(lambda: l.__setitem__(0, 5))]; show(Codec(LONGS), l)", "value"),
+    "list drops the value being written": ("l = []; l += [Acting(lambda: l.__setitem__(0, 5))]; show(Codec(LONGS), l)", "value"),
     "dict cleared": ("d = {f'k{i}': Acting(lambda: d.clear()) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
     "dict grows": ("d = {f'k{i}': Acting(lambda: d.update({str(len(d)): 1})) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
     "dict shrinks": ("d = {f'k{i}': Acting(lambda: d.popitem()) for i in range(100)}; show(Codec(MAP), d)", "EncodeError"),
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[str, str]] = {
                      " show(Codec(WIDE), d)", "value"),
     "record changes values": ("d = {f'f{i}': Acting(lambda: d.update({f'f{j}': object() for j in range(20)})) for i in range(20)};"
                               " show(Codec(WIDE), d)", "EncodeError"),
-    "record freed under way": ("outer = [{f'f{i}': Acting(lambda: outer.clear()) for i in range(20)}];"
+    "record freed during encoding": ("outer = [{f'f{i}': Acting(lambda: outer.clear()) for i in range(20)}];"
                                " show(Codec({'type': 'array', 'items': WIDE}), outer)", "EncodeError"),
     "duration list shrinks": ("l = [Acting(lambda: l.clear()), 2, 3];"
                               " show(Codec({'type': 'fixed', 'name': 'D', 'size': 12, 'logicalType': 'duration'}), l)", ""),
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[str, str]] = {
         "class Key(str):\n    __slots__ = ()\n    def __hash__(self): return hash('f5')\n"
         "    def __eq__(self, other): raise KeyError('no')\n"
         "d = {Key('x'): 1, 'f0': 1}\nshow(Codec(WIDE), d)", "EncodeError"),
-    "map keys deleted under way": (
+    "map keys deleted during encoding": (
         "class Key(str):\n    def __del__(self): d.clear()\n"
         "d = {Key(f'k{i}'): Acting(lambda: d.popitem() and d.update(x=1)) for i in range(20)}\nshow(Codec(MAP), d)", ""),
     "mapping that lies": (
@@ -96,10 +96,10 @@ CASES: dict[str, tuple[str, str]] = {
                                "say(len(outcome(Codec('long').encode, X())[1]) < 500)", "True"),
     "huge int": ("for s in ('int', 'long', 'float', 'double'): show(Codec(s), 1 << 10_000_000)", "EncodeError"),
     "generator": ("show(Codec(LONGS), (i for i in iter(int, 1)))", "EncodeError"),
-    "class that hides": ("class Z:\n    @property\n    def __class__(self): raise RuntimeError('zz')\n"
+    "__class__ that fails": ("class Z:\n    @property\n    def __class__(self): raise RuntimeError('zz')\n"
                          "for s in (NODE, LONGS, MAP, WIDE, 'bytes', 'double', ['null', 'int', 'string']): show(Codec(s), Z())",
                          "EncodeError"),
-    "class that lies": ("class Z:\n    def __init__(self, c): self.c = c\n    @property\n    def __class__(self): return self.c\n"
+    "__class__ that lies": ("class Z:\n    def __init__(self, c): self.c = c\n    @property\n    def __class__(self): return self.c\n"
                         "for c in (int, str, bytes, list, tuple, dict, float, dt.datetime, dt.date, dt.time, Decimal):\n"
                         "    for s in (NODE, LONGS, MAP, WIDE, 'bytes', 'string', 'double', 'long', ['null', 'int', 'string', 'bytes'],\n"
                         "              {'type': 'long', 'logicalType': 'timestamp-micros'}, {'type': 'int', 'logicalType': 'date'},\n"
@@ -120,7 +120,7 @@ c = Codec({"type": "record", "name": "A", "fields": [{"name": "child", "type": [
 x = {"child": None, "v": "bad"}
 for i in range(200): x = {"child": x, "v": 1}
 show(c, x)""", "EncodeError"),
-    # Whose code runs, and what it does to what is being written.
+    # Named by the code that runs, and what it does to the data being written.
     "__float__ clears the list": ("l = [Acting(lambda: l.clear())] * 9; show(Codec({'type': 'array', 'items': 'double'}), l)", "EncodeError"),
     "__index__ drops the value's only reference": (
         "l = [1]\nclass Last:\n    def __index__(self): l[0] = None; gc.collect(); return len(self.words)\n"
@@ -159,7 +159,7 @@ show(c, x)""", "EncodeError"),
         "class M(UserDict):\n    def __iter__(self): l.clear(); return iter(['f0'])\n    keys = __iter__\n"
         "for s in (WIDE, MAP, ['null', WIDE, MAP]):\n"
         "    l = [M({'f0': 1}) for _ in range(9)]; show(Codec({'type': 'array', 'items': s}), l)", ""),
-    "get() replaces what it is in": (
+    "get() replaces its own mapping in the list": (
         "class M(UserDict):\n    def get(self, key, default=None): l[0] = None; gc.collect(); return 1\n"
         "l = [M()]; show(Codec({'type': 'array', 'items': WIDE}), l)", "value"),
     "get() of a dict's subclass clears it": (
@@ -262,16 +262,16 @@ show(c, x)""", "EncodeError"),
         "for s in ('boolean', ['null', 'boolean', 'string']):\n    l = [bool_() for _ in range(9)]; show(Codec({'type': 'array', 'items': s}), l)",
         "EncodeError"),
     # Buffers.
-    "a buffer that is released under way": (
+    "a buffer that is released during encoding": (
         "b = bytearray(b'four'); m = memoryview(b)\nl = [Acting(m.release), m]; show(Codec({'type': 'array', 'items': ['long', 'bytes']}), l)",
         "EncodeError"),
-    "a buffer that grows under way": (
+    "a buffer that grows during encoding": (
         "b = bytearray(b'four'); l = [Acting(lambda: b.extend(b'x' * 10_000)), b, Acting(b.clear), b]\n"
         "show(Codec({'type': 'array', 'items': ['long', 'bytes']}), l)", "value"),
     "buffers in pieces": (
         "for b in (memoryview(b'abcdef')[::2], memoryview(b'abcd').cast('B', (2, 2)), memoryview(bytes(8)).cast('d'), array.array('d', [1.0])):\n"
         "    for s in ('bytes', {'type': 'fixed', 'name': 'F', 'size': 4}): show(Codec(s), b)", ""),
-    "__buffer__ that clears the list": (     # from Python 3.12 on; before, it is no buffer
+    "__buffer__ that clears the list": (     # Python 3.11 does not call it
         "class B:\n    def __buffer__(self, flags): l.clear(); gc.collect(); return memoryview(b'four')\n    def __release_buffer__(self, view): l.append(1)\n"
         "l = [B() for _ in range(9)]; show(Codec({'type': 'array', 'items': 'bytes'}), l)", "EncodeError"),
     # Nesting.
@@ -280,7 +280,7 @@ show(c, x)""", "EncodeError"),
         "for wrap in (lambda x: {'a': x}, lambda x: {'l': [x]}, lambda x: {'l': (x,)}, lambda x: {'m': {'k': x}}, D, Pair, lambda x: Row([x]),\n"
         "             lambda x: UserDict(a=x)):\n"
         "    x = {}\n    for _ in range(100_000): x = wrap(x)\n    show(Codec(DEEP), x)\n"
-        "    todo = [x]\n    del x\n"                 # piece by piece, since not every class here frees itself so deep
+        "    todo = [x]\n    del x\n"                 # piece by piece, because freeing some of these classes recurses
         "    while todo:\n        x = todo.pop()\n"
         "        todo += x.values() if hasattr(x, 'values') else [x.a] if isinstance(x, D) else x\n", "EncodeError"),
     "a mapping without a bottom": (
@@ -288,7 +288,7 @@ show(c, x)""", "EncodeError"),
     "a sequence without a bottom": (
         "class L:\n    def __getitem__(self, i): return {'a': L()} if i < 2 else [][0]\n    def __len__(self): return 2\nshow(Codec(NODE), {'a': L()})", "EncodeError"),
     # Errors of the object's own.
-    "an EncodeError that cannot be told where": (
+    "an EncodeError whose path cannot be set": (
         "class E(EncodeError):\n    path = property(lambda self: None)\n"
         "class X:\n    def __index__(self): raise E('mine')\nshow(Codec(LONGS), [X()])", "EncodeError"),
     "an EncodeError without a message": (
@@ -302,7 +302,7 @@ show(c, x)""", "EncodeError"),
         "        try: c.encode([Acting(lambda: stop(error))])\n"
         "        except error: pass\n        else: say('lost', error)\n"
         "show(c, [1, 2, 3])", "value"),
-    "errors while an error is made": (
+    "errors while an error is created": (
         "class Meta(type):\n    @property\n    def __name__(cls): raise RuntimeError('no name')\n"
         "class X(metaclass=Meta): pass\n"
         "for s in (NODE, LONGS, MAP, WIDE, 'bytes', 'double', 'string', 'boolean', 'null', DECIMAL, MICROS, ['null', 'int', 'string']): show(Codec(s), X())",
@@ -312,7 +312,7 @@ show(c, x)""", "EncodeError"),
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, list[str]]:
-    """By name: what each ``show`` of a case said. All in one process, since each takes a while to start."""
+    """Return, by case, what each ``show`` printed. All run in one process, because starting one takes a while."""
     programs = {name: code for name, (code, _) in CASES.items()}
     said: dict[str, list[str]] = {name: [] for name in CASES}
     for line in run_limited(PRELUDE.replace("{cases}", repr(programs)), seconds=120).splitlines():
@@ -350,7 +350,7 @@ def test_the_deepest_datum_fits_the_stack_of_a_small_thread(kilobytes: int) -> N
     assert done.split() == ["True", "256", "256", "EncodeError", "DecodeError"]
 
 
-def test_encodes_inside_of_encodes_share_the_stack_of_a_small_thread() -> None:
+def test_nested_encodes_fit_the_stack_of_a_small_thread() -> None:
     said = run_limited(
         """
         import threading

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs as text
-"""A million calls, errors included, leave memory and reference counts as they were."""
+"""A million calls, including failing ones, leak neither memory nor references."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from child import SANITIZED, run_limited
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 CALLS = 1_000_000
-# How often each call is made in each of three parts, at least; and what is less than a leak in one of the calls.
+# How often each call is made in each of three rounds, at least; and a growth that is less than that of one leaking call.
 TIMES = 60
 FEW = 45
 
@@ -32,10 +32,10 @@ from streamnative_serdes import header
 rng = Random(4)
 """
 
-# Of every type, what the fuzz makes of its messages and data: each way of reading and writing, and most errors of each.
+# For every type: messages and data of the fuzzer, read and written in each way, with most errors of each.
 READING_AND_WRITING = """
 def calls_of(schema):
-    "(function, argument): the same each time that they are called."
+    "Return pairs (function, argument) whose outcome is the same in each call."
     readings = Readings(schema, rng)
     codec = readings.codec
     data = [datum_of(schema.root, rng) for _ in range(3)]
@@ -58,7 +58,7 @@ watched = [None, True, False, 0, 1, 2, "", b"", (), int, str, bytes, dict, list,
 print(json.dumps(measure(calls, CALLS // len(calls) // 3 + 1, watched)))
 """
 
-# Plans are made and dropped, of recursive schemas as well, and some cannot be made.
+# Plans are compiled and dropped, also those of recursive schemas; some cannot be compiled.
 PLANS = """
 def make(trees):
     writer, reader = [parse(tree, strict=False) for tree in trees]
@@ -71,7 +71,7 @@ calls += [(copy, tree) for tree in trees]
 print(json.dumps(measure(calls, 60, [None, True, False, 0, 1, int, str, list, dict, tuple, Codec, SchemaError])))
 """
 
-# What a leak looks like, to see that it would be seen: of a block, of a large block, and of a reference.
+# Deliberate leaks of a block, a large block and a reference prove that the measurement detects them.
 LEAKS = {
     "blocks": "lambda _: kept.append(object())",
     "large": "lambda _: kept.append(bytes(5000))",
@@ -82,7 +82,7 @@ kept, mine = [None], object()
 print(json.dumps(measure([({leak}, None)] + [(len, b"")] * 999, 60, [mine])))
 """
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="its allocator counts nothing and keeps what was freed")
+pytestmark = pytest.mark.skipif(SANITIZED, reason="their allocator does not count blocks and keeps freed ones")
 
 
 def measured(code: str) -> dict[str, int]:
@@ -98,27 +98,27 @@ def assert_nothing_grew(told: dict[str, int]) -> None:
     assert told["counts"] < FEW
 
 
-def test_a_million_calls_leave_memory_and_reference_counts_as_they_were() -> None:
+def test_a_million_calls_leak_neither_memory_nor_references() -> None:
     told = measured(READING_AND_WRITING.replace("CALLS", str(CALLS)))
 
     assert told["calls"] >= CALLS
-    assert 0.2 < told["values"] / told["calls"] < 0.8  # both what is read and written, and what is refused
+    assert 0.2 < told["values"] / told["calls"] < 0.8  # both successes and errors
     assert_nothing_grew(told)
 
 
-def test_plans_that_are_dropped_leave_memory_and_reference_counts_as_they_were() -> None:
+def test_dropped_plans_leak_neither_memory_nor_references() -> None:
     told = measured(PLANS)
 
-    assert 0.5 < told["values"] / told["calls"] < 0.95  # some cannot be made
+    assert 0.5 < told["values"] / told["calls"] < 0.95  # some cannot be compiled
     assert_nothing_grew(told)
 
 
 @pytest.mark.parametrize("what", LEAKS)
-def test_a_leak_in_one_call_of_a_thousand_is_seen(what: str) -> None:
+def test_a_leak_in_one_call_of_a_thousand_is_detected(what: str) -> None:
     told = measured(LEAKING.format(leak=LEAKS[what]))
 
     if what == "large" and told["large"] == 0:
-        pytest.skip("the C library does not tell")
+        pytest.skip("the C library does not report large blocks")
     with pytest.raises(AssertionError):
         assert_nothing_grew(told)
     assert told[what] >= FEW

@@ -1,14 +1,14 @@
-"""Nothing is written beyond the end of a block of memory: Python's own debug allocator looks at each one's end."""
+"""The codec never writes beyond the end of a memory block: Python's debug allocator checks the ends of all blocks."""
 
 from __future__ import annotations
 
 import pytest
 from child import SANITIZED, run_limited
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="the sanitizers look at all of it, with an allocator of their own")
+pytestmark = pytest.mark.skipif(SANITIZED, reason="the sanitizers check this with their own allocator")
 
 
-def test_keys_that_are_remembered_stay_within_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembered_keys_stay_within_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONMALLOC", "debug")
     said = run_limited(
         """
@@ -23,8 +23,8 @@ def test_keys_that_are_remembered_stay_within_their_table(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("size", [62, 63, 64, 1022, 1023, 1024, 1025, 2048])
-def test_what_is_written_stays_within_its_buffer(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Of each kind, where the last byte of the buffer is, and behind the stack's buffer on the heap."""
+def test_encode_writes_only_within_its_buffer(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Write values of each type up to the last byte of the buffer on the stack, and of those on the heap."""
     monkeypatch.setenv("PYTHONMALLOC", "debug")
     said = run_limited(
         f"""

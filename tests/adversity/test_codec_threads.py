@@ -1,7 +1,7 @@
-"""Eight threads on one codec, and on one serializer and deserializer, switched as often as can be: nothing is mixed up.
+"""Eight threads that share a codec, or a serializer and a deserializer, never get each other's values or errors.
 
-The compiled code keeps the interpreter's lock, so threads switch where Python code runs in the middle of a message: in
-properties, ``__index__`` and ``get`` of what is written, for UUIDs in unusual forms, and wherever an error is made.
+The compiled code holds the interpreter's lock, so threads switch where Python code runs in the middle of a message: in
+properties, ``__index__`` and ``get`` of the objects, when UUIDs have unusual forms, and when errors are created.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
 THREADS = 8
-SHORTEST = 1e-6  # seconds between switches; CPython takes less for its default of 5 ms
+SHORTEST = 1e-6  # seconds between switches of threads; CPython ignores smaller values
 TREE: dict[str, Any] = {
     "type": "record",
     "name": "Tree",
@@ -44,7 +44,7 @@ READER: dict[str, Any] = {
 
 
 class Number:
-    """A long whose value takes Python code to get."""
+    """A long whose value is computed by Python code."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -62,7 +62,7 @@ def busy_switching() -> Iterator[None]:
 
 
 def in_threads(work: Callable[[Random], None], times: int) -> None:
-    """``work`` again and again in all threads at once; fails with the first of their errors."""
+    """Call ``work`` repeatedly in all threads at once; fails with the first of their errors."""
 
     def run(number: int) -> None:
         rng = Random(number)
@@ -73,7 +73,7 @@ def in_threads(work: Callable[[Random], None], times: int) -> None:
 
 
 def tree(rng: Random, depth: int = 2) -> dict[str, Any]:
-    """What a decoder gives back equal."""
+    """Return a random datum that decodes to an equal one."""
     return {
         "number": rng.getrandbits(40),
         "words": {f"k{rng.randrange(99)}": f"word{rng.randrange(999)}" for _ in range(rng.randrange(4))},
@@ -84,13 +84,13 @@ def tree(rng: Random, depth: int = 2) -> dict[str, Any]:
 
 
 def with_code(datum: dict[str, Any]) -> UserDict[str, Any]:
-    """``datum`` in objects that run code when they are looked at."""
+    """Wrap ``datum`` in objects that run Python code when they are read."""
     kids = [with_code(kid) for kid in datum["kids"]]
     return UserDict({**datum, "number": Number(datum["number"]), "words": UserDict(datum["words"]), "kids": kids})
 
 
 def spoilt(datum: dict[str, Any], rng: Random) -> tuple[Any, str]:
-    """``datum`` with a value that does not fit, and the path to it."""
+    """Return ``datum`` with a value of the wrong type, and the path to it."""
     path, here = "", datum
     while here["kids"] and rng.random() < 0.7:
         at = rng.randrange(len(here["kids"]))
@@ -136,7 +136,7 @@ def test_threads_on_one_codec_get_their_own_values_and_errors() -> None:
 def test_threads_on_one_serializer_and_deserializer_get_their_own_messages(
     registry: LocalRegistry, capacity: int
 ) -> None:
-    """Topics with versions of their own; with a small cache, what one thread has bound another one drops."""
+    """Each topic has its own versions; with a small cache, threads evict the topics that others have bound."""
     conf = {"schema.registry.url": registry.url, "cache.capacity": capacity}
     topics = {f"topic-{i}": versions(registry, f"topic-{i}", i) for i in range(4)}
     serializer, deserializer = KafkaAvroSerializer(conf), KafkaAvroDeserializer(conf)
@@ -158,7 +158,7 @@ def test_threads_on_one_serializer_and_deserializer_get_their_own_messages(
 
 
 def versions(registry: LocalRegistry, topic: str, first: int) -> list[dict[str, Any]]:
-    """Three schemas, registered in their order; their names tell topic and version apart."""
+    """Register three schemas in this order; the names of their fields identify topic and version."""
     fields = [{"name": f"f{first}{i}", "type": ["null", "long"], "default": None} for i in range(3)]
     fields.insert(0, {"name": "name", "type": "string"})
     schemas = [{"type": "record", "name": f"T{first}", "fields": fields[: n + 1]} for n in range(3)]

@@ -24,7 +24,7 @@ FIRST, TOTAL = 5.0, 60.0  # seconds, by default
 
 @pytest.fixture
 def gone() -> str:
-    """An address where nobody is."""
+    """Return an address where nothing listens."""
     with ScriptedRegistry(FOUND) as server:
         return server.url
 
@@ -41,7 +41,7 @@ def unknown_hosts(monkeypatch: pytest.MonkeyPatch, *hosts: str) -> None:
 
 
 def fails_after(clock: Clock, ask: Callable[[], object], seconds: float) -> RegistryUnavailableError:
-    """The error, and that the time was used but not more."""
+    """Return the error; asserts that retries lasted the given time, and not longer."""
     began = clock.now
     with pytest.raises(RegistryUnavailableError) as caught:
         ask()
@@ -108,9 +108,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS, redirect("/login")])
-def test_a_registry_that_has_answered_once_whatever_it_was_is_waited_for(
-    connect: Connect, clock: Clock, answer: Answer
-) -> None:
+def test_a_registry_that_has_ever_answered_is_retried_longer(connect: Connect, clock: Clock, answer: Answer) -> None:
     with ScriptedRegistry(answer) as server:
         asking = connect(server, clock, retries_total_ms=1_000.0)
         try:
@@ -127,7 +125,7 @@ def test_a_registry_that_has_answered_once_whatever_it_was_is_waited_for(
 def test_only_refused_connections_and_unknown_hosts_shorten_the_retries(
     connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
 ) -> None:
-    """Somebody who says 503, hangs up or keeps silent is there."""
+    """A server that answers 503, closes the connection or does not respond exists."""
 
     server.script(fault)
     asking = connect(server, clock, http_read_timeout_ms=10.0)
@@ -154,7 +152,7 @@ def test_the_error_names_all_unreachable_addresses(
 
 
 @pytest.mark.parametrize("order", ["{0},{1}", "{1},{0}"])
-def test_one_that_has_answered_keeps_its_time_though_another_never_did(
+def test_an_address_that_has_answered_is_retried_longer_even_if_another_never_answered(
     connect: Connect, clock: Clock, gone: str, order: str
 ) -> None:
     with ScriptedRegistry(FOUND) as server:
@@ -165,7 +163,7 @@ def test_one_that_has_answered_keeps_its_time_though_another_never_did(
 
 
 @pytest.mark.parametrize("order", ["{0},{1}", "{1},{0}"])
-def test_one_that_is_there_and_fails_keeps_its_time_though_another_refuses(
+def test_an_address_that_fails_is_retried_longer_even_if_another_refuses_connections(
     connect: Connect, server: ScriptedRegistry, clock: Clock, gone: str, order: str
 ) -> None:
     server.script(Answer(cut=-1))
@@ -176,7 +174,7 @@ def test_one_that_is_there_and_fails_keeps_its_time_though_another_refuses(
 # Pickles and forks
 
 
-def test_that_a_registry_has_answered_travels_in_a_pickle(clock: Clock) -> None:
+def test_a_pickle_carries_the_fact_that_a_registry_has_answered(clock: Clock) -> None:
     Binding.forget()
     with ScriptedRegistry(Answer(body={"version": {"version": 3}})) as server:
         conf = {"schema.registry.url": server.url, "bearer.auth.token": TOKEN}
@@ -188,8 +186,8 @@ def test_that_a_registry_has_answered_travels_in_a_pickle(clock: Clock) -> None:
         Binding.forget()
         worker: Any = pickle.loads(pickled)
         client = policy_of(worker).binding.client
-        client._retrier._clock = client._transport._exchange._clock = clock
-        client._retrier._sleep = clock.sleep
+        client._rest.retrier._clock = client._rest.transport._exchange._clock = clock
+        client._rest.retrier._sleep = clock.sleep
         fails_after(clock, lambda: worker.serialize("another", 1), seconds)  # noqa: B023
     Binding.forget()
 
@@ -207,7 +205,7 @@ def test_a_pickled_compat_client_keeps_the_addresses_that_have_answered(server: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_knows_it(connect: Connect, clock: Clock) -> None:
+def test_a_forked_child_knows_that_a_registry_has_answered(connect: Connect, clock: Clock) -> None:
     with ScriptedRegistry(FOUND) as server:
         asking = connect(server, clock)
         asking.latest("t")
@@ -244,13 +242,13 @@ def test_an_unreachable_issuer_fails_soon_even_if_the_registry_has_answered(
     asking.close()
 
 
-def test_an_issuer_that_has_answered_is_waited_for_though_the_registry_never_has(
+def test_an_issuer_that_has_answered_is_retried_longer_even_if_the_registry_never_answered(
     server: ScriptedRegistry, clock: Clock
 ) -> None:
     with Issuer(lifetime=1.0) as issuer:
         asking = made(server.url, issuer.options(), clock)
         asking.latest("t")
-    asking._transport.answered.discard(server.url)
+    asking._rest.transport.answered.discard(server.url)
     clock.now += 10  # the token's time is over
     fails_after(clock, lambda: asking.latest("t"), TOTAL)
     assert issuer.url in asking.answered

@@ -22,26 +22,26 @@ from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.testing import LocalRegistry
 
-LONG = "9" * 5000  # digits: more than Python makes a number of
+LONG = "9" * 5000  # more digits than Python converts to an int
 DEEP = b"[" * 200_000
 MEGABYTES = 12 << 20
 
 
 def http(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
-    """An answer; ``_`` in a header's name is ``-``."""
+    """Return an HTTP response; ``_`` in the name of a header stands for ``-``."""
     given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
     lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in given.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
 def found(**members: str) -> bytes:
-    """A schema, with other members as JSON."""
+    """Return the body of a schema, with additional members as JSON."""
     given = {"version": "0", "type": '"AVRO"', "timestamp": "1", "data": '"\\"int\\""', "properties": "{}", **members}
     return http(("{" + ",".join(f'"{name}":{value}' for name, value in given.items()) + "}").encode())
 
 
 ANSWERS = {
-    # Bodies of a success
+    # Bodies of successful responses
     "a number of many digits": http(LONG.encode()),
     "a version of many digits": found(version=LONG),
     "a version of as many digits as can be read": found(version=LONG[:4300]),
@@ -96,7 +96,7 @@ ANSWERS = {
     "a cookie that never ends": http(b"{}", "200 OK", Set_Cookie="a=b; Expires=" + "1 " * 30_000),
 }
 HASTE = {"retries.total.ms": 100.0, "retries.wait.ms": 50.0}
-IN_SECONDS = 20.0  # what a machine that is busy stays below; unbounded work takes minutes
+IN_SECONDS = 20.0  # enough for a busy machine; unbounded work takes minutes
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def test_client_methods_raise_only_our_errors(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize("discovered", [False, True])
-def test_an_issuer_that_answers_so_is_an_error_of_ours(name: str, discovered: bool) -> None:
+def test_a_hostile_response_of_an_issuer_is_one_of_our_errors(name: str, discovered: bool) -> None:
     began = time.monotonic()
     with answering(ANSWERS[name]) as url, ScriptedRegistry(FOUND) as registry:
         options = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
@@ -167,7 +167,7 @@ def test_a_token_type_other_than_bearer_is_refused(kind: str) -> None:
             asking.latest("t")
 
 
-def test_of_a_refusal_of_megabytes_only_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_beginning_of_a_huge_refusal_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     real = exchange.Exchange._body
     monkeypatch.setattr(
@@ -183,7 +183,9 @@ def test_of_a_refusal_of_megabytes_only_the_beginning_is_read(monkeypatch: pytes
     assert exchange.MAX_REFUSAL < read[0] < 2 * exchange.MAX_REFUSAL
 
 
-def test_a_refusal_that_pulsar_can_give_is_read_whole(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_the_longest_refusal_that_pulsar_can_send_is_read_whole(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
     """Two schemas with thousands of fields, HTML-escaped."""
     words = "Unable to read schema: " + "&quot;name&quot;: " * 50_000
     server.script(Answer(409, {"message": words}))
@@ -193,7 +195,7 @@ def test_a_refusal_that_pulsar_can_give_is_read_whole(connect: Connect, server: 
     assert 20_000 < len(caught.value.reason or "") <= MAX_WORDS
 
 
-def test_many_messages_meet_such_an_answer_as_an_error_of_ours() -> None:
+def test_a_hostile_response_during_deserialize_many_is_one_of_our_errors() -> None:
     with answering(ANSWERS["a character's number of many digits"]) as url:
         reader = KafkaAvroDeserializer({"schema.registry.url": url})
         with pytest.raises(SchemaRegistryError, match="HTTP 409"):
@@ -234,7 +236,7 @@ def test_an_error_for_one_topic_does_not_stop_the_watch_of_others(
         return real(topic, **more)
 
     monkeypatch.setattr(binding.client, "latest", latest)
-    until(lambda: [serializer.serialize(topic, 1) for topic in "ab"] and looked == {"a", "b"}, "both are looked at")
+    until(lambda: [serializer.serialize(topic, 1) for topic in "ab"] and looked == {"a", "b"}, "both are checked")
     told = [record for record in caplog.records if record.exc_info and record.exc_info[0] is _Unforeseen]
     assert len(told) == 1
     serializer.close()

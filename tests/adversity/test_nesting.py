@@ -1,4 +1,4 @@
-"""A finalizer or a signal handler may use a SerDes at any line of its own thread's request; both come out right."""
+"""A finalizer or a signal handler may use a SerDes in the middle of its own thread's request; both succeed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streamnative_serdes.testing import LocalRegistry
 from streamnative_serdes.testing.scopes import registry_of
 
 
-def test_a_request_may_be_made_at_each_line_of_another_one(
+def test_a_request_can_be_made_at_each_line_of_another_request(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     asking = connect(server, clock)
@@ -34,7 +34,7 @@ def test_a_request_may_be_made_at_each_line_of_another_one(
     assert elsewhere(lambda: at_each_line(lambda: asking.latest("t"), nested)) == INFO
 
 
-def test_a_message_may_be_written_at_each_line_of_the_first_one_of_a_topic(registry: LocalRegistry) -> None:
+def test_a_message_can_be_written_at_each_line_of_the_first_write_to_a_topic(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, '"int"')
     reader = KafkaAvroDeserializer({"schema.registry.url": registry.url})
     numbers = itertools.count()
@@ -46,14 +46,14 @@ def test_a_message_may_be_written_at_each_line_of_the_first_one_of_a_topic(regis
     assert elsewhere(lambda: at_each_line(lambda: serializer.serialize("t", 1), nested)) == b"\3\4" + bytes(8) + b"\2"
 
 
-def test_a_request_keeps_its_deadline_though_another_one_was_made_in_its_middle(
+def test_a_request_keeps_its_deadline_after_a_nested_request(
     server: ScriptedRegistry, connect: Connect, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send, inner, ends = requests.adapters.HTTPAdapter.send, connect(server, clock), []
 
     def answer(_headers: object, _body: bytes) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\n\r\n"
-        for _ in range(500):  # ten seconds, of which no byte lets the client wait for long
+        for _ in range(500):  # ten seconds in all, but never long between two bytes
             yield b" "
             time.sleep(0.02)
         ends.append("the client waited for all of it")
@@ -75,7 +75,7 @@ def test_a_request_keeps_its_deadline_though_another_one_was_made_in_its_middle(
     assert ends == []
 
 
-def test_what_is_made_in_the_middle_of_the_making_of_the_same_is_the_one_that_is_kept(
+def test_the_object_created_during_the_creation_of_the_same_object_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conf = {**CONF, "schema.registry.url": "mock://nested"}

@@ -1,6 +1,6 @@
 """Secrets stay hidden: a canary in every secret option never appears in a repr, log, error, traceback or pickle.
 
-The options are those that the table marks; one that is new has no shape below, which fails.
+The options are those that the option table marks as secret. A new one without a shape below fails a test.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from streamnative_serdes._http.reply import MAX_WORDS, Reply
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.integrations import kop
+from streamnative_serdes.schema_registry import ConfluentRegistryClient
 from streamnative_serdes.schema_registry.transport import _refuse_telling
 from streamnative_serdes.testing import LocalRegistry
 
@@ -43,7 +44,7 @@ _OAUTH = {"bearer.auth.client.id": "c", "bearer.auth.client.secret": "s"}
 
 @dataclass
 class World:
-    """What fails on this machine, and what showed itself of it."""
+    """The failures to provoke, and everything that they showed."""
 
     folder: Path
     certificates: Certificates
@@ -55,15 +56,30 @@ class World:
         self.shown += [repr(thing) for thing in things]
 
     def use(self, **options: Any) -> None:
-        """Make SerDes of these options and use them; note what is seen of it."""
+        """Create SerDes with these options and use them; record everything that they show."""
         Binding.forget()
         try:
             serializer = KafkaAvroSerializer(options, '"int"')
             binding = policy_of(serializer).binding
             self.show(serializer, policy_of(serializer), binding, binding.client)
-            transport: Any = binding.client._transport
+            transport: Any = binding.client._rest.transport
             self.show(transport, transport._auth, transport._exchange._tls, getattr(transport._auth, "_renewed", None))
             serializer.serialize("t", 1)
+        except SerdesError as error:
+            self.note(error)
+        else:
+            raise AssertionError("nothing failed")
+
+    def use_second(self, **options: Any) -> None:
+        """Ask the second registry of these options; note what is seen of it."""
+        given = {"schema.registry.url": "http://127.0.0.1:1", **options}
+        try:
+            conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
+            assert conf is not None
+            client = ConfluentRegistryClient(conf)
+            transport: Any = client._rest.transport
+            self.show(client, client._rest, transport, transport._auth, transport._exchange._tls)
+            client.schema(1)
         except SerdesError as error:
             self.note(error)
         else:
@@ -76,7 +92,7 @@ class World:
 
 
 def reachable(error: BaseException) -> Iterator[object]:
-    """All that hangs on an error, but the frames of its traceback."""
+    """Return all objects reachable from an error, except the frames of its traceback."""
     waiting: list[object] = [error]
     seen: set[int] = set()
     while waiting:
@@ -104,7 +120,7 @@ def _url(world: World, path: str = "") -> str:
     return f"{world.issuer.url}{path}".replace("http://", f"http://{USER_INFO}@")
 
 
-# How each is given, with what must stand beside it.
+# How each secret is given, with the other options that it requires.
 SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
     "schema.registry.url": lambda _: {"schema.registry.url": f"https://{USER_INFO}@127.0.0.1:1"},
     "basic.auth.user.info": lambda _: {"basic.auth.user.info": USER_INFO},
@@ -127,7 +143,7 @@ SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
     "schema.registry.ssl.key.password": _encrypted,
     "proxy": lambda _: {"proxy": f"http://{USER_INFO}@127.0.0.1:1"},
 }
-# More ways than one to give the same.
+# Other ways to give the same secret.
 MORE_SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
     "a file with the token": lambda world: {"bearer.auth.token": _file(world, CANARY).as_uri()},
     "a file with the token and more": lambda world: {"bearer.auth.token": _file(world, f"{CANARY} x").as_uri()},
@@ -154,6 +170,19 @@ MORE_SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
     "a malformed address": lambda _: {"schema.registry.url": f"https://{USER_INFO}@host:port"},
 }
 ALL_SHAPES = SHAPES | MORE_SHAPES
+
+
+def _behind(shape: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
+    """The same for the second registry."""
+
+    def of_second(world: World) -> dict[str, Any]:
+        named = {key if key.startswith("sasl.") else f"confluent.{key}": value for key, value in shape(world).items()}
+        return {"confluent.schema.registry.url": "https://127.0.0.1:1"} | named
+
+    return of_second
+
+
+SECOND = {f"confluent.{key}": _behind(shape) for key, shape in SHAPES.items() if key != "sasl.password"}
 SECRETS = sorted({option.key for option in (*config.SERIALIZER_OPTIONS, *config.DESERIALIZER_OPTIONS) if option.secret})
 
 
@@ -168,7 +197,7 @@ def _issuer(world: World) -> dict[str, str]:
 
 
 def raw_echo(before: bytes, after: bytes, *, form: bool = False) -> RawServer:
-    """Answers with ``before``, what it was sent (the token, or the form), and ``after``, be that HTTP or not."""
+    """Respond with ``before``, the secret of the request (token or form) and ``after``, even if that is not HTTP."""
 
     def answer(headers: Mapping[str, str], body: bytes) -> list[bytes]:
         return [before + (body if form else headers["Authorization"].partition(" ")[2].encode()) + after]
@@ -177,7 +206,7 @@ def raw_echo(before: bytes, after: bytes, *, form: bool = False) -> RawServer:
 
 
 class Echo(ScriptedRegistry):
-    """Answers with what it was sent."""
+    """A server that echoes what it received."""
 
     def __init__(self, status: int, tls: ssl.SSLContext | None) -> None:
         super().__init__(Answer(status), tls=tls)
@@ -190,7 +219,7 @@ class Echo(ScriptedRegistry):
 
 @pytest.fixture
 def world(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[World]:
-    """Checks at the end that the canary is in nothing that was shown or logged."""
+    """Asserts, after the test, that nothing shown or logged contains the canary."""
     caplog.set_level(logging.DEBUG)
     with Issuer(make=lambda _: f"token-{CANARY}") as issuer:
         world = World(tmp_path, Certificates(tmp_path), issuer)
@@ -204,12 +233,12 @@ def world(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[World]:
 
 
 def test_no_secret_option_is_without_a_shape() -> None:
-    assert sorted(SHAPES) == SECRETS
+    assert sorted(SHAPES | SECOND) == SECRETS
     assert {"sasl.password", "bearer.auth.token", "bearer.auth.client.secret"} <= set(SECRETS)
 
 
 @pytest.mark.parametrize("shape", ALL_SHAPES)
-def test_through_failures_of_the_network(world: World, shape: str) -> None:
+def test_no_secret_shows_in_network_failures(world: World, shape: str) -> None:
     options = {**PATIENCE, **ALL_SHAPES[shape](world)}
     given = dict(options)
     with ScriptedRegistry(Answer()) as gone:
@@ -230,7 +259,7 @@ def test_no_secret_shows_in_refusals_that_echo_the_request(world: World, shape: 
             world.use(**{"schema.registry.url": echo.url, **options})
 
 
-# As the status line, in place of a chunk's size, and in an address that all logs of addresses would show.
+# In the status line, in place of a chunk size, and in an address, which may be logged.
 NO_ANSWERS = {
     "status line": (b"", b"\r\n\r\n"),
     "chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"\r\n"),
@@ -246,7 +275,7 @@ def test_no_secret_shows_in_invalid_responses_that_echo_the_request(world: World
 
 
 @pytest.mark.parametrize("answer", [*NO_ANSWERS, "phrase"])
-def test_through_an_issuer_that_repeats_the_form(world: World, answer: str) -> None:
+def test_no_secret_shows_if_the_issuer_echoes_the_form(world: World, answer: str) -> None:
     busy = (b"HTTP/1.1 503 ", b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     with raw_echo(*NO_ANSWERS.get(answer, busy), form=True) as echo:
         options = {
@@ -257,7 +286,7 @@ def test_through_an_issuer_that_repeats_the_form(world: World, answer: str) -> N
         world.use(**{"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **options})
 
 
-def test_through_an_issuer_that_repeats_the_name_and_secret_of_basic(world: World) -> None:
+def test_no_secret_shows_if_the_issuer_echoes_the_basic_credentials(world: World) -> None:
     sent = base64.b64encode(f"c:{CANARY}".encode()).decode()
     answers = [Answer(400, {"error": "invalid_client", "error_description": f"not {sent}"})] * 20
     metadata = {"token_endpoint": f"{world.issuer.url}/token"}
@@ -270,8 +299,38 @@ def test_through_an_issuer_that_repeats_the_name_and_secret_of_basic(world: Worl
     assert any("invalid_client: not [hidden]" in str(error) for error in world.errors)
 
 
+@pytest.mark.parametrize("key", SECOND)
+def test_through_failures_of_the_second_registry(world: World, key: str) -> None:
+    options = {**PATIENCE, **SECOND[key](world)}
+    given = key == "confluent.schema.registry.url"
+    tls = any(name.startswith("confluent.schema.registry.ssl") for name in options)
+    for status in (200, 401, 404, 409, 503):
+        with Echo(status, world.certificates.server() if tls else None) as echo:
+            world.use_second(**(options if given else {**options, "confluent.schema.registry.url": echo.url}))
+    with ScriptedRegistry(Answer(hold=True)) as silent:
+        world.use_second(**(options if given else {**options, "confluent.schema.registry.url": silent.url}))
+
+
+SECOND_REPEATS = {
+    "text": {"schema": json.dumps(CANARY)},
+    "type": {"schema": "{}", "schemaType": CANARY.upper()},
+    "name of a reference": {"schema": "{}", "references": [{"name": CANARY, "subject": "s", "version": 1}]},
+    "subject of a reference": {"schema": "{}", "references": [{"name": "n", "subject": CANARY, "version": 1}]},
+    "no schema": {CANARY: 1},
+}
+
+
+@pytest.mark.parametrize("key", ["confluent.bearer.auth.token", "confluent.basic.auth.user.info"])
+@pytest.mark.parametrize("where", SECOND_REPEATS)
+def test_through_a_second_registry_that_repeats_it(world: World, key: str, where: str) -> None:
+    with ScriptedRegistry(Answer(body=SECOND_REPEATS[where])) as registry:
+        options = {**PATIENCE, **SECOND[key](world), "confluent.schema.registry.url": registry.url}
+        world.use_second(**options)
+    assert not [text for text in world.shown if BEGINNING.lower() in text.lower()]
+
+
 @pytest.mark.parametrize("shape", ALL_SHAPES)
-def test_through_bad_certificates_and_redirects(world: World, shape: str, tmp_path: Path) -> None:
+def test_no_secret_shows_in_errors_of_certificates_and_redirects(world: World, shape: str, tmp_path: Path) -> None:
     options = {**PATIENCE, **ALL_SHAPES[shape](world)}
     with ScriptedRegistry(Answer(), tls=Certificates(tmp_path, "other").server()) as server:
         world.use(**{"schema.registry.url": server.url, **options})
@@ -293,7 +352,7 @@ OAUTH_SHAPES = [name for name in ALL_SHAPES if name.startswith("bearer.auth.") a
 
 @pytest.mark.parametrize("shape", OAUTH_SHAPES)
 @pytest.mark.parametrize("basic", [False, True])
-def test_through_an_issuer_that_fails(world: World, shape: str, basic: bool) -> None:
+def test_no_secret_shows_if_the_issuer_fails(world: World, shape: str, basic: bool) -> None:
     options = {"schema.registry.url": "http://127.0.0.1:1", **PATIENCE, **ALL_SHAPES[shape](world)}
     metadata: dict[str, Any] = {"token_endpoint": f"{world.issuer.url}/token"}
     if basic:
@@ -307,7 +366,7 @@ def test_through_an_issuer_that_fails(world: World, shape: str, basic: bool) -> 
         Answer(cut=-1),
         Answer(hold=True),
     ]
-    if shape == "an issued token":  # nobody can repeat what was never given to them
+    if shape == "an issued token":  # was never sent to this server, which cannot echo it
         answers = answers[3:]
     for answer in answers:
         world.issuer.faults = [Answer(body=metadata), *[answer] * 20]
@@ -316,7 +375,7 @@ def test_through_an_issuer_that_fails(world: World, shape: str, basic: bool) -> 
 
 @pytest.mark.parametrize("key", SECRETS)
 def test_through_configurations_that_are_refused(world: World, key: str) -> None:
-    options = {"schema.registry.url": "http://127.0.0.1:1", **SHAPES[key](world)}
+    options = {"schema.registry.url": "http://127.0.0.1:1", **(SHAPES | SECOND)[key](world)}
     refused: list[dict[str, Any]] = [
         {**options, key: [options[key]]},
         {**options, key: options[key].encode()},
@@ -336,13 +395,13 @@ def test_through_configurations_that_are_refused(world: World, key: str) -> None
                 made: Any = make(conf)
             except SerdesError as error:
                 world.note(error)
-            else:  # it is good for this one
-                if make is not kop.sasl_settings:  # whose result is what the client is to have
+            else:  # this class accepts the configuration
+                if make is not kop.sasl_settings:  # its result has to contain the secret for the client
                     world.show(made)
 
 
 @pytest.mark.parametrize("shape", ["bearer.auth.client.secret", "an issued token"])
-def test_through_failures_of_a_kafka_clients_callback(
+def test_no_secret_shows_if_a_kafka_clients_callback_fails(
     world: World, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kop, "_PATIENCE_MS", 100.0)
@@ -358,7 +417,7 @@ def test_through_failures_of_a_kafka_clients_callback(
     world.show(settings)
 
 
-# A registry that repeats on purpose what it was sent, wherever it can
+# A registry that deliberately echoes the request wherever it can
 
 
 def found(**members: Any) -> Answer:
@@ -405,7 +464,7 @@ BEGINNING = CANARY[:4]
 
 @pytest.mark.parametrize("shape", ["bearer.auth.token", "basic.auth.user.info", "sasl.password"])
 @pytest.mark.parametrize("where", REPEATED)
-def test_through_a_registry_that_repeats_it_wherever_it_can(world: World, shape: str, where: str) -> None:
+def test_no_secret_shows_if_the_registry_echoes_it_anywhere(world: World, shape: str, where: str) -> None:
     with ScriptedRegistry(REPEATED[where]) as registry:
         reader = KafkaAvroDeserializer({"schema.registry.url": registry.url, **PATIENCE, **ALL_SHAPES[shape](world)})
         Binding.forget()
@@ -423,14 +482,14 @@ def test_a_masked_secret_is_shown_as_hidden(world: World, where: str) -> None:
     assert "cannot register a schema: [hidden] (HTTP 500)" in str(world.errors[0])
 
 
-def test_an_issuer_that_names_an_endpoint_with_the_secret_in_it(world: World) -> None:
+def test_no_secret_shows_if_the_issuer_names_an_endpoint_that_contains_it(world: World) -> None:
     world.issuer.faults = [Answer(body={"token_endpoint": f"{world.issuer.url}/{CANARY}"})]
     world.use(**{"schema.registry.url": "http://127.0.0.1:1", **world.issuer.options(client_secret=CANARY)})
 
 
 @pytest.mark.parametrize("password", ["name", "streamnative", "Orders_of_customers", "io.streamnative.orders"])
-def test_a_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegistry, password: str) -> None:
-    """What holds for other credentials of 12 characters and more would forbid topics of the same name as a password."""
+def test_a_password_may_occur_in_schemas_and_topics(registry: LocalRegistry, password: str) -> None:
+    """Responses that contain other long credentials are refused; a password may also be the name of a topic."""
     conf = {"schema.registry.url": registry.url, "basic.auth.user.info": f"me:{password}"}
     names = {"name": "orders_of_customers", "namespace": "io.streamnative.orders"}
     schema = {**json.loads(record("name")), **names}
@@ -440,7 +499,7 @@ def test_a_password_may_be_a_word_of_schemas_and_addresses(registry: LocalRegist
 
 
 @pytest.mark.parametrize("password", ["streamnative", "broker-b.streamnative.internal"])
-def test_a_password_may_be_a_word_of_the_addresses_of_brokers(password: str) -> None:
+def test_a_password_may_occur_in_addresses_of_brokers(password: str) -> None:
     _refuse_telling(Reply(307, "", {}, b"", "", (password,)), "http://broker-b.streamnative.internal:8080/admin/v2")
     with pytest.raises(SchemaRegistryError, match="that contains our credentials"):
         _refuse_telling(Reply(307, "", {}, b"", "", (password,)), f"http://b:8080/admin/v2?{password}")

@@ -32,7 +32,7 @@ from streamnative_serdes.errors import AuthenticationError, RegistryUnavailableE
 from streamnative_serdes.testing import LocalRegistry
 
 
-def test_the_issuer_is_asked_where_tokens_are_and_then_for_one(issuer: Issuer) -> None:
+def test_the_issuers_metadata_is_requested_first_and_then_a_token(issuer: Issuer) -> None:
     registry = ask(issuer.options(audience="urn:sn:pulsar:o:i", scope="one two"), issuer)
     assert [asked.headers["Authorization"] for asked in registry.asked] == [f"Bearer {issuer.tokens[0]}"]
     assert [(asked.method, asked.path) for asked in issuer.asked] == [("GET", WELL_KNOWN), ("POST", "/token")]
@@ -45,7 +45,7 @@ def test_the_issuer_is_asked_where_tokens_are_and_then_for_one(issuer: Issuer) -
             "scope": "one two",
         }
     ]
-    assert issuer.asked[1].headers["Authorization"] is None  # the secret is in the form, as Pulsar's client has it
+    assert issuer.asked[1].headers["Authorization"] is None  # the secret is in the form, as with Pulsar's client
 
 
 def test_a_token_endpoint_may_be_given_directly(issuer: Issuer) -> None:
@@ -78,7 +78,7 @@ def test_a_configuration_written_for_confluents_client_signs_in(issuer: Issuer) 
     assert issuer.forms[0]["scope"] == "registry"
 
 
-def test_an_issuer_that_takes_only_basic_gets_basic(issuer: Issuer) -> None:
+def test_an_issuer_that_accepts_only_basic_gets_basic(issuer: Issuer) -> None:
     issuer.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_basic", "private_key_jwt"]
     ask(issuer.options(), issuer)
     assert issuer.asked[1].headers["Authorization"].startswith("Basic ")
@@ -118,7 +118,7 @@ def test_a_key_file_is_read_again_for_the_next_token(issuer: Issuer, tmp_path: P
         asking.close()
 
 
-def test_a_token_endpoint_that_moves_is_found_again(issuer: Issuer) -> None:
+def test_a_token_endpoint_that_moved_is_looked_up_again(issuer: Issuer) -> None:
     issuer.faults = [Answer(body={"token_endpoint": f"{issuer.url}/of-before"}), Answer(404, b"<html>")]
     with Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
@@ -132,8 +132,8 @@ def test_a_token_endpoint_that_moves_is_found_again(issuer: Issuer) -> None:
 # Renewal
 
 
-def test_tokens_are_renewed_ahead_of_their_end_under_load_without_a_failed_call() -> None:
-    """Eight threads ask without a pause while tokens that hold for a second come and go."""
+def test_tokens_are_renewed_before_they_expire_without_a_failed_call() -> None:
+    """Eight threads send requests without a pause, with tokens that expire after a second."""
     with Issuer(lifetime=1.0) as issuer, Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         enough = threading.Event()
@@ -154,11 +154,11 @@ def test_tokens_are_renewed_ahead_of_their_end_under_load_without_a_failed_call(
         join(watching)
         asking.close()
     assert issuer.ahead >= 3
-    # One thread asks, the others do not: a second's calls are hundreds, its tokens one or two.
+    # Only one thread gets each token: there are hundreds of calls per second, but one or two tokens.
     assert len(issuer.tokens) * 8 < len(registry.asked)
 
 
-def test_threads_that_start_together_ask_for_one_token(issuer: Issuer) -> None:
+def test_threads_that_start_together_request_only_one_token(issuer: Issuer) -> None:
     with Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         together(16, lambda _: asking.all_versions("t"))
@@ -167,15 +167,15 @@ def test_threads_that_start_together_ask_for_one_token(issuer: Issuer) -> None:
     assert registry.refused == 0
 
 
-def test_a_token_that_is_found_bad_is_replaced_once(issuer: Issuer) -> None:
+def test_a_rejected_token_is_replaced_once(issuer: Issuer) -> None:
     with Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
         issuer.revoke()
         together(8, lambda _: asking.all_versions("t"))
         assert 2 <= len(issuer.tokens) <= 9
-        assert len(issuer.asked) == 1 + len(issuer.tokens)  # the endpoint is not looked for again
-        registry._issuer = Issuer()  # takes none
+        assert len(issuer.asked) == 1 + len(issuer.tokens)  # the endpoint is not looked up again
+        registry._issuer = Issuer()  # accepts no token
         registry._issuer._server.server_close()
         before = len(issuer.tokens)
         with pytest.raises(AuthenticationError, match="rejects the OAuth issuer's tokens"):
@@ -188,17 +188,17 @@ def test_a_valid_token_is_used_while_the_issuer_is_down(caplog: pytest.LogCaptur
     with Issuer(lifetime=3600) as issuer, Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
-        renewed: Any = asking._transport._auth._renewed
+        renewed: Any = asking._rest.transport._auth._renewed
         object.__setattr__(renewed._held, "renew_from", 0.0)  # its end is near
         issuer.faults = [Answer(503)]
         assert asking.all_versions("t") == []
         assert "cannot renew the token: the OAuth issuer at" in caplog.text
-        assert asking.all_versions("t") == []  # it is not asked at each call
+        assert asking.all_versions("t") == []  # the issuer is not asked at each call
         assert [asked.path for asked in issuer.asked] == [WELL_KNOWN, "/token", "/token"]
         asking.close()
 
 
-def test_serdes_pickle_and_ask_for_a_token_of_their_own(issuer: Issuer, registry: LocalRegistry) -> None:
+def test_a_pickled_serdes_gets_its_own_token(issuer: Issuer, registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer({"schema.registry.url": registry.url, **issuer.options()}, '"string"')
     framed = serializer.serialize("t", "a")
     pickled = pickle.dumps(serializer)

@@ -54,7 +54,7 @@ def test_an_error_quotes_the_issuers_refusal(issuer: Issuer, answer: Answer, wor
         ask(issuer.options(), issuer)
 
 
-def test_an_issuer_that_is_down_is_asked_again_until_the_time_is_over() -> None:
+def test_an_issuer_that_is_down_is_retried_until_the_time_limit() -> None:
     with Issuer() as issuer:
         pass
     with Guarded(issuer) as registry:
@@ -74,13 +74,13 @@ def test_an_issuer_that_is_down_is_asked_again_until_the_time_is_over() -> None:
 
 @pytest.mark.parametrize("fault", [Answer(503), Answer(429), Answer(500), Answer(cut=-1), Answer(b"{}", cut=1)])
 @pytest.mark.parametrize("at", [0, 1])
-def test_a_fault_of_the_issuer_that_passes_is_outlasted(issuer: Issuer, fault: Answer, at: int) -> None:
+def test_a_transient_fault_of_the_issuer_is_retried(issuer: Issuer, fault: Answer, at: int) -> None:
     metadata = Answer(body={"token_endpoint": f"{issuer.url}/token"})
     issuer.faults = [metadata, fault] if at else [fault]
     ask(issuer.options(), issuer)
 
 
-def test_a_silent_issuer_is_left_after_the_read_timeout(issuer: Issuer) -> None:
+def test_a_silent_issuer_is_given_up_after_the_read_timeout(issuer: Issuer) -> None:
     issuer.faults = [Answer(hold=True)]
     ask(issuer.options(), issuer, **{"http.read.timeout.ms": 100.0})
 
@@ -203,13 +203,13 @@ def test_an_invalid_key_file_option_is_refused_when_configured(issuer: Issuer, o
     assert option not in str(caught.value)
 
 
-def test_plain_gets_no_token_that_runs_out(issuer: Issuer) -> None:
+def test_plain_refuses_tokens_that_expire(issuer: Issuer) -> None:
     conf = {"schema.registry.url": "http://p", **issuer.options()}
     with pytest.raises(ConfigError, match=r"OAuth tokens expire .hint: use OAUTHBEARER"):
         kop.sasl_settings(conf, "PLAIN")
 
 
-def test_a_kafka_clients_callback_gives_the_end_that_the_issuer_told(issuer: Issuer) -> None:
+def test_oauth_cb_returns_the_expiry_that_the_issuer_sends(issuer: Issuer) -> None:
     conf = {"schema.registry.url": "http://p", "pulsar.tenant": "acme", **issuer.options()}
     callback = kop.sasl_settings(conf)["oauth_cb"]
     text, end, _, extensions = callback("")
@@ -234,7 +234,7 @@ def test_without_authlib_the_error_says_what_to_install(issuer: Issuer, monkeypa
         ask(issuer.options(), issuer)
 
 
-def test_log_tells_of_bad_credentials_without_them(issuer: Issuer, caplog: pytest.LogCaptureFixture) -> None:
+def test_rejected_credentials_are_logged_without_the_secret(issuer: Issuer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with ScriptedRegistry(UNKNOWN, FOUND) as registry:
         asking = client(registry.url, issuer.options())

@@ -1,7 +1,7 @@
-"""Where memory runs out, at whichever allocation, there is a MemoryError: nothing crashes, and the next call works.
+"""Whichever allocation fails, the result is a MemoryError, not a crash, and the next call works.
 
-Of plans, only those of flat records: a list comprehension that finds no memory to grow is freed twice by Cython 3.3
-(``__Pyx_ListComp_AppendAndDecref``), whatever is in it.
+Only plans of flat records are tested: if a list comprehension cannot grow for lack of memory, Cython 3.3 frees the list
+twice (``__Pyx_ListComp_AppendAndDecref``).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from textwrap import dedent
 import pytest
 from child import SANITIZED, run_limited
 
-pytest.importorskip("_testcapi", reason="this Python has no allocator that fails when told to")
+pytest.importorskip("_testcapi", reason="this Python has no allocator that fails on demand")
 pytestmark = [
-    pytest.mark.skipif(SANITIZED, reason="the sanitizers have an allocator of their own"),
-    pytest.mark.skipif(sys.version_info >= (3, 12), reason="how later Pythons end without memory is not known"),
+    pytest.mark.skipif(SANITIZED, reason="the sanitizers have their own allocator"),
+    pytest.mark.skipif(sys.version_info >= (3, 12), reason="not tested how later Pythons behave without memory"),
 ]
 
 _STARVE = """
     import _testcapi
 
     def starve(work):
-        '''How often it failed, when each of its allocations had failed once, until 50 more made no difference.'''
+        '''Let each allocation of work fail once, until it succeeds 50 times in a row. Return how often it failed.'''
         failed = number = fine = 0
         while fine < 50:
             _testcapi.set_nomemory(number, number + 1)
@@ -44,7 +44,7 @@ def starved(code: str) -> int:
 
 @pytest.mark.parametrize("more", ["", ", ctx=None"])
 @pytest.mark.parametrize("face", ["KafkaAvroSerializer", "KafkaAvroDeserializer"])
-def test_a_call_with_more_arguments_than_python_keeps_tuples_for(face: str, more: str) -> None:
+def test_a_call_with_many_arguments_survives_failed_allocations(face: str, more: str) -> None:
     code = f"""
         from streamnative_serdes import {face}
 
@@ -60,7 +60,7 @@ def test_a_call_with_more_arguments_than_python_keeps_tuples_for(face: str, more
     assert starved(code) > 1
 
 
-def test_a_codec_that_reads_as_another_schema() -> None:
+def test_compiling_a_resolving_codec_survives_failed_allocations() -> None:
     code = """
         def record(*names):
             return parse(dict(type="record", name="R", fields=[dict(name=name, type="string") for name in names]))

@@ -41,9 +41,7 @@ from streamnative_serdes.schema_registry import SchemaRegistryClient
         Answer(200, b"not chunks", {"Transfer-Encoding": "chunked", "Content-Length": "10"}, cut=10),
     ],
 )
-def test_a_fault_that_passes_is_waited_for(
-    connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
-) -> None:
+def test_a_transient_fault_is_retried(connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer) -> None:
     server.script(fault, fault, FOUND)
     assert connect(server, clock).latest("t") == INFO
     assert len(server.asked) == 3
@@ -63,7 +61,7 @@ def test_a_fault_that_passes_is_waited_for(
         Answer(400, {"reason": "zookeeper"}),
     ],
 )
-def test_a_fault_that_lasts_is_not_waited_for(
+def test_a_permanent_fault_is_not_retried(
     connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
 ) -> None:
     server.script(fault)
@@ -73,17 +71,17 @@ def test_a_fault_that_lasts_is_not_waited_for(
     assert clock.slept == []
 
 
-def test_registering_may_be_repeated(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_registering_may_be_retried(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     server.script(Answer(200, {"version": {"version": 2}}, cut=5), Answer(200, {"version": {"version": 2}}))
     client = connect(server, clock)
     assert client.register("t", '"int"') == 2
     assert client.calls == {"POST": 2}
 
 
-def test_a_dead_redirect_target_is_outlasted_from_the_original_address(
+def test_a_dead_redirect_target_is_retried_from_the_original_address(
     connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock
 ) -> None:
-    """A killed broker is redirected to for 31 s: ZooKeeper's session timeout."""
+    """Other brokers redirect to a killed broker for up to 31 s, because of ZooKeeper's session timeout."""
 
     class Failover(Clock):
         def sleep(self, seconds: float) -> None:
@@ -175,7 +173,7 @@ def test_a_retry_after_beyond_the_budget_ends_it(
     assert clock.slept == []
 
 
-def test_a_silent_registry_is_left_after_the_read_timeout(
+def test_a_silent_registry_is_given_up_after_the_read_timeout(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     server.script(Answer(hold=True), FOUND)
@@ -200,7 +198,7 @@ def test_no_attempt_waits_past_the_deadline(
     assert 19 < timeouts[2][1] < 20
 
 
-# How it begins, and what comes again and again.
+# The beginning of a response, and the bytes that follow it repeatedly.
 TRICKLES = {
     "status line": (b"", b"H"),
     "header": (b"HTTP/1.1 200 OK\r\nA: ", b"a"),
@@ -212,13 +210,13 @@ TRICKLES = {
 
 @pytest.mark.parametrize("where", TRICKLES)
 @pytest.mark.parametrize("proxy", [False, True])
-def test_an_answer_that_trickles_in_ends_with_the_budget(where: str, proxy: bool) -> None:
+def test_a_response_that_trickles_in_is_given_up_at_the_time_limit(where: str, proxy: bool) -> None:
     begin, again = TRICKLES[where]
     ends = []
 
     def answer(_headers: object, _body: bytes) -> Iterator[bytes]:
         yield begin
-        for _ in range(500):  # ten seconds, of which no byte lets the client wait for long
+        for _ in range(500):  # ten seconds in all, but never long between two bytes
             yield again
             time.sleep(0.02)
         ends.append("the client waited for all of it")
@@ -235,7 +233,7 @@ def test_an_answer_that_trickles_in_ends_with_the_budget(where: str, proxy: bool
     assert ends == []
 
 
-def test_an_answer_of_just_the_most_that_is_read_is_read(
+def test_a_response_of_exactly_the_maximum_size_is_read(
     connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = b'{"version": 3, "type": "AVRO", "timestamp": 1, "data": "\\"int\\"", "properties": {}}'
@@ -244,7 +242,7 @@ def test_an_answer_of_just_the_most_that_is_read_is_read(
     assert connect(server, clock).latest("t").version == 3
 
 
-def test_an_endless_answer_is_not_read(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_an_endless_response_is_refused(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     server.script(Answer(200, b" " * (16 * 1024 * 1024 + 1)))
     with pytest.raises(SchemaRegistryError, match="larger than 16777216 bytes"):
         connect(server, clock).latest("t")
@@ -262,7 +260,7 @@ def test_https_spoken_to_an_http_port_is_an_error_at_once(
 
 
 @pytest.mark.parametrize("host", ["a" * 64, "a..b"])
-def test_a_host_that_no_resolver_takes_is_an_error_of_ours(
+def test_an_invalid_host_name_is_one_of_our_errors(
     connect: Connect, server: ScriptedRegistry, clock: Clock, host: str
 ) -> None:
     server.script(redirect(f"http://{host}/x"))
@@ -270,7 +268,7 @@ def test_a_host_that_no_resolver_takes_is_an_error_of_ours(
         connect(server, clock, retries_total_ms=1.0).latest("t")
 
 
-def test_an_attempt_that_ran_out_of_time_does_not_hide_why_the_one_before_failed(
+def test_an_attempt_that_timed_out_does_not_hide_the_error_of_the_previous_one(
     connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script(Answer(503, {"reason": "bookie is away"}), redirect(PATH))
@@ -287,7 +285,7 @@ def test_an_attempt_that_ran_out_of_time_does_not_hide_why_the_one_before_failed
     ) as caught:
         client.latest("t")
     assert caught.value.status == 503
-    assert client.calls == {"GET": 3}  # the last of which is not waited for
+    assert client.calls == {"GET": 3}  # the last one runs out of time
 
 
 def test_a_refusal_after_retries_is_still_that_refusal(

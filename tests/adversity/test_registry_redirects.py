@@ -30,7 +30,7 @@ def test_a_redirect_keeps_method_body_query_and_credentials(
     assert second.headers["Authorization"] == f"Bearer {TOKEN}"
 
 
-def test_each_call_begins_at_the_registrys_own_address_though_all_before_were_redirected(
+def test_each_call_starts_at_the_registrys_own_address_even_after_redirects(
     connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock
 ) -> None:
     """The owner of a topic may change at any time, and only the registry knows."""
@@ -40,7 +40,7 @@ def test_each_call_begins_at_the_registrys_own_address_though_all_before_were_re
     for asked in (server.asked, other.asked):
         assert [one.path for one in asked] == [PATH] * 3
         assert {one.headers["Authorization"] for one in asked} == {f"Bearer {TOKEN}"}
-        assert len({one.port for one in asked}) == 1  # one connection each
+        assert len({one.port for one in asked}) == 1  # one connection to each server
     with ScriptedRegistry(FOUND) as third:
         server.script(redirect(third.url + PATH), redirect(other.url + PATH), FOUND)
         assert [client.latest("t") for _ in range(3)] == [INFO] * 3
@@ -83,9 +83,7 @@ def test_a_redirect_may_be_relative(
     assert [asked.path for asked in server.asked] == [PATH, path]
 
 
-def test_brokers_that_redirect_for_ever_are_given_up_on(
-    connect: Connect, server: ScriptedRegistry, clock: Clock
-) -> None:
+def test_endless_redirects_are_given_up(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     server.script(redirect(PATH))
     client = connect(server, clock, retries_total_ms=1000.0)
     with pytest.raises(RegistryUnavailableError, match="redirected more than 5 times"):
@@ -93,7 +91,7 @@ def test_brokers_that_redirect_for_ever_are_given_up_on(
     assert len(server.asked) % 6 == 0
 
 
-def test_a_loop_that_ends_is_survived(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
+def test_a_redirect_loop_that_ends_is_followed(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
     server.script(*[redirect(PATH)] * 6, FOUND)
     assert connect(server, clock).latest("t") == INFO
 
@@ -128,19 +126,19 @@ def test_a_redirect_to_nowhere_is_an_error_at_once(
 
 def test_a_redirect_never_leads_from_https_to_http() -> None:
     with pytest.raises(SchemaRegistryError, match="from https to http://broker") as caught:
-        next_hop("https://proxy/x", "http://broker:8080/x")
+        next_hop("https://proxy/x", "http://broker:8080/x", "/x")
     assert "https addresses" in str(caught.value)
-    assert next_hop("http://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
-    assert next_hop("https://proxy/x", "https://broker:8443/x") == "https://broker:8443/x"
+    assert next_hop("http://proxy/x", "https://broker:8443/x", "/x") == "https://broker:8443/x"
+    assert next_hop("https://proxy/x", "https://broker:8443/x", "/x") == "https://broker:8443/x"
 
 
 @pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
 def test_a_redirect_to_the_default_port_has_the_same_origin(scheme: str, port: int) -> None:
-    """Which may be asked with a different path: it has the credentials."""
+    """The server that already has the credentials may get them again with a different path."""
     for one, other in ((f"{scheme}://p", f"{scheme}://p:{port}"), (f"{scheme}://p:{port}", f"{scheme}://p")):
-        assert next_hop(f"{one}/x", f"{other}/login") == f"{other}/login"
+        assert next_hop(f"{one}/x", f"{other}/login", "/x") == f"{other}/login"
     with pytest.raises(SchemaRegistryError, match="with a different path"):
-        next_hop(f"{scheme}://p/x", f"{scheme}://p:{523 - port}/login")
+        next_hop(f"{scheme}://p/x", f"{scheme}://p:{523 - port}/login", "/x")
 
 
 def test_after_a_downgrade_nothing_is_sent(

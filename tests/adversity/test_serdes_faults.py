@@ -27,15 +27,15 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 BOB = {"name": "bob"}
 FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
 WAITS = {"retries.wait.ms": 20, "retries.max.wait.ms": 100}
-# Small, so that what never ends does so soon.
+# Small, so that endless retries end soon.
 HASTE = {**WAITS, "http.connect.timeout.ms": 300, "http.read.timeout.ms": 300, "retries.total.ms": 1_500}
-SLACK_SECONDS = 10.0  # what a busy machine may take on top
+SLACK_SECONDS = 10.0  # additional time for a busy machine
 PERMANENT = None
 
 
 @dataclass(frozen=True)
 class Trial:
-    """``times`` as of LocalRegistry.fail; ``error`` is None where the message comes through in the end."""
+    """``times`` as for LocalRegistry.fail; ``error`` is None if the message succeeds in the end."""
 
     name: str
     fault: Fault
@@ -46,7 +46,7 @@ class Trial:
 
     @property
     def patience(self) -> dict[str, int]:
-        """Limits are short only in trials about them, so that a busy machine is not taken for a failing registry."""
+        """Limits are short only in trials about limits, so that a busy machine is not mistaken for a fault."""
         timeout = 300 if self.name in SILENT else 10_000
         total = HASTE["retries.total.ms"] if self.times is PERMANENT else 30_000
         return {**WAITS, "http.read.timeout.ms": timeout, "retries.total.ms": total}
@@ -90,13 +90,22 @@ TRIALS = [
     Trial("topic moves", Fault.status(412), 1, None),
     Trial("cut before the answer", Fault.cut("answer"), 1, None),
     Trial("cut in the body", Fault.cut("body"), 1, None),
-    Trial("cut for ever", Fault.cut("body"), PERMANENT, RegistryUnavailableError, "", True),
+    Trial("cut permanently", Fault.cut("body"), PERMANENT, RegistryUnavailableError, "", True),
     Trial("no JSON", Fault.garbage(), 1, SchemaRegistryError, "expected JSON"),
     Trial("other JSON", Fault.garbage(b'{"a": 1}'), 1, SchemaRegistryError, "expected"),
     Trial("redirected once", Fault.redirect(), 1, None),
-    Trial("redirected for ever", Fault.redirect(), PERMANENT, RegistryUnavailableError, "redirected more than", True),
-    Trial("redirected to nobody", Fault.redirect(NOWHERE), PERMANENT, RegistryUnavailableError, "redirected to", True),
-    Trial("redirected to nobody for a moment", Fault.redirect(NOWHERE), 2, None),
+    Trial(
+        "redirected permanently", Fault.redirect(), PERMANENT, RegistryUnavailableError, "redirected more than", True
+    ),
+    Trial(
+        "redirected to a dead address",
+        Fault.redirect(NOWHERE),
+        PERMANENT,
+        RegistryUnavailableError,
+        "redirected to",
+        True,
+    ),
+    Trial("redirected to a dead address for a moment", Fault.redirect(NOWHERE), 2, None),
     Trial("a redirect to an invalid address", Fault.redirect("ftp://x/y"), 1, SchemaRegistryError, "expected an http"),
 ]
 each_trial = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
@@ -115,29 +124,27 @@ def run(registry: LocalRegistry, trial: Trial, call: Callable[[], object], expec
         assert trial.words in str(caught.value)
         assert str(caught.value).startswith("topic users")
     assert time.monotonic() - began < trial.patience["retries.total.ms"] / 1000 + SLACK_SECONDS
-    # Whatever it was: afterwards, all is well.
+    # After any fault, everything works again.
     registry.heal()
     Binding.forget()
     assert KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB) == FRAMED
 
 
 @each_trial
-def test_a_serializer_meets(registry: LocalRegistry, trial: Trial) -> None:
+def test_a_serializer_recovers_or_raises_the_exact_error(registry: LocalRegistry, trial: Trial) -> None:
     serializer = KafkaAvroSerializer({"schema.registry.url": registry.url, **trial.patience}, USER)
     run(registry, trial, lambda: serializer.serialize("users", BOB), FRAMED)
 
 
 @each_trial
-def test_a_deserializer_meets(registry: LocalRegistry, trial: Trial) -> None:
+def test_a_deserializer_recovers_or_raises_the_exact_error(registry: LocalRegistry, trial: Trial) -> None:
     KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
-    strict = {
-        "fallback.to.latest": False
-    }  # or a version that is not found would be looked for by with a different path
+    strict = {"fallback.to.latest": False}  # otherwise the latest version replaces a missing one
     deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url, **trial.patience, **strict})
     run(registry, trial, lambda: deserializer.deserialize("users", FRAMED), BOB)
 
 
-def test_a_token_that_has_run_out_is_renewed(registry: LocalRegistry) -> None:
+def test_an_expired_token_is_renewed(registry: LocalRegistry) -> None:
     tokens = iter(["old", "new"])
     conf = {"schema.registry.url": registry.url, "bearer.auth.token": lambda: next(tokens), **WAITS}
     registry.fail(Fault.status(401))

@@ -40,7 +40,7 @@ def server(certificates: Certificates) -> Iterator[ScriptedRegistry]:
 
 @pytest.fixture
 def strict_server(certificates: Certificates) -> Iterator[ScriptedRegistry]:
-    """Asks for a certificate of its own CA."""
+    """A server that requires a client certificate of its own CA."""
     with ScriptedRegistry(FOUND, tls=certificates.server(client=certificates)) as server:
         yield server
 
@@ -54,7 +54,7 @@ def ask(server: ScriptedRegistry, **options: Any) -> None:
         client.close()
 
 
-def test_the_ca_that_is_named_is_taken(server: ScriptedRegistry, certificates: Certificates) -> None:
+def test_the_configured_ca_is_trusted(server: ScriptedRegistry, certificates: Certificates) -> None:
     ask(server, **{CA: str(certificates.ca), "bearer.auth.token": "t"})
     assert server.asked[0].headers["Authorization"] == "Bearer t"
 
@@ -63,13 +63,13 @@ def test_a_certificate_of_an_unknown_ca_is_refused_with_a_hint(server: ScriptedR
     for more in ({}, {CA: str(Certificates(tmp_path, "other").ca)}):
         with pytest.raises(SchemaRegistryError) as caught:
             ask(server, **more, **{"bearer.auth.token": "t"})
-        assert type(caught.value) is SchemaRegistryError  # no retries: it lasts
+        assert type(caught.value) is SchemaRegistryError  # not retried, because it is permanent
         assert "CERTIFICATE_VERIFY_FAILED" in str(caught.value)
         assert f"hint: set {CA} to the file of the CA" in str(caught.value)
     assert server.asked == []
 
 
-def test_no_ca_but_the_one_that_is_named_is_taken(
+def test_no_ca_but_the_configured_one_is_trusted(
     server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificates.ca))
@@ -78,7 +78,7 @@ def test_no_ca_but_the_one_that_is_named_is_taken(
         ask(server, **{CA: str(Certificates(tmp_path, "other").ca)})
 
 
-def test_another_host_name_is_refused(certificates: Certificates) -> None:
+def test_a_certificate_of_another_host_name_is_refused(certificates: Certificates) -> None:
     for name, host in (("localhost", "127.0.0.1"), ("pulsar.example.org", "localhost")):
         with ScriptedRegistry(FOUND, tls=certificates.server(name), host=host) as server:
             with pytest.raises(SchemaRegistryError, match=f"not valid for '{host}'|'{host}' doesn't match") as caught:
@@ -87,7 +87,7 @@ def test_another_host_name_is_refused(certificates: Certificates) -> None:
             assert server.asked == []
 
 
-def test_a_certificate_that_has_run_out_is_refused(certificates: Certificates) -> None:
+def test_an_expired_certificate_is_refused(certificates: Certificates) -> None:
     context = certificates.server()
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
     certificates._ca.issue_cert(
@@ -100,7 +100,7 @@ def test_a_certificate_that_has_run_out_is_refused(certificates: Certificates) -
 # Our own certificate
 
 
-def test_a_server_that_asks_for_our_certificate_gets_it(
+def test_a_server_that_requests_our_certificate_gets_it(
     strict_server: ScriptedRegistry, certificates: Certificates
 ) -> None:
     ask(strict_server, **{CA: str(certificates.ca)}, **certificates.client())
@@ -126,11 +126,11 @@ def test_an_encrypted_key_needs_its_password_and_does_not_prompt_for_it(
     assert len(strict_server.asked) == 1
 
 
-def test_a_server_that_does_not_take_our_certificate_is_an_error_that_names_the_option(
+def test_if_the_server_rejects_our_certificate_the_error_names_the_option(
     strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path
 ) -> None:
     for own in ({}, Certificates(tmp_path, "other").client()):
-        # The alert may overtake our request or come too late for it: then the connection is just gone.
+        # If the alert arrives too late for our request, the connection is just closed.
         with pytest.raises(SchemaRegistryError) as caught:
             ask(strict_server, **{CA: str(certificates.ca), "retries.total.ms": 1_000.0}, **own)
         assert CERTIFICATE in str(caught.value) or isinstance(caught.value, RegistryUnavailableError)
@@ -139,7 +139,7 @@ def test_a_server_that_does_not_take_our_certificate_is_an_error_that_names_the_
 
 @pytest.mark.parametrize("key", [CA, CERTIFICATE, KEY])
 @pytest.mark.parametrize("content", [None, b"", b"no PEM", b"\x00\xff"])
-def test_a_file_that_cannot_be_used_is_named_with_its_option(
+def test_the_error_for_an_unusable_file_names_the_file_and_its_option(
     server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, key: str, content: bytes | None
 ) -> None:
     file = tmp_path / "bad"
@@ -160,7 +160,7 @@ def test_a_key_that_belongs_to_another_certificate_is_refused(
         ask(server, **{CA: str(certificates.ca)}, **options)
 
 
-def test_a_certificate_that_is_replaced_is_taken_up_after_a_failure(
+def test_a_replaced_certificate_is_reloaded_after_a_failure(
     strict_server: ScriptedRegistry, certificates: Certificates, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = Certificates(tmp_path, "other").client()
@@ -173,7 +173,7 @@ def test_a_certificate_that_is_replaced_is_taken_up_after_a_failure(
         with pytest.raises(SchemaRegistryError):
             client.all_versions("t")
     assert "keeping the previous certificates" in caplog.text
-    certificates.client()  # into the same files
+    certificates.client()  # written into the same files
     with pytest.raises(SchemaRegistryError):
         client.all_versions("t")
     until(lambda: asked_at_last(client), "the new certificate is taken")
@@ -195,8 +195,8 @@ def test_a_replaced_certificate_is_used_through_a_proxy_too(
         for _ in range(2):
             with pytest.raises(SchemaRegistryError):
                 client.all_versions("t")
-        certificates.client()  # into the same files
-        with suppress(SchemaRegistryError):  # by the certificate of before, at first
+        certificates.client()  # written into the same files
+        with suppress(SchemaRegistryError):  # with the old certificate, at first
             client.all_versions("t")
         until(lambda: asked_at_last(client), "the new certificate is taken")
         client.close()
@@ -205,14 +205,14 @@ def test_a_replaced_certificate_is_used_through_a_proxy_too(
 
 
 def asked_at_last(client: SchemaRegistryClient) -> bool:
-    """A tenth of a second is little on a busy machine."""
+    """Retry for a while, because a tenth of a second is little on a busy machine."""
     with suppress(RegistryUnavailableError):
         return client.all_versions("t") == []
     return False
 
 
 def test_files_are_read_when_a_process_first_connects(server: ScriptedRegistry, tmp_path: Path) -> None:
-    """They need not be where a SerDes is made: its pickle may go to another machine."""
+    """They need not exist where a SerDes is created, because its pickle may be used on another machine."""
     KafkaAvroSerializer({"schema.registry.url": server.url, CA: str(tmp_path / "of-executors.pem")}, '"int"').close()
 
 
@@ -221,7 +221,7 @@ def test_files_are_read_when_a_process_first_connects(server: ScriptedRegistry, 
 
 def _both_ways(one: socket.socket, other: socket.socket) -> None:
     def pump(source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):  # either side may have gone
+        with suppress(OSError):  # either side may have closed its connection
             while data := source.recv(65536):
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
@@ -234,7 +234,7 @@ def _both_ways(one: socket.socket, other: socket.socket) -> None:
 
 @contextmanager
 def tunnel() -> Iterator[tuple[str, list[str]]]:
-    """A proxy that opens tunnels: its address, and what it was asked."""
+    """Yield the address of a proxy that opens tunnels, and the requests that it received."""
     asked: list[str] = []
 
     class Handler(socketserver.StreamRequestHandler):
@@ -261,7 +261,7 @@ def test_our_certificate_and_the_ca_go_through_a_proxy_as_well(
     with tunnel() as (proxy, asked):
         ask(strict_server, proxy=proxy, **{CA: str(certificates.ca), "bearer.auth.token": "t"}, **certificates.client())
     assert asked[0].startswith("CONNECT 127.0.0.1:")
-    assert "Bearer" not in asked[0]  # what is for the registry is not for the proxy
+    assert "Bearer" not in asked[0]  # the registry's credentials are not sent to the proxy
 
 
 # Redirects
@@ -288,7 +288,7 @@ def test_credentials_do_not_follow_a_redirect_from_https_to_http(
 
 @pytest.mark.parametrize("kind", SIGNED)
 @pytest.mark.parametrize("path", ["/login?then=/admin/v2/schemas/public/default/t/schemas", "/", "//x/admin/v2"])
-def test_credentials_do_not_follow_a_redirect_to_another_question_elsewhere(
+def test_credentials_do_not_follow_a_redirect_to_another_host_with_a_different_path(
     server: ScriptedRegistry, certificates: Certificates, kind: str, path: str
 ) -> None:
     with ScriptedRegistry(FOUND, tls=certificates.server()) as login:

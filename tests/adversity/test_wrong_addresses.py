@@ -1,6 +1,6 @@
 """Wrong addresses: the error says what listens at the address, and which address to use instead.
 
-What answers how is what Kafka 4.1, Pulsar 4.0 and Apicurio's registry were seen to do on each of their ports.
+The servers behave as Kafka 4.1, Pulsar 4.0 and Apicurio's registry were observed to do on each of their ports.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import pytest
 from raw_server import RawServer
 from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
 
-from streamnative_serdes._http.call import Call
 from streamnative_serdes._http.reply import Reply
-from streamnative_serdes._http.strangers import hint
+from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.schema_registry.pulsar_api import hint_for
 
-ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # of Jetty's port for TLS
+ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # sent by Jetty's TLS port
 
 
 def test_a_port_that_closes_the_connection_gets_a_hint_about_kafka_and_pulsar_ports(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
-    """Both take "GET " for the length of a request, over a gigabyte, and hang up."""
+    """Both read "GET " as the length of a request of over a gigabyte, and close the connection."""
     with RawServer(lambda *_: []) as broker:
         asking = connect(server, clock, schema_registry_url=broker.url, retries_total_ms=1_000.0)
         with pytest.raises(RegistryUnavailableError, match="the connection was closed without a response") as caught:
@@ -94,7 +94,7 @@ def test_another_protocol_is_an_error_at_once(
 def test_an_address_that_has_answered_before_is_retried(
     connect: Connect, server: ScriptedRegistry, clock: Clock, line: bytes
 ) -> None:
-    """A proxy may break for a moment; that the address is wrong is out of the question."""
+    """A proxy may fail for a moment; the address is known to be right."""
     answers = iter([line])
     with RawServer(
         lambda *_: [next(answers, b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")]
@@ -134,15 +134,16 @@ def test_a_hint_suspects_the_path_in_the_address(
 def test_a_hint_suspects_a_path_that_begins_like_the_api(
     connect: Connect, server: ScriptedRegistry, clock: Clock, path: str
 ) -> None:
-    """As Pulsar's documents write its REST API."""
+    """Pulsar's documentation writes its REST API with this path."""
     server.script(JETTY)
     with pytest.raises(SchemaRegistryError, match=f"has the path {path}, .* use {server.url} unless a proxy"):
         connect(server, clock, schema_registry_url=server.url + path).register("t", '"int"')
 
 
 def test_a_hint_keeps_the_host_if_the_path_has_the_same_name() -> None:
-    call = Call("GET", ("http://pulsar:8080/pulsar/admin/v2/schemas/public/default/t/schema",), "read", "", "t")
-    assert "use http://pulsar:8080 unless a proxy" in (hint(call, Reply(404, "", {}, b"", call.url)) or "")
+    path = "/admin/v2/schemas/public/default/t/schema"
+    request = ApiRequest("GET", (f"http://pulsar:8080/pulsar{path}",), "read", "", "t", path=path)
+    assert "use http://pulsar:8080 unless a proxy" in (hint_for(request, Reply(404, "", {}, b"", request.url)) or "")
 
 
 def test_a_path_that_leads_to_pulsar_is_not_suspected(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:

@@ -1,7 +1,7 @@
-"""Random schemas, and data for any schema, from a seeded generator alone: the same seed makes the same everywhere.
+"""Random schemas, and data for any schema, from a seeded generator: the same seed gives the same result everywhere.
 
-tests/support/avro_strategies.py does it with hypothesis, which finds small examples and takes milliseconds for each;
-this takes microseconds, and does not mind when two branches of a union take the same value.
+tests/support/avro_strategies.py does the same with hypothesis, which finds small examples but takes milliseconds for
+each. This takes microseconds, and allows unions in which two branches accept the same value.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from streamnative_serdes.codec import Duration
 
 EPOCH = dt.datetime(1970, 1, 1)
 TEXTS = ("", "a", "text", "Zürich", "日本", "🎺", "\0", "x" * 63, "x" * 64, "y" * 300)
-DEEP = 5  # levels of a datum below which containers stay empty where they may
-TOO_DEEP = 60  # levels that only a record gets to that must contain itself
+DEEP = 5  # levels of a datum below which containers are left empty if possible
+TOO_DEEP = 60  # levels that only an endlessly recursive record reaches
 TOO_LARGE = 1 << 16  # bytes of a fixed
 
 
 class NoDatum(Exception):
-    """The schema has no datum, or only large ones. No valid schema of this folder is so, but a spoilt one may be."""
+    """The schema has no datum, or only large ones. A damaged schema may be like that."""
 
 
 def schema_of(rng: Random, depth: int = 3) -> Any:
-    """A valid schema of any shape."""
+    """Return a random valid schema."""
     return _SchemaMaker(rng).type(depth)
 
 
@@ -97,7 +97,7 @@ class _SchemaMaker:
             branch = self.type(depth - 1, union=False)
             label = branch if isinstance(branch, str) else branch.get("name", branch["type"])
             if label in labels:
-                del self.names[known:]  # what the branch defined goes with it
+                del self.names[known:]  # also drop the types that the branch defined
             else:
                 labels.add(label)
                 branches.append(branch)
@@ -105,7 +105,7 @@ class _SchemaMaker:
 
 
 def datum_of(kind: Any, rng: Random, depth: int = 0) -> Any:
-    """A datum of ``kind``, a type of the tree that ``streamnative_serdes._schema.parse`` makes. Raises NoDatum."""
+    """Return a random datum of ``kind``, a type of a parsed schema. Raises NoDatum."""
     if depth > TOO_DEEP:
         raise NoDatum
     if kind.kind == "record":
@@ -132,7 +132,7 @@ def _items(rng: Random, depth: int) -> int:
 
 
 def _branch(branches: Any, rng: Random, depth: int) -> Any:
-    if depth > DEEP:  # a recursive datum must end: what holds nothing ends soonest
+    if depth > DEEP:  # a recursive datum must end, and empty containers end it soonest
         plain = [branch for branch in branches if branch.kind in PRIMITIVES or branch.kind == "enum"]
         return _choice(plain or branches, rng)
     return _choice(branches, rng)
@@ -171,7 +171,7 @@ LEAVES: dict[str, Callable[[Random], Any]] = {
 
 
 def _moment(rng: Random, step: int) -> dt.datetime:
-    """Some naive datetime of the years 1 to 9999, in whole ``step`` microseconds."""
+    """Return a random naive datetime of the years 1 to 9999, in multiples of ``step`` microseconds."""
     if rng.random() < 0.2:
         return rng.choice((EPOCH, dt.datetime.min, dt.datetime(9999, 12, 31, 23, 59, 59), dt.datetime(2000, 2, 29)))
     micros = rng.randrange(-60_000_000_000_000_000, 250_000_000_000_000_000)

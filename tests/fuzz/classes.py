@@ -1,4 +1,4 @@
-"""Classes for the records and enums of any schema, and what their objects would be without them."""
+"""Classes for the records and enums of any schema, and conversion of their objects to plain values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BUILDS = ("slots", "dict", "tuple", "call")
 
 
 class Called(SimpleNamespace):
-    """What only its own ``__init__`` makes."""
+    """A class whose objects can only be created by its ``__init__``."""
 
 
 def shapes_of(root: AvroType, rng: Random, builds: tuple[str, ...] = BUILDS) -> dict[str, Shape]:
-    """A shape for each record and enum, of a class made for it; attributes have other names than fields."""
+    """Return a shape for each record and enum, with a new class; attributes and fields have different names."""
     return {t.name: _enum(t) if t.kind == "enum" else _record(t, rng.choice(builds)) for t in _named(root, set())}
 
 
@@ -59,7 +59,7 @@ def _enum(schema: Any) -> EnumShape:
 
 
 def plain(value: Any, shapes: dict[str, Shape]) -> Any:
-    """``value`` with dicts and text in the place of objects."""
+    """Return ``value`` with dicts and text in place of objects."""
     by_class = {shape.cls: shape for shape in shapes.values()}
 
     def undone(value: Any) -> Any:

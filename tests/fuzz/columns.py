@@ -1,4 +1,4 @@
-"""Messages as Arrow columns, held against what the codec for objects makes of them."""
+"""Messages as Arrow columns, compared with the values of Codec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamnative_serdes.errors import SchemaError
 
 
 def columns_of(schema: Schema, reader: Schema | None = None, **options: Any) -> ColumnCodec | None:
-    """None for what Arrow has no types for."""
+    """Return a ColumnCodec; None if Arrow has no types for the schema."""
     try:
         return ColumnCodec(schema, reader, dialect="spark", **options)
     except SchemaError:
@@ -26,7 +26,7 @@ def columns_of(schema: Schema, reader: Schema | None = None, **options: Any) -> 
 
 
 def check_columns(codec: ColumnCodec, data: bytes, value: Any) -> bool:
-    """``data`` between others, so that a row that is taken back would be seen in them; ``value`` is the codec's."""
+    """Check ``data`` between other rows, which a discarded row must not affect; ``value`` is that of Codec."""
     batch = codec.decode(pa.array([data, None, data], pa.binary()), error_column="")
     batch.validate(full=True)
     first, null, last = batch.to_pylist()

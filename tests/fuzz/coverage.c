@@ -14,7 +14,7 @@
 #define HERE __attribute__((visibility("hidden")))
 
 static uint8_t counters[SLOTS];
-static uintptr_t blocks[2 * SLOTS]; /* address and flags of the block in each slot, as libFuzzer has them */
+static uintptr_t blocks[2 * SLOTS]; /* address and flags of the block in each slot, in libFuzzer's format */
 
 HERE void __sanitizer_cov_trace_pc(void) {
     uintptr_t block = (uintptr_t)__builtin_return_address(0);
@@ -23,7 +23,7 @@ HERE void __sanitizer_cov_trace_pc(void) {
     blocks[2 * slot] = block;
 }
 
-/* A tail call: libFuzzer takes the return address for the place of the comparison. */
+/* A tail call, because libFuzzer uses the return address as the place of the comparison. */
 #define HAND_ON(name, type) \
     static void (*to_##name)(type, type); \
     HERE void __sanitizer_cov_trace_##name(type a, type b) { if (to_##name) to_##name(a, b); }
@@ -39,7 +39,7 @@ HAND_ON(const_cmp8, uint64_t)
 
 static void (*to_switch)(uint64_t, uint64_t *);
 HERE void __sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases) { if (to_switch) to_switch(value, cases); }
-HERE void __sanitizer_cov_trace_cmpf(float a, float b) { (void)a; (void)b; } /* libFuzzer has no use for these */
+HERE void __sanitizer_cov_trace_cmpf(float a, float b) { (void)a; (void)b; } /* libFuzzer does not use these */
 HERE void __sanitizer_cov_trace_cmpd(double a, double b) { (void)a; (void)b; }
 
 #define FIND(name) to_##name = dlsym(core, "__sanitizer_cov_trace_" #name)

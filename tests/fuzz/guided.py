@@ -1,13 +1,13 @@
-"""Coverage-guided fuzz: libFuzzer, as atheris ships it, looks for bytes that make the compiled codec run new code.
+"""Coverage-guided fuzzing: libFuzzer, from atheris, searches for bytes that make the compiled codec run new code.
 
-`make fuzz-guided` builds what it needs and runs it. GUIDED_ARGS are libFuzzer's options: -max_total_time=600, or a file
-that made it fail, to try that again. Linux with gcc; atheris has wheels for x86-64 and Python 3.11 to 3.13.
+`make fuzz-guided` builds and runs it. GUIDED_ARGS are options of libFuzzer: -max_total_time=600, or the file of a
+failure, to repeat it. It needs Linux and gcc; atheris has wheels for x86-64 and Python 3.11 to 3.13.
 
     offset 0        1       2
-           | schema | check | a message, or for check_object a message of JSON_LIKE whose datum is written
+           | schema | check | a message, or for check_object a message of JSON_LIKE whose datum is encoded
 
-What is found is kept in build/guided/corpus, so that the next run goes on from there. The compiled modules are
-instrumented, the Python around them is not.
+Inputs that reach new code are kept in build/guided/corpus, from which the next run continues. The compiled modules are
+instrumented, the Python code around them is not.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from streamnative_serdes import header
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 
-SEEDS = 6  # messages of each schema to begin with
+SEEDS = 6  # initial messages of each schema
 CHECKS = 8
 _OBJECTS = Codec(JSON_LIKE)
 
 
 class Target:
-    """One schema and all that is done with a message of it."""
+    """One schema, and the checks of its messages."""
 
     def __init__(self, tree: object) -> None:
         self.schema = parse(tree)
@@ -69,7 +69,7 @@ def one_input(data: bytes) -> None:
 
 
 def plant(folder: Path) -> None:
-    """Valid messages to begin with."""
+    """Write the initial valid messages."""
     rng = Random(0)
     for at, target in enumerate(TARGETS):
         for number, message in enumerate(target.seeds(rng)):

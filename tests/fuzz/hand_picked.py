@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - a schema a line
-"""Schemas that between them hold every type, every logical type, and every way of nesting and recursion."""
+# ruff: noqa: E501 - one schema per line
+"""Schemas that together contain every type, every logical type, and every kind of nesting and recursion."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOGICAL: dict[str, Any] = {
 
 
 def record(name: str, fields: dict[str, Any], **defaults: Any) -> dict[str, Any]:
-    """A record schema; ``defaults`` by name of field."""
+    """Return a record schema; ``defaults`` by name of field."""
     return {
         "type": "record",
         "name": name,

@@ -1,11 +1,11 @@
-"""Mutation fuzz: valid messages and objects, spoilt, go through the codec; each must end in a value or an error.
+"""Mutation fuzzing: damaged messages and objects go through the codec; each must end in a value or an error.
 
-    python tests/fuzz/mutate.py --mutants 200000 --seed 0        all of it, in as many processes as there are cores
-    python tests/fuzz/mutate.py --seed 0 --round 17              one round again, in this process, for a debugger
+    python tests/fuzz/mutate.py --mutants 200000 --seed 0        in as many processes as there are cores
+    python tests/fuzz/mutate.py --seed 0 --round 17              repeat one round in this process, for a debugger
 
-Work is cut into rounds of MUTANTS. A round is one schema, valid data of it, every truncation of their messages, and
-mutants. All that it does follows from seed and number of the round, however many processes share the work. Each mutant
-is noted in a file in shared memory before it is tried, so that a process that crashes still says what did it.
+Work is divided into rounds of MUTANTS. A round is one schema, valid data of it, every truncation of its messages, and
+mutants. Seed and number of a round determine it completely, however many processes share the work. Each mutant is
+written to a file in shared memory before it is tried, so that it is known even if the process crashes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from pathlib import Path
 from recorder import Recorder
 from rounds import MUTANTS, Round
 
-PATIENCE = 60  # seconds for one round, which takes a fraction of one
+PATIENCE = 60  # seconds for one round, which takes a fraction of a second
 DEBUGGING = 86_400
-MAX_FINDINGS = 10  # of one process, until it stops
+MAX_FINDINGS = 10  # after which a process stops
 REPORT_SECONDS = 60.0
 
 
 def work(
     seed: int, first: int, last: int, step: int, recorder: Recorder, patience: float
 ) -> Iterator[str | Counter[str]]:
-    """What is found in the rounds ``range(first, last, step)``, and at the end what was counted."""
+    """Print the findings of the rounds ``range(first, last, step)``, and the counts at the end."""
     counts: Counter[str] = Counter()
     findings = 0
     for number in range(first, last, step):
@@ -54,14 +54,14 @@ def work(
 
 
 class Worker:
-    """A process of its own that does every ``step``-th round."""
+    """A process that does every ``step``-th round."""
 
     def __init__(self, folder: Path, seed: int, first: int, last: int, step: int) -> None:
         self.rounds = range(first, last, step)
         note, self.said, self.errors = (folder / f"{name}-{first}" for name in ("note", "said", "errors"))
         self.recorder = Recorder(note, create=True)
         self.counts: Counter[str] = Counter()
-        self._read = 0  # lines of what it said
+        self._read = 0  # number of lines of its output that were read
         part = ",".join(map(str, (first, last, step)))
         command = [sys.executable, "-X", "faulthandler", __file__, "--seed", str(seed)]
         command += ["--part", part, "--note", str(note)]
@@ -69,12 +69,12 @@ class Worker:
             self.process = subprocess.Popen(command, stdout=said, stderr=errors)
 
     def done(self) -> int:
-        """How many of its rounds it has come to."""
+        """Return how many rounds it has started."""
         return len(range(self.rounds.start, self.recorder.read().round, self.rounds.step))
 
     def findings(self) -> Iterator[str]:
-        """What it has found since this was asked last; with what ended it, once it has ended badly."""
-        ended = self.process.poll()  # first: what it says until then is all that it will ever say
+        """Return new findings since the last call, including the cause if the process ended with an error."""
+        ended = self.process.poll()  # before reading, because the output is complete only after the end
         lines = [line for line in self.said.read_text().splitlines(keepends=True) if line.endswith("\n")]
         for line in lines[self._read :]:
             told = json.loads(line)
@@ -89,7 +89,7 @@ class Worker:
 
 
 def run(seed: int, mutants: int, jobs: int) -> int:
-    """The exit status: 0 if nothing was found."""
+    """Return the exit status: 0 if nothing was found."""
     rounds, begin = -(-mutants // MUTANTS), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         workers = [Worker(Path(folder), seed, first, rounds, jobs) for first in range(min(jobs, rounds))]
@@ -102,7 +102,7 @@ def run(seed: int, mutants: int, jobs: int) -> int:
 
 
 def watch(workers: list[Worker], seed: int, rounds: int) -> int:
-    """Say what is found, and once a minute how far it is, until all are done. Returns how much was found."""
+    """Print findings, and the progress once a minute, until all are done. Returns the number of findings."""
     said, found, working = time.monotonic(), 0, list(workers)
     while working:
         time.sleep(0.05)
@@ -127,9 +127,11 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes; default: one a core")
-    parser.add_argument("--round", type=int, help="only this one, in this process")
-    parser.add_argument("--part", help=argparse.SUPPRESS)  # of a worker: first, last, step
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of processes; default: one per core"
+    )
+    parser.add_argument("--round", type=int, help="run only this round, in this process")
+    parser.add_argument("--part", help=argparse.SUPPRESS)  # for a worker process: first, last, step
     parser.add_argument("--note", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table
-"""What is done to a valid message: bits, bytes, numbers, lengths and pieces changed, cut out, doubled and exchanged."""
+"""Mutations of valid messages: bits, bytes, numbers, lengths and pieces are changed, cut out, doubled and swapped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 BYTES = (0, 1, 2, 3, 4, 0x7E, 0x7F, 0x80, 0x81, 0xC0, 0xED, 0xFE, 0xFF)
-# Where a bound is checked, one to either side of it, and what wraps when it is added to, negated or doubled.
+# Values at bounds, one below and above them, and values that overflow when incremented, negated or doubled.
 NUMBERS = (
     *range(-4, 9),
     *(sign * (2**bits + near) for bits in (6, 7, 13, 20, 30, 31, 32, 40, 61, 62, 63) for sign in (1, -1) for near in (-1, 0, 1)),
@@ -16,7 +16,7 @@ NUMBERS = (
 
 
 def as_varint(number: int) -> bytes:
-    """``number`` as Avro's long; what needs more than 64 bits comes out overlong, as a hostile sender may write it."""
+    """Encode ``number`` as Avro's long; more than 64 bits give an overlong number, as from a hostile sender."""
     folded, out = (number << 1) ^ (number >> 127), bytearray()
     while folded > 0x7F:
         out.append(folded & 0x7F | 0x80)
@@ -28,13 +28,13 @@ VARINTS = tuple(as_varint(number) for number in NUMBERS)
 
 
 def span(data: bytes, rng: Random) -> tuple[int, int]:
-    """A piece of ``data``, mostly a short one."""
+    """Return start and end of a random piece of ``data``, usually a short one."""
     start = rng.randrange(len(data) + 1)
     return start, min(len(data), start + rng.choice((1, 1, 2, 3, 5, 8, 13, 100)))
 
 
 def varint_at(data: bytes, start: int) -> int:
-    """Where the number that begins at ``start`` ends, if one begins there."""
+    """Return the end of the number that begins at ``start``, if one begins there."""
     end = start
     while end < len(data) and data[end] >= 0x80 and end - start < 9:
         end += 1
@@ -64,7 +64,7 @@ def insert_number(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
 
 
 def set_length(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
-    """A number at or near what is left behind it: where lengths and counts are bounded."""
+    """Replace a number by one close to the number of remaining bytes, the bound of lengths and counts."""
     at = rng.randrange(len(data) + 1)
     end = varint_at(data, at)
     left = len(data) - end
@@ -72,7 +72,7 @@ def set_length(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
 
 
 def make_overlong(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
-    """The same number in more bytes than it needs, up to and over the ten that are allowed."""
+    """Write the same number in more bytes than necessary, up to and above the maximum of ten."""
     if not data:
         return data
     end = varint_at(data, rng.randrange(len(data)))
@@ -80,7 +80,7 @@ def make_overlong(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
 
 
 def with_block_size(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
-    """A small positive number as minus itself, and a size behind it: a block that says where it ends."""
+    """Replace a small positive number by its negative and a size: the start of a block with a size."""
     if not data:
         return data
     at = rng.randrange(len(data))
@@ -95,7 +95,7 @@ def cut_out(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
 
 def double(data: bytes, rng: Random, _: Sequence[bytes]) -> bytes:
     start, end = span(data, rng)
-    times = rng.choice((1, 1, 2, 50, 300)) if end - start < 20 else 1  # 300: deeper than may be
+    times = rng.choice((1, 1, 2, 50, 300)) if end - start < 20 else 1  # 300: deeper than allowed
     return data[:end] + data[start:end] * times + data[end:]
 
 
@@ -143,7 +143,7 @@ MUTATIONS: tuple[Callable[[bytes, Random, Sequence[bytes]], bytes], ...] = (
 
 
 def mutated(data: bytes, rng: Random, pool: Sequence[bytes]) -> bytes:
-    """``data`` after one to four changes; ``pool`` are other messages to take pieces of."""
+    """Return ``data`` after one to four changes; ``pool`` has other messages to take pieces from."""
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
         data = rng.choice(MUTATIONS)(data, rng, pool)
     return data

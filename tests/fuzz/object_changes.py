@@ -1,4 +1,4 @@
-"""What is done to a datum before it is written: odd values put in, parts moved about, containers exchanged."""
+"""Mutations of a datum before it is encoded: odd values are inserted, parts moved, containers exchanged."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from odd_objects import ODD, Acting, ActingItems, ActingTable, ActingWord, Items
 
 
 def copied(datum: Any) -> Any:
-    """``datum`` with dicts and lists of its own."""
+    """Return ``datum`` with copies of its dicts and lists."""
     if isinstance(datum, dict):
         return {key: copied(value) for key, value in datum.items()}
     return [copied(value) for value in datum] if type(datum) is list else datum
 
 
 def places(datum: Any) -> list[tuple[Any, Any]]:
-    """Each value inside of ``datum``, which may contain itself, as (its container, its key)."""
+    """Yield each value inside ``datum``, which may contain itself, as (container, key)."""
     found, todo, seen = [], [datum], set()
     while todo:
         box = todo.pop()
@@ -34,7 +34,7 @@ def places(datum: Any) -> list[tuple[Any, Any]]:
 
 
 def odd(rng: Random) -> Any:
-    """A container is copied: it may be changed next, and a round must not depend on what was done in those before."""
+    """Return an odd value. Containers are copied, because later changes must not affect other rounds."""
     value = rng.choice(ODD)
     return copy(value) if isinstance(value, (dict, list)) else value
 
@@ -109,12 +109,12 @@ CHANGES: tuple[Callable[[Any, Any, Random], None], ...] = (
 
 
 def spoilt(datum: Any, rng: Random) -> Any:
-    """A copy of ``datum`` after one to three changes, anywhere in it."""
+    """Return a copy of ``datum`` with one to three changes."""
     root = [copied(datum)]
     for _ in range(rng.choice((1, 1, 2, 3))):
         found = [(root, 0), *places(root[0])] if len(root) == 1 else []
         try:
             rng.choice(CHANGES)(*rng.choice(found), rng)
         except (TypeError, ValueError, RecursionError, IndexError, KeyError):
-            break  # what came before has left nothing there to change
+            break  # earlier changes have left nothing to change
     return root[0] if root else None

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table
-"""Values that no schema expects, or only some, and objects whose code changes what is being written."""
+"""Values that few or no schemas expect, and objects whose code changes the data being encoded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Table(dict):
 
 
 class Row(tuple):
-    """As pyspark's: a tuple that knows the names of its fields."""
+    """Has the attributes of a pyspark.sql.Row: a tuple with field names."""
 
     __fields__: list[Any]
 
@@ -56,7 +56,7 @@ class Model:
 
 
 class Failing:
-    """Fails in each way that it can be looked at."""
+    """Raises an error however it is read."""
 
     def _fail(self, *_: object) -> Any:
         raise KeyError("no")
@@ -65,7 +65,7 @@ class Failing:
 
 
 class Zone(dt.tzinfo):
-    """A time zone whose offset is what it was told."""
+    """A time zone with a given offset, which may be invalid."""
 
     def __init__(self, offset: Any) -> None:
         self.offset = offset
@@ -78,7 +78,7 @@ class Zone(dt.tzinfo):
 
 
 class Moment(dt.datetime):
-    """A datetime that says what it was told of its offset."""
+    """A datetime with a given offset, which may be invalid."""
 
     said: Any = None
 
@@ -93,7 +93,7 @@ def moment(said: Any) -> Moment:
 
 
 class Acting:
-    """Does something to the container that it is in each time that it is looked at; a few times only."""
+    """Changes its own container when it is read, for a limited number of times."""
 
     def __init__(self, box: Any, key: Any, rng: Random) -> None:
         self.box, self.key, self.rng, self.left = box, key, rng, 3
@@ -137,7 +137,7 @@ class ActingItems(Acting):
 
 
 class ActingWord(str):
-    """A key of a dict, whose hash and equality run code of its own."""
+    """A dict key whose hash and equality run code."""
 
     acting: Acting
 
@@ -167,7 +167,7 @@ def _shrink(box: Any, key: Any) -> None:
 
 
 def _replace(box: Any, key: Any) -> None:
-    """The value under way loses its only reference."""
+    """Drop the only reference to the value being encoded."""
     if isinstance(box, dict) or key < len(box):
         box[key] = 5
 
@@ -179,7 +179,7 @@ def _replace_all(box: Any, key: Any) -> None:
 
 ACTS: tuple[Callable[[Any, Any], None], ...] = (_clear, _grow, _shrink, _replace, _replace_all)
 
-# Values of each kind that a user may hand in, near to what is right and far from it.
+# Values of each kind that users may pass, almost right and completely wrong.
 ODD: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, -(2**31) - 1, 2**63, -(2**63) - 1, 2**64, 10**400, 1 << 100_000,
     0.0, 0.5, -0.0, 1e39, float("nan"), float("inf"), 1j, "", "x", "RED", "\ud800", "a\udfffb", "ÿ", "日本", "🎺", "x" * 5000,
@@ -201,7 +201,7 @@ ODD: tuple[Any, ...] = (
 
 
 def tame(datum: Any) -> bool:
-    """Whether no object in ``datum`` acts on what it is in, so that it is written alike each time."""
+    """Whether no object in ``datum`` changes its container, so that each encoding gives the same bytes."""
     try:
         return "Acting" not in repr(datum)
     except Exception:  # noqa: BLE001 - one that fails does so each time

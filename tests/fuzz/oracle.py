@@ -1,8 +1,8 @@
-"""What must hold for any bytes and any object, whatever was done to them; what does not is a Finding.
+"""Properties that must hold for any bytes and any object, however damaged; a violation is a Finding.
 
 bytes   -> a value or a DecodeError
-a value -> skip ends at the last byte; it can be written, and what was written reads and writes the same again
-objects -> bytes or an EncodeError; the bytes can be read, and what was read can be written
+a value -> skip ends at the last byte; the value can be encoded, and the bytes decode and encode to the same again
+objects -> bytes or an EncodeError; the bytes can be decoded, and the decoded value can be encoded
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
-MAX_ERROR = 5000  # characters of an error, however large the message that it is about
-MAX_PREFIXES = 400  # of one message
+MAX_ERROR = 5000  # characters of an error, however large the message
+MAX_PREFIXES = 400  # checked per message
 NOTHING = object()  # stands for "no value": None is one
 
 
 class Finding(Exception):
-    """A promise that was not kept."""
+    """A property was violated."""
 
 
 def read(work: Any, data: bytes) -> Any:
-    """What ``work`` makes of ``data``, or NOTHING if it refuses."""
+    """Return the value that ``work`` decodes from ``data``, or NOTHING if it raises DecodeError."""
     try:
         return work(data)
     except DecodeError as error:
         check_error(error)
         if error.offset is not None and not 0 <= error.offset <= len(data):
-            raise Finding(f"offset {error.offset} is outside of {len(data)} bytes") from error
+            raise Finding(f"offset {error.offset} is outside {len(data)} bytes") from error
         return NOTHING
 
 
@@ -40,7 +40,7 @@ def write(codec: Codec, value: Any, what: str) -> bytes:
 
 
 def same(codec: Codec, one: Any, other: Any, what: str) -> None:
-    """Both are written alike, which unlike == also holds for nan."""
+    """Whether both are encoded to the same bytes; unlike ==, this also works for NaN."""
     if write(codec, one, what) != write(codec, other, what):
         raise Finding(f"{what}: {one!r:.200} and {other!r:.200}")
 
@@ -54,18 +54,20 @@ def check_error(error: DecodeError | EncodeError) -> None:
 
 
 def check_bytes(codec: Codec, data: bytes) -> Any:
-    """The datum in ``data``, or NOTHING."""
+    """Check ``data``, and return its datum, or NOTHING."""
     value = read(codec.decode, data)
     end = read(codec.skip, data)
     if value is not NOTHING:
         if end != len(data):
             raise Finding(f"decode took all {len(data)} bytes, skip {'refused' if end is NOTHING else f'took {end}'}")
         check_written(codec, write(codec, value, "what was read"))
+    if codec.is_datum(data) != (end == len(data)):
+        raise Finding(f"is_datum says {codec.is_datum(data)}, skip {'refused' if end is NOTHING else f'took {end}'}")
     return value
 
 
 def check_object(codec: Codec, datum: Any) -> bool:
-    """Whether ``datum`` fits the schema."""
+    """Check ``datum``, and return whether it fits the schema."""
     try:
         data = codec.encode(datum)
     except EncodeError as error:
@@ -76,13 +78,13 @@ def check_object(codec: Codec, datum: Any) -> bool:
 
 
 def check_written(codec: Codec, data: bytes) -> None:
-    """What the codec wrote reads, and from then on reads and writes the same."""
+    """Check that encoded bytes can be decoded, and then encode and decode to the same."""
     if codec.skip(data) != len(data):
         raise Finding(f"skip does not end where what was written ends: {data.hex()}")
     value = read(codec.decode, data)
     if value is NOTHING:
         raise Finding(f"what was written cannot be read: {data.hex()}")
-    # Once more, since a value may fit several branches of a union: written as the best one, it stays that.
+    # Repeated, because a value may fit several branches of a union; once written to the best one, it stays there.
     again = write(codec, value, "what was written and read")
     if again != data:
         settled = write(codec, codec.decode(again), "what was written and read twice")
@@ -91,7 +93,7 @@ def check_written(codec: Codec, data: bytes) -> None:
 
 
 def check_truncations(codec: Codec, data: bytes) -> int:
-    """No strict prefix of a message is a message. Returns how many there were."""
+    """Check that no strict prefix of a message is a message. Returns the number of prefixes."""
     ends = range(min(len(data), MAX_PREFIXES))
     for end in ends:
         for work in (codec.decode, codec.skip):

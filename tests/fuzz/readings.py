@@ -1,6 +1,6 @@
-"""The other ways to read a schema's messages, each held against the plain one: options, framing, a reader's schema.
+"""Other ways to read messages, each compared with the plain codec: options, framing, a reader's schema.
 
-Each check takes bytes and what the plain codec made of them (NOTHING if it refused), and says whether they were read.
+Each check takes bytes and the value of the plain codec (NOTHING if it refused), and returns whether they were read.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from streamnative_serdes.errors import SchemaError
 
 VERSION = 1
 READER_TRIES = 4
-MAX_EMPTY = 5_000  # values without bytes in a message: by default a million, which is slow, and allowed
+MAX_EMPTY = 5_000  # values without bytes in a message; the default of a million would be slow
 
-# Each fallback to the latest version is warned about, and mutated headers name versions without end.
+# Each fallback to the latest version logs a warning, and mutated headers contain very many versions.
 logging.getLogger("streamnative_serdes").setLevel(logging.ERROR)
 
 
 def offline(codec: Codec) -> KafkaAvroDeserializer:
-    """A deserializer without a registry: it knows VERSION, of any topic, and all others are missing."""
+    """Return a deserializer without a registry: every topic has only VERSION."""
     made = KafkaAvroDeserializer({"schema.registry.url": "http://127.0.0.1:9", "cache.capacity": 8})
 
     def bind(_serdes: Any, topic: str, key: int, _ctx: Any) -> _call_path.Bound:
@@ -47,7 +47,7 @@ def codec_of(schema: Schema, reader: Schema | None = None, **options: Any) -> Co
 
 
 class Readings:
-    """All of them for one schema; ``rng`` makes the reader's schema."""
+    """All ways to read for one schema; ``rng`` draws the reader's schema."""
 
     def __init__(self, schema: Schema, rng: Random) -> None:
         self.codec = codec_of(schema)
@@ -88,17 +88,17 @@ class Readings:
         ]
 
     def _reader(self, schema: Schema, tree: Any, rng: Random, rules: str) -> tuple[Codec | None, Codec | None]:
-        """A codec of some reader's schema, and the one that resolves to it."""
+        """Return a codec of a random reader's schema, and the codec that resolves to it."""
         for _ in range(READER_TRIES):
             try:
                 reader = parse(reader_of(tree, rng), strict=False)
                 return codec_of(reader), codec_of(schema, reader, schema_resolution=rules)
             except SchemaError:
-                continue  # a name that is gone, or a pair that can never be read
+                continue  # the reader lacks a name, or the schemas can never be resolved
         return None, None
 
     def check_framed(self, message: bytes) -> bool:
-        """As KafkaAvroDeserializer reads it, with a header or without."""
+        """Read with KafkaAvroDeserializer, with and without a header."""
         got = read(lambda data: self.topic.deserialize("topic", data), message)
         if header.read(message) == VERSION:
             self._agree(got, read(self.codec.decode, message[header.SIZE :]), "with a header and without")
@@ -107,7 +107,7 @@ class Readings:
         return got is not NOTHING
 
     def check_raw(self, data: bytes, value: Any) -> bool:
-        """Without logical types: they only ever refuse more."""
+        """Read without logical types, which only ever refuse additional data."""
         got = read(self.raw.decode, data)
         if got is NOTHING and value is not NOTHING:
             raise Finding("read with logical types and refused without")
@@ -118,14 +118,14 @@ class Readings:
     def check_named(self, data: bytes, value: Any) -> bool:
         got = read(self.named.decode, data)
         self._agree(without_names(got), value, "with names of records and without")
-        if got is not NOTHING:  # a name says which branch it was, so it is written as that one
+        if got is not NOTHING:  # the name determines the branch when writing
             data = write(self.codec, got, "what was read with names of records")
             if write(self.codec, self.named.decode(data), "what was written with names of records") != data:
                 raise Finding(f"names of records do not hold: {data.hex()}")
         return got is not NOTHING
 
     def check_tight(self, data: bytes, value: Any) -> bool:
-        """Under small limits: they only ever refuse more."""
+        """Read with small limits, which only ever refuse additional data."""
         got = read(self.tight.decode, data)
         if got is not NOTHING:
             self._agree(got, value, "with small limits and with large ones")
@@ -134,7 +134,7 @@ class Readings:
         return got is not NOTHING
 
     def check_loose(self, data: bytes, value: Any) -> bool:
-        """With bytes behind the datum: it ends where skip says."""
+        """Read with trailing bytes: the datum must end where skip says."""
         got = read(self.loose.decode, data)
         if got is not NOTHING:
             end = self.codec.skip(data)
@@ -144,23 +144,23 @@ class Readings:
         return got is not NOTHING
 
     def check_again(self, data: bytes, value: Any) -> bool:
-        """Through a resolution that changes nothing."""
+        """Read through a resolution that changes nothing."""
         got = read(self.again.decode, data)
         self._agree(got, value, "through a resolution to the same schema and without")
         return got is not NOTHING
 
     def check_shaped(self, data: bytes, value: Any) -> bool:
-        """As objects of classes, and from them."""
+        """Read as objects of classes, and write these."""
         got = read(self.shaped.decode, data)
         self._agree(plain(got, self.shapes), value, "as objects and as dicts")
-        if got is not NOTHING:  # which branch of a union it was is plainer from a class than from a dict
+        if got is not NOTHING:  # a class determines the branch of a union more clearly than a dict
             data = write(self.codec, value, "what was read as dicts")
             again = write(self.shaped, got, "what was read as objects")
             self._agree(read(self.codec.decode, again), read(self.codec.decode, data), "from objects and from dicts")
         return got is not NOTHING
 
     def check_resolved(self, data: bytes, _: Any) -> bool:
-        """By a reader's schema: what comes out is data of the reader, and it used up the writer's."""
+        """Read with a reader's schema: the result must be data of the reader, and all bytes must be consumed."""
         assert self.resolving is not None
         assert self.reader is not None
         got = read(self.resolving.decode, data)
@@ -197,7 +197,7 @@ def shown(value: Any) -> str:
 
 
 def without_names(value: Any) -> Any:
-    """What return_record_name gave, without the names."""
+    """Remove the record names that return_record_name added."""
     if type(value) is tuple:
         return without_names(value[1])
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a process was just trying, in a file mapped into memory: it outlives the process.
+"""The current mutant of a process, in a file mapped into memory, which survives a crash.
 
 offset 0        8         12       16        32
        | round  | mutant  | size   | kind    | the first bytes of the mutant ...
@@ -29,7 +29,7 @@ class Note(NamedTuple):
 
 
 class Recorder:
-    """Without a file, the memory of this process."""
+    """Records mutants; without a file, in the memory of this process."""
 
     def __init__(self, path: Path | None = None, *, create: bool = False) -> None:
         if path is None:

@@ -1,4 +1,4 @@
-"""One round of fuzz: a schema, valid data of it, every truncation of their messages, and mutants of both."""
+"""One round of fuzzing: a schema, valid data, every truncation of their messages, and mutants of both."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 
-MUTANTS = 250  # of one round
-DATA = 10  # valid data of one round
-STRANGERS = 4  # messages of another schema, to take pieces of
+MUTANTS = 250  # per round
+DATA = 10  # valid data per round
+STRANGERS = 4  # messages of another schema, to take pieces from
 SCHEMA_TRIES = 20
 _HEADER = header.pack(VERSION)
 
@@ -42,7 +42,7 @@ class Round:
         self.messages: list[bytes] = []
 
     def run(self) -> None:
-        """Raises Finding, or whatever else the codec raises that it must not."""
+        """Run the round. Raises Finding, or any error that the codec must not raise."""
         self._prepare()
         for mutant in range(1, MUTANTS + 1):
             kind = self.rng.random()
@@ -71,7 +71,7 @@ class Round:
         self.pool = [*self.messages, *self._strangers()]
 
     def _schema(self) -> Schema:
-        """A valid one, hand-picked or random; or one that only a registry would take."""
+        """Return a valid schema, hand-picked or random; or one that is accepted only from a registry."""
         kind = self.rng.random()
         tree = HAND_PICKED[self.rng.choice(list(HAND_PICKED))] if kind < 0.6 else schema_of(self.rng)
         for _ in range(SCHEMA_TRIES if 0.4 < kind < 0.7 else 0):
@@ -100,7 +100,7 @@ class Round:
         return [codec.encode(datum_of(other.root, self.rng)) for _ in range(STRANGERS)]
 
     def _bytes(self, mutant: int) -> None:
-        """The plain way to read, and one of the others."""
+        """Check the plain way to read, and one of the others."""
         message = mutated(self.rng.choice(self.pool), self.rng, self.pool)
         check = self.rng.choice(self.readings.checks)
         self.note(mutant, check.__name__.encode(), message)
@@ -131,7 +131,7 @@ class Round:
         self.recorder.write(self.number, mutant, kind, data)
 
     def describe(self) -> str:
-        """What a finding is about: the schema, and the mutant that was being tried."""
+        """Describe a finding: the schema, and the current mutant."""
         note = self.recorder.read()
         datum = f"\ndatum: {shown(self.datum)}" if note.kind in ("object", "valid") else ""
         return f"{note}\nschema: {self.text}{datum}"
@@ -139,7 +139,7 @@ class Round:
 
 @contextmanager
 def shrinking(message: bytes, check: Callable[[bytes], object]) -> Iterator[None]:
-    """Adds to what fails inside the shortest message that was found to fail alike."""
+    """Add the shortest message that fails in the same way to an error raised inside."""
     try:
         yield
     except Exception as error:
@@ -157,7 +157,7 @@ def fails(check: Callable[[bytes], object], data: bytes, kind: type[Exception]) 
 
 
 def shrunk(data: bytes, failing: Callable[[bytes], bool]) -> bytes:
-    """``data`` without the pieces that it fails without, large ones first."""
+    """Remove pieces from ``data``, large ones first, as long as it still fails."""
     size = len(data) // 2
     while size:
         at = 0

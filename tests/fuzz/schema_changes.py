@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table
-"""What is done to a schema: made into one that may read the first one's data, or one that only a registry takes."""
+"""Changes of schemas: into one that may read the old data, or into one that is accepted only from a registry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADDED: tuple[tuple[Any, Any], ...] = (
 
 
 def spots(tree: Any, *, types_only: bool) -> list[tuple[Any, Any]]:
-    """(container, key) of each part of a schema's JSON, or of each type in it."""
+    """Yield (container, key) of each part of a schema's JSON, or of each type in it."""
     found, todo = [], [tree]
     while todo:
         box = todo.pop()
@@ -68,7 +68,7 @@ def _more_branches(box: Any, key: Any, rng: Random) -> None:
 
 
 def _fields(box: Any, key: Any, rng: Random) -> None:
-    """A record with its fields in another order, one fewer, one more, or one of another name."""
+    """Return a record with reordered fields, a field removed, added or renamed."""
     fields = box[key].get("fields") if isinstance(box[key], dict) else None
     if fields is None:
         return
@@ -106,7 +106,7 @@ def _other_leaf(box: Any, key: Any, rng: Random) -> None:
 
 
 def _marked(box: Any, key: Any, rng: Random) -> None:
-    """The same type as it was, though no two schemas are the same then: so it goes through a resolution."""
+    """Mark the type with a property, so that the schemas differ and are resolved, although the type is the same."""
     if isinstance(box[key], dict):
         box[key]["marked"] = 1
 
@@ -118,18 +118,18 @@ NEAR: tuple[Callable[[Any, Any, Random], None], ...] = (
 
 
 def reader_of(schema: Any, rng: Random) -> Any:
-    """JSON of a schema that may read what ``schema`` wrote: the more so, the fewer changes fell on it."""
+    """Return the JSON of a schema that may read data of ``schema``; the fewer changes, the more likely."""
     root = {"type": copy.deepcopy(schema)}
     for _ in range(rng.choice((1, 2, 3, 5, 8))):
         try:
             rng.choice(NEAR)(*rng.choice(spots(root, types_only=True)), rng)
         except (TypeError, AttributeError, KeyError):
-            continue  # in a spoilt schema, anything may stand anywhere
+            continue  # in a damaged schema, any value may be anywhere
     return root["type"]
 
 
 def same_in_other_words(schema: Any) -> Any:
-    """JSON of a schema that differs only by a property that nobody knows, for a plan that resolves to the same data."""
+    """Return the JSON of a schema that differs only by an unknown property, so that resolution gives the same data."""
     schema = copy.deepcopy(schema)
     if isinstance(schema, str):
         return {"type": schema, "marked": 1}
@@ -153,7 +153,7 @@ KEYS = ("type", "name", "items", "values", "fields", "symbols", "size", "logical
 
 
 def spoilt_schema(schema: Any, rng: Random) -> Any:
-    """JSON that may still be a schema, to who is lenient."""
+    """Return damaged JSON, which lenient parsing may still accept."""
     root = {"type": copy.deepcopy(schema)}
     for _ in range(rng.choice((1, 1, 2, 3))):
         found = spots(root, types_only=False)

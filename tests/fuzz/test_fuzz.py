@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - a mistake a line
-"""The fuzz itself: a short run of it finds nothing, and it finds what it is there to find."""
+# ruff: noqa: E501 - one mistake per line
+"""The fuzzer itself: a short run finds nothing, and deliberate mistakes are found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 MUTATE = Path(__file__).with_name("mutate.py")
 
-# A codec with a mistake, put in place of the right one; and what the fuzz has to say of it.
+# Code that puts a mistake into the codec, and the expected finding.
 MISTAKES = {
     "decode takes what is cut off": ("decode=lambda self, data: right.decode(self, data or b'\\0')", "for a whole message"),
     "skip ends early": ("skip=lambda self, data: max(right.skip(self, data) - 1, 0)", "skip"),
@@ -39,7 +39,7 @@ sys.exit(mutate.main())
 
 
 def fuzz(*arguments: object, program: Path = MUTATE) -> subprocess.CompletedProcess[str]:
-    # A script finds the modules beside it, which the tests' other programs must not.
+    # Only this program may import the modules of its folder.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     command = [sys.executable, program, *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
@@ -52,7 +52,7 @@ def test_a_short_run_finds_nothing() -> None:
     assert "fuzz: 5000 mutants" in done.stdout
 
 
-def test_the_same_seed_makes_the_same_mutants_in_any_number_of_processes() -> None:
+def test_the_same_seed_gives_the_same_mutants_with_any_number_of_processes() -> None:
     one, two = (fuzz("--mutants", 1000, "--seed", 3, "--jobs", jobs).stdout for jobs in (1, 3))
 
     assert one.partition("second;")[2] == two.partition("second;")[2] != ""

@@ -1,4 +1,4 @@
-"""Java's Avro for the tests that ask it."""
+"""The fixture ``java``: Java's Avro library as an oracle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def java() -> Iterator[JavaAvro]:
         oracle = JavaAvro()
     except NoJavaError as error:
         if os.environ.get("CI"):
-            pytest.fail(f"no Java oracle, and CI may not go without: {error}")
+            pytest.fail(f"no Java oracle, which CI requires: {error}")
         pytest.skip(f"no Java oracle: {error}")
     with oracle:
         yield oracle

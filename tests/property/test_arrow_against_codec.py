@@ -1,4 +1,4 @@
-"""Columns hold what the codec for objects reads, and refuse what it refuses, with the same words."""
+"""Columns contain what Codec decodes, and bytes that Codec refuses are errors with the same texts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def column_codec(*schemas: Any, **options: Any) -> ColumnCodec:
     try:
         return ColumnCodec(*schemas, dialect="spark", **options)
     except SchemaError as error:
-        assume("contains itself" not in str(error))  # Arrow has no type for those
+        assume("contains itself" not in str(error))  # Arrow has no recursive types
         raise
 
 
 def rows(codec: ColumnCodec, data: list[bytes | None]) -> list[tuple[Any, str | None]]:
-    """(datum, error) of each row; what has an error is null in all columns."""
+    """Return (datum, error) for each row; a row with an error must be null in all columns."""
     batch = codec.decode(pa.array(data, pa.binary()), error_column="")
     batch.validate(full=True)
     root = codec.reader_schema.root
@@ -41,7 +41,7 @@ def rows(codec: ColumnCodec, data: list[bytes | None]) -> list[tuple[Any, str | 
 
 
 def check(codec: Codec, columns: ColumnCodec, data: list[bytes]) -> None:
-    """Each of ``data`` by itself, and all in one batch, between nulls."""
+    """Decode ``data`` as one batch, with a null after each message, and compare with Codec row by row."""
     root = columns.reader_schema.root
     got = rows(columns, [row for one in data for row in (one, None)])
     for one, (datum, error) in zip(data, got[::2], strict=True):
@@ -57,7 +57,7 @@ def check(codec: Codec, columns: ColumnCodec, data: list[bytes]) -> None:
 
 @given(schema_and_data(), st.data())
 @examples(120)
-def test_columns_hold_what_was_written(sample: tuple[Any, Any], draw: st.DataObject) -> None:
+def test_columns_contain_the_data_that_was_encoded(sample: tuple[Any, Any], draw: st.DataObject) -> None:
     schema, strategy = sample
     columns, codec = column_codec(schema), Codec(schema)
     check(codec, columns, [codec.encode(datum) for datum in draw.draw(st.lists(strategy, max_size=5))])
@@ -65,7 +65,7 @@ def test_columns_hold_what_was_written(sample: tuple[Any, Any], draw: st.DataObj
 
 @given(schema_and_data(), st.data())
 @examples(50)
-def test_what_is_cut_off_is_refused_as_by_the_codec(sample: tuple[Any, Any], draw: st.DataObject) -> None:
+def test_truncated_messages_are_refused_as_by_the_codec(sample: tuple[Any, Any], draw: st.DataObject) -> None:
     schema, strategy = sample
     columns, codec = column_codec(schema), Codec(schema)
     data = codec.encode(draw.draw(strategy))
@@ -74,7 +74,7 @@ def test_what_is_cut_off_is_refused_as_by_the_codec(sample: tuple[Any, Any], dra
 
 @given(schema_and_data(), st.data(), st.lists(EDITS, min_size=1, max_size=20))
 @examples(100)
-def test_damage_is_read_or_refused_as_by_the_codec(
+def test_damaged_messages_are_read_or_refused_as_by_the_codec(
     sample: tuple[Any, Any], draw: st.DataObject, edits: list[Any]
 ) -> None:
     schema, strategy = sample
@@ -85,7 +85,9 @@ def test_damage_is_read_or_refused_as_by_the_codec(
 
 @given(writer_reader_datum(), st.lists(EDITS, max_size=20), st.sampled_from(["java", "spec"]))
 @examples(200)
-def test_another_schema_reads_what_the_codec_reads(pair: tuple[Any, Any, Any], edits: list[Any], rules: Any) -> None:
+def test_a_readers_schema_reads_or_refuses_as_the_codec_does(
+    pair: tuple[Any, Any, Any], edits: list[Any], rules: Any
+) -> None:
     writer, reader, datum = pair
     try:
         codec = Codec(writer, reader, schema_resolution=rules)
@@ -105,7 +107,7 @@ def test_garbage_is_read_or_refused_as_by_the_codec(sample: tuple[Any, Any], dat
 
 @given(schema_and_data(), st.data(), st.sampled_from(["arrow", "spark", "spark-4.0"]), st.booleans())
 @examples(150)
-def test_what_is_read_is_written_back_byte_by_byte(
+def test_decoded_columns_are_encoded_to_the_same_bytes(
     sample: tuple[Any, Any], draw: st.DataObject, dialect: Any, large: bool
 ) -> None:
     schema, strategy = sample
@@ -126,6 +128,6 @@ def test_what_is_read_is_written_back_byte_by_byte(
 
 
 def has_numbers(union: list[Any]) -> bool:
-    """Whether its column holds numbers, which do not tell of which branch they were."""
+    """Whether the union becomes a column of plain numbers, which does not show the branch of each number."""
     kinds = {branch if isinstance(branch, str) else branch["type"] for branch in union} - {"null"}
     return kinds in ({"int", "long"}, {"float", "double"})

@@ -1,13 +1,13 @@
 """Our bytes against Apache Avro's own Python library: the same where both know the type.
 
-Not compared, each because Apache's avro 1.12 for Python has it otherwise:
-    uuid                                     it refuses UUID objects
-    decimal                                  it writes 1.5 as 0.15 with a scale of 2, and refuses 1.555
-    local-timestamp-*, *-nanos, big-decimal, duration    unknown to it
-    unions as it writes them                 it takes False for a double, and b"x" for bytes where a fixed fits first:
-                                             there only what it reads is compared
-    reading by another schema                only gentle changes: it knows no aliases and no enum's default; not where
-                                             the items of an array or a map change, which it refuses
+Not compared, because Apache's avro 1.12 for Python differs:
+    uuid                        it refuses UUID objects
+    decimal                     it writes 1.5 as 0.15 with a scale of 2, and refuses 1.555
+    local-timestamp-*, *-nanos, big-decimal, duration    it does not know them
+    encoding of unions          it accepts False as a double, and writes b"x" as bytes where a fixed matches first;
+                                for unions, only decoding is compared
+    schema resolution           it knows neither aliases nor enum defaults, so only gentle changes are compared; it also
+                                refuses changed items of arrays and maps
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_apache_avro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
 @examples(300)
-def test_apache_avro_reads_by_a_gently_changed_schema_what_we_read_as_java(sample: tuple[Any, Any, Any]) -> None:
+def test_apache_avro_resolves_a_gently_changed_schema_as_we_do_by_java_rules(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
     ours = Codec(writer, reader).decode(data)

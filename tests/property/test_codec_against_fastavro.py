@@ -1,17 +1,17 @@
-"""Our bytes against fastavro's: the same where it is right.
+"""Our bytes against fastavro's: the same, except where fastavro is wrong.
 
-Not compared, each because fastavro 1.13 differs from the specification or has no such type:
-    big-decimal, timestamp-nanos, local-timestamp-nanos   unknown to it
-    uuid on fixed(16)                                     read as bytes
-    duration                                              unknown to it: compared as the fixed that it is, which in
-                                                          a union may go to bytes
-    bytes in a union of bytes or fixed and array          it takes bytes for an array where that stands first
-    text in a union of date and string or enum            it takes text for a date
-    unions of several numbers                             it takes the first branch that fits, we and Java the exact one
+Not compared, because fastavro 1.13 differs from the specification or lacks the type:
+    big-decimal, timestamp-nanos, local-timestamp-nanos   it does not know them
+    uuid on fixed(16)                                     it reads bytes
+    duration                                              it does not know it; compared as fixed, which may be written
+                                                          as bytes in a union
+    bytes in a union of bytes or fixed and array          it writes bytes as an array if that branch is first
+    text in a union of date and string or enum            it writes text as a date
+    unions of several numbers                             it chooses the first that fits, we and Java the exact one
     1.5 or True as int, ints beyond 32 bits, 1e39 as float: it writes them
-    defaults: its reader gives bytes back as str and shares one list between records; it never sees the ones we write
-    reading by another schema: only gentle changes, by the letter of the specification, which it follows; not where it
-        meets the name of a type before its definition, since fields moved (TypeError)
+    defaults: its reader returns bytes as str, and shares one list between records; its writer does not use them
+    schema resolution: it follows the specification to the letter, so gentle changes are compared by those rules; it
+        fails with a TypeError if moved fields put the name of a type before its definition
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_fastavro_writes_the_same_bytes_and_reads_ours(sample: tuple[Any, Any]) 
     assert bare(codec.decode(data)) == read_by_them(schema, data)
 
 
-def test_a_duration_is_the_twelve_bytes_that_fastavro_sees() -> None:
+def test_a_duration_is_written_as_fastavro_writes_its_twelve_bytes() -> None:
     schema = {"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}
 
     assert Codec(schema).encode(Duration(1, 2, 3)) == theirs(schema, bare(Duration(1, 2, 3)))
@@ -71,13 +71,15 @@ def test_a_duration_is_the_twelve_bytes_that_fastavro_sees() -> None:
 
 @given(writer_reader_datum(frozenset({"date"}), gentle=True))
 @examples(300)
-def test_fastavro_reads_by_a_gently_changed_schema_what_we_read_by_the_letter(sample: tuple[Any, Any, Any]) -> None:
+def test_fastavro_resolves_a_gently_changed_schema_as_we_do_by_the_specification(sample: tuple[Any, Any, Any]) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
     try:
         ours = Codec(writer, reader, schema_resolution="spec").decode(data)
     except DecodeError as error:
-        assert "expected text in UTF-8" in str(error)  # the letter takes bytes for a string that stands before them
+        assert "expected text in UTF-8" in str(
+            error
+        )  # by the specification, bytes are read as a preceding string branch
         with pytest.raises(UnicodeDecodeError):
             read_as(writer, reader, data)
         return

@@ -1,9 +1,9 @@
 """Our bytes against Java's Avro: it reads what we write, writes the same, and refuses what we refuse.
 
-Java's writer needs objects of its own, so it is given what it read from our bytes: that its values equal ours and that
-it writes our bytes again holds both directions.
+Java's writer needs Java objects, so it gets those that Java read from our bytes. If their values equal ours, and Java
+writes the same bytes again, then both directions agree.
 
-Known differences stand in STRICTER and refused_for_width(); docs/avro-conformance.md has the reasons.
+STRICTER and refused_for_width() list the known differences; docs/avro-conformance.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_java_reads_what_we_write_and_writes_the_same_bytes(java: JavaAvro, samp
         theirs = java.read(schema, data, None, *flags)
         assert theirs.left == 0
         assert same(raw, theirs.value, ordered=not flags)
-        assert theirs.written == data or flags  # the fast reader's maps are in no order
+        assert theirs.written == data or flags  # the fast reader does not keep the order of maps
     assert same(codec.decode(data), java.read(schema, data, None, "logical").value)
 
 
@@ -51,9 +51,9 @@ def test_we_read_what_java_writes_in_blocks(java: JavaAvro, sample: tuple[Any, A
     assert codec.skip(blocks) == len(blocks)
 
 
-# Where we refuse and Java reads, by our words. Java reads a boolean of 2 as false; drops the bits of a number beyond
-# its width; keeps text that is not UTF-8 until somebody asks for it; ignores the size that a block says; leaves what
-# comes behind a datum to the caller; and has its own limits.
+# Our errors for bytes that Java reads. Java reads a boolean of 2 as false, drops the bits of a number beyond its width,
+# does not check UTF-8 before the text is used, ignores the declared size of a block, leaves bytes after a datum to the
+# caller, and has its own limits.
 STRICTER = re.compile(
     "expected byte 0 or 1 for a boolean|got a larger one|expected text in UTF-8|expected a block of at most"
     "|do not end at the block's declared size|zero-byte values|nested deeper"
@@ -91,7 +91,7 @@ def refused(java: JavaAvro, schema: Any, message: bytes) -> bool:
 
 
 def refused_for_width(java: JavaAvro, schema: Any, message: bytes) -> bool:
-    """We take an int of up to 10 bytes, if its value fits 32 bits, Java one of up to 5."""
+    """We accept an int in up to 10 bytes if its value fits 32 bits, Java in up to 5."""
     try:
         java.read(schema, message)
     except RefusedError as error:
@@ -101,5 +101,5 @@ def refused_for_width(java: JavaAvro, schema: Any, message: bytes) -> bool:
 
 @given(sample=schema_and_datum())
 @examples(200)
-def test_canonical_forms_are_javas(java: JavaAvro, sample: tuple[Any, Any]) -> None:
+def test_canonical_forms_equal_those_of_java(java: JavaAvro, sample: tuple[Any, Any]) -> None:
     assert parse(sample[0]).canonical_form() == java.canonical(sample[0], strict=True)

@@ -1,7 +1,7 @@
-"""Unions of several records, numbers, containers: what is named goes where it is named, what is read is written back.
+"""Unions of several records, numbers or containers: named values go to their branch, decoded values encode again.
 
-The schemas are the opposite of avro_strategies' unions: branches take values of one Python type, and differ by the
-names and types of fields.
+Unlike in avro_strategies' unions, several branches accept values of one Python type, and differ in the names and types
+of their fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from examples import examples
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
 
-Sample = tuple[str, Any]  # what a branch is called, and a value of it
+Sample = tuple[str, Any]  # the name of a branch, and a value of it
 
 LEAVES: list[tuple[Any, st.SearchStrategy[Any]]] = [
     ("null", st.none()),
@@ -37,7 +37,7 @@ LEAVES: list[tuple[Any, st.SearchStrategy[Any]]] = [
 
 
 def called(schema: Any) -> str:
-    """What a branch is called in a union."""
+    """Return the name of a branch in a union."""
     if isinstance(schema, str):
         return schema
     name = schema.get("name", schema["type"])
@@ -46,7 +46,7 @@ def called(schema: Any) -> str:
 
 @st.composite
 def records(draw: st.DrawFn, name: str, inner: list[tuple[Any, Any]]) -> tuple[Any, st.SearchStrategy[Any]]:
-    """A record of some of the fields x, y and z, with types of few kinds: many fit each other's data by name."""
+    """Draw a record with some of the fields x, y and z, of few types, so that many records match each other's data."""
     chosen = {field: draw(st.sampled_from(inner)) for field in draw(st.sets(st.sampled_from("xyz"), min_size=1))}
     schema = record(name, *[(field, kind) for field, (kind, _) in sorted(chosen.items())], namespace="n")
     return schema, st.fixed_dictionaries({field: data for field, (_, data) in sorted(chosen.items())})
@@ -54,7 +54,7 @@ def records(draw: st.DrawFn, name: str, inner: list[tuple[Any, Any]]) -> tuple[A
 
 @st.composite
 def unions(draw: st.DrawFn) -> tuple[Any, st.SearchStrategy[Sample]]:
-    """A union of records and other types, and pairs of a branch's name and a value of it."""
+    """Draw a union of records and other types, with a strategy of pairs (name of a branch, value of it)."""
     branches = [draw(records(name, LEAVES)) for name in "ABCD"[: draw(st.integers(2, 4))]]
     branches += draw(st.lists(st.sampled_from(LEAVES), max_size=4, unique_by=lambda leaf: called(leaf[0])))
     branches = draw(st.permutations(branches))
@@ -76,7 +76,7 @@ def theirs(schema: Any, datum: Any) -> bytes:
 
 @given(named_samples())
 @examples(300)
-def test_a_named_value_goes_to_its_branch_as_with_fastavro(sample: tuple[Any, Sample]) -> None:
+def test_a_named_value_is_written_to_its_branch_as_by_fastavro(sample: tuple[Any, Sample]) -> None:
     schema, (name, value) = sample
     data = Codec(schema).encode((name, value))
 
@@ -86,13 +86,13 @@ def test_a_named_value_goes_to_its_branch_as_with_fastavro(sample: tuple[Any, Sa
     if name.startswith("n."):
         hinted = {"-type": name, **value}
         assert data == Codec(schema).encode(hinted) == Codec(schema, validate_strict=True).encode(hinted)
-        # fastavro writes it to a map that takes all its values, "-type" too
+        # if a map accepts all its values, fastavro writes it as a map, including "-type"
         assert data == theirs(schema, hinted) or "map" in map(called, schema)
 
 
 @given(named_samples())
 @examples(300)
-def test_what_is_read_with_record_names_is_written_back(sample: tuple[Any, Sample]) -> None:
+def test_values_read_with_record_names_can_be_written_again(sample: tuple[Any, Sample]) -> None:
     schema, (name, value) = sample
     whole = record("W", ("many", array(schema)), ("by", mapping(["null", "n.A"])))
     codec = Codec(whole, return_record_name=True)
@@ -100,7 +100,7 @@ def test_what_is_read_with_record_names_is_written_back(sample: tuple[Any, Sampl
     back = codec.decode(data)
 
     again = codec.decode(codec.encode(back))
-    assert again == back or name == "map"  # a map that looks like a record becomes one
+    assert again == back or name == "map"  # a map that matches a record is written as the record
     if name.startswith("n."):
         assert back["many"] == [(name, value)] * 2
         assert codec.encode(back) == data
@@ -108,7 +108,7 @@ def test_what_is_read_with_record_names_is_written_back(sample: tuple[Any, Sampl
 
 @given(named_samples(), st.booleans())
 @examples(300)
-def test_a_plain_value_of_a_branch_comes_back_equal(sample: tuple[Any, Sample], strict: bool) -> None:
+def test_a_value_without_a_branch_name_is_read_back_equal(sample: tuple[Any, Sample], strict: bool) -> None:
     schema, (_, value) = sample
     codec = Codec(schema, validate_strict=strict)
 
@@ -117,7 +117,7 @@ def test_a_plain_value_of_a_branch_comes_back_equal(sample: tuple[Any, Sample], 
 
 @given(named_samples(), named_samples())
 @examples(300)
-def test_a_value_of_another_union_is_written_readably_or_refused(
+def test_a_value_of_another_union_is_refused_or_can_be_read_back(
     one: tuple[Any, Sample], two: tuple[Any, Sample]
 ) -> None:
     for datum in (two[1], two[1][1]):
@@ -135,7 +135,7 @@ EDGES = [sign * 2**bits + step for bits in (24, 31, 53, 63, 64, 127, 1024) for s
 
 
 @given(st.sampled_from(ORDERS), st.sampled_from(EDGES) | st.integers(-(2**70), 2**70) | st.integers(-9, 9))
-def test_an_int_loses_nothing_in_any_union_of_numbers(order: list[str], value: int) -> None:
+def test_an_int_is_written_without_loss_in_any_union_of_numbers(order: list[str], value: int) -> None:
     codec = Codec([*order, "null", "string"])
     fits = {"int": -(2**31) <= value < 2**31, "long": -(2**63) <= value < 2**63}
     fits |= {"double": holds(value, 53, 1024), "float": holds(value, 24, 128)}
@@ -150,13 +150,13 @@ def test_an_int_loses_nothing_in_any_union_of_numbers(order: list[str], value: i
 
 
 def holds(value: int, digits: int, exponent: int) -> bool:
-    """Whether a binary float of so many digits holds ``value`` exactly."""
+    """Whether a float with ``digits`` binary digits can hold ``value`` exactly."""
     size = abs(value).bit_length()
     return size <= exponent and abs(value) % (1 << max(size - digits, 0)) == 0
 
 
 @given(st.sampled_from(ORDERS), st.floats())
-def test_a_float_goes_to_a_double_where_there_is_one(order: list[str], value: float) -> None:
+def test_a_float_is_written_as_double_if_the_union_has_one(order: list[str], value: float) -> None:
     codec = Codec([*order, "null"])
     narrow = "float" in order and not (math.isfinite(value) and abs(value) > 3.4028235677973366e38)
     try:
@@ -173,7 +173,7 @@ TEXTS = [list(order) for order in itertools.permutations(["string", SUIT, "bytes
 
 
 @given(st.sampled_from(TEXTS), st.sampled_from(["SPADES", "HEARTS", "spades", ""]) | st.binary(max_size=4))
-def test_text_and_bytes_find_their_branch_in_any_order(order: list[Any], value: str | bytes) -> None:
+def test_text_and_bytes_are_written_to_their_branch_in_any_order(order: list[Any], value: str | bytes) -> None:
     branch = order[Codec(order).encode(value)[0] // 2]
 
     if isinstance(value, str):

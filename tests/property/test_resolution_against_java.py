@@ -1,12 +1,12 @@
-"""Reading by another schema, against Java: equal values and equal refusals, whatever became of the schema.
+"""Schema resolution against Java: for every change of a schema, equal values and equal refusals.
 
-Known differences, each on purpose and by name below; docs/avro-conformance.md has the reasons:
-    not_utf8                bytes that are read as text must be text; Java looks when somebody asks for it
-    two_branches_one_name   aliases that give two branches of the writer's union one name; Java refuses the pair
-    other_units             a time is read in the reader's units, Java takes the number as it is
+Known differences, each intended and named below; docs/avro-conformance.md gives the reasons:
+    not_utf8                bytes that are read as text must be UTF-8; Java checks when the text is used
+    two_branches_one_name   aliases give two branches of the writer's union the same name; Java refuses the schemas
+    other_units             we convert a time to the reader's unit, Java keeps the number
     no_empty_default        Java's fast reader cannot fill in [] or {} for a union
-    padded                  an int of more than five bytes, whose value fits, is read
-    broken                  Java's check of compatibility fails for some recursive records that lack a field
+    padded                  we read an int in more than five bytes if its value fits
+    broken                  Java's compatibility check fails for some recursive records that lack a field
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Sample = tuple[Any, Any, Any]
 
 
 def outcome(work: Any, *arguments: Any) -> Any:
-    """What ``work`` returns, or the error by which it refuses."""
+    """Return the result of ``work``, or its error."""
     try:
         return work(*arguments)
     except RefusedError as error:
-        # That Java takes no such schema, or cannot write what it read, is a mistake of the test.
+        # If Java does not accept the schema, or cannot write what it read, the test itself is wrong.
         assert error.stage in ("read", "can-read"), error
         return error
     except (SchemaError, DecodeError) as error:
@@ -79,7 +79,7 @@ def other_units(writer: Any, reader: Any) -> bool:
 
 @given(sample=writer_reader_datum(any_floats=True))
 @examples(600)
-def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(java: JavaAvro, sample: Sample) -> None:
+def test_we_read_and_refuse_the_same_data_as_java(java: JavaAvro, sample: Sample) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
     raw = {"avro_logical_types": False}
@@ -92,14 +92,14 @@ def test_what_java_reads_we_read_alike_and_what_it_refuses_we_refuse(java: JavaA
         return
     assert same(ours, theirs.value)
     assert no_empty_default(fast) or same(ours, fast.value, ordered=False)
-    # By the names of records it shows which branch of a union was taken.
+    # The names of records show which branch of a union was chosen.
     named = read_by_us(writer, reader, data, return_record_name=True, **raw)
     assert same(named, Codec(reader, return_record_name=True, **raw).decode(theirs.written))
 
 
 @given(sample=writer_reader_datum())
 @examples(300)
-def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample) -> None:
+def test_logical_types_come_from_the_readers_schema_as_in_java(java: JavaAvro, sample: Sample) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
     theirs = outcome(java.read, writer, data, reader)
@@ -117,7 +117,7 @@ def test_logical_types_are_the_readers_as_in_java(java: JavaAvro, sample: Sample
 
 @given(sample=writer_reader_datum(), damage=st.lists(EDITS, min_size=1, max_size=6))
 @examples(200)
-def test_what_is_read_of_damaged_bytes_is_what_java_reads(java: JavaAvro, sample: Sample, damage: Any) -> None:
+def test_damaged_bytes_that_we_read_give_the_value_that_java_reads(java: JavaAvro, sample: Sample, damage: Any) -> None:
     writer, reader, datum = sample
     data = Codec(writer).encode(datum)
     for edits in damage:
@@ -130,7 +130,7 @@ def test_what_is_read_of_damaged_bytes_is_what_java_reads(java: JavaAvro, sample
 
 @given(record=defaulted_record())
 @examples(300)
-def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) -> None:
+def test_defaults_are_encoded_as_java_encodes_them(java: JavaAvro, record: Any) -> None:
     nothing = {**record, "fields": []}
 
     assert Codec(record).encode({}) == java.read(nothing, b"", record).written
@@ -138,8 +138,8 @@ def test_defaults_are_written_as_java_reads_them(java: JavaAvro, record: Any) ->
 
 @given(record=defaulted_record())
 @examples(300)
-def test_a_default_may_be_registered_where_the_stand_in_registry_goes_on_with_it(java: JavaAvro, record: Any) -> None:
-    java.canonical(record, strict=True)  # Avro 1.12 takes each
+def test_our_check_of_defaults_agrees_with_the_local_registry(java: JavaAvro, record: Any) -> None:
+    java.canonical(record, strict=True)  # Avro 1.12 accepts each of them
     try:
         check_defaults(parse(record))
     except BrokerError as error:
@@ -151,13 +151,13 @@ def test_a_default_may_be_registered_where_the_stand_in_registry_goes_on_with_it
 
 @given(sample=writer_reader_datum())
 @examples(300)
-def test_the_stand_in_registry_finds_compatible_what_the_broker_does(java: JavaAvro, sample: Sample) -> None:
+def test_the_local_registry_judges_compatibility_as_the_broker_does(java: JavaAvro, sample: Sample) -> None:
     writer, reader, _ = sample
     theirs = outcome(java.can_read, writer, reader)
     try:
         ours = can_read(parse(writer), parse(reader))
     except BrokerError as error:
-        # A union's default is written by its first branch in the broker's Avro 1.11, in 1.12 by one that fits.
+        # Avro 1.11 in the broker encodes a union's default as its first branch, Avro 1.12 as a branch that fits.
         assert str(error) in str(theirs) or "default" in str(error) or "Integer.intValue" in str(error)
     else:
         assert ours == (False if broken(theirs) else theirs)

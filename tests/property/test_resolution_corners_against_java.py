@@ -1,4 +1,4 @@
-"""The corners of schema resolution, one by one against Java: where both agree, and where we differ on purpose."""
+"""Corner cases of schema resolution, one by one against Java: where both agree, and where we differ on purpose."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamnative_serdes.errors import DecodeError, SchemaError
 
 
 def rec(name: str, *fields: Any, aliases: Any = ()) -> Any:
-    """A record of (name, type, default, *aliases); Ellipsis for no default."""
+    """Return a record of fields (name, type, default, *aliases); Ellipsis means no default."""
     parts = []
     for field in fields:
         part = {"name": field[0], "type": field[1], "aliases": list(field[3:])}
@@ -50,9 +50,9 @@ ABC = enum("E", "a", "b", "c")
 NODE = rec("L", ("v", "int"), ("next", ["null", "L"]))
 TWO_TO_53 = 2**53 + 1
 
-# (writer, reader, data of the writer's)
+# (writer, reader, datum of the writer's schema)
 CORNERS: list[tuple[Any, Any, Any]] = [
-    # Promotions: of the branches of a union, the exact one first, then the first of them that is wide enough.
+    # Promotions: a union's exact branch is preferred, then its first branch that is wide enough.
     ("int", ["double", "int"], 3),
     ("int", ["double", "long"], 3),
     ("int", ["null", "float", "long"], 16777217),
@@ -70,13 +70,13 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     ("string", ["bytes", "string"], "é"),
     ("bytes", ["string"], b"\xc3\xa9"),
     ("null", ["int", "null"], None),
-    # The writer's union: each branch by itself, and an error only when the datum takes it.
+    # The writer's union: branches are resolved one by one; a mismatch is an error only if a datum has that branch.
     (["int", "string"], "long", 3),
     (["int", "string"], "long", "x"),
     (["int", "string"], ["double", "string"], 3),
     (["null", "int"], "int", None),
     (["boolean", "string"], ["int", "null"], True),
-    # Records: fields decide, not names; in a union the full name, then the short one, then the first that fits.
+    # Records match by their fields, not by name; in a union by full name, then short name, then the first match.
     (A, B, {"x": 1}),
     (["null", A], ["null", B], {"x": 1}),
     (A, [rec("C", X, ("y", "int", 7)), B], {"x": 1}),
@@ -87,7 +87,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     (rec("A", ("x", array("int"))), [rec("B", ("x", array("string"))), rec("C", ("x", array("int")))], {"x": [1]}),
     (rec("A", ("x", ["int", "string"])), [rec("B", ("x", "string")), rec("C", ("x", ["int", "string"]))], {"x": 1}),
     (A, map_of("int"), {"x": 1}),
-    # Aliases rename the writer's types, whatever their kind; those of fields hold in the record of that full name.
+    # Aliases rename the writer's types of any kind; aliases of fields apply to the record of that full name.
     (A, [rec("C", X), rec("B", X, aliases=["A"])], {"x": 1}),
     (A, [rec("B", X, aliases=["A"]), A], {"x": 1}),
     (rec("n.A", X), [rec("C", X), rec("n.B", X, ("y", "int", 7), aliases=["A"])], {"x": 1}),
@@ -104,7 +104,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     (["null", rec("A", X, ("y", "int"))], ["null", rec("A", ("z", "int", 5, "x", "y"))], None),
     (rec("A", ("e", ABC)), rec("A", ("e", ABC), ("b", rec("B", ("q", "int", 1), aliases=["E"]), {})), {"e": "a"}),
     ([A, B], [A, rec("B", X, aliases=["A"])], {"x": 1}),
-    # Fields that are missing: when a datum meets them.
+    # Missing fields: an error only when a datum needs them.
     (A, rec("A", X, ("n", "int")), {"x": 1}),
     (["null", A], ["null", rec("A", X, ("n", "int"))], None),
     (["null", A], ["null", rec("A", X, ("n", "int"))], {"x": 1}),
@@ -124,7 +124,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     (EMPTY, rec("A", ("f", enum("E", "a"), "zz")), {}),
     (EMPTY, rec("A", ("f", rec("I", ("p", "int")), {})), {}),
     (EMPTY, rec("A", ("f", ["null", "int"], "x")), {}),
-    # Enums and fixed: short names, but in a union full ones, unless the unions are alike pair by pair.
+    # Enums and fixed match by short name; in a union by full name, unless the unions match branch by branch.
     (ABC, enum("E", "c", "b", "a"), "a"),
     (ABC, enum("E", "a"), "b"),
     (ABC, enum("E", "a", "z", default="z"), "b"),
@@ -143,7 +143,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     (["null", fixed("n.F", 2)], ["null", fixed("m.F", 2)], b"ab"),
     (fixed("F", 2), ["bytes"], b"ab"),
     (["null", rec("n.A", X), rec("n.B", X)], ["null", rec("m.A", X), rec("m.B", X)], {"x": 1}),
-    # What is empty is not looked into; the branch for an array or a map is chosen by that alone.
+    # Items of an empty array are not resolved; a branch is chosen as array or map, whatever its items.
     (array("int"), array("string"), []),
     (array("int"), array("string"), [1]),
     (map_of("int"), map_of("double"), {"k": 1}),
@@ -166,7 +166,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     ),
 ]
 
-# What differs, why, and (writer, reader, bytes, what Java reads, what we read); REFUSED for an error.
+# (reason, writer, reader, bytes, what Java reads, what we read); REFUSED stands for an error.
 REFUSED = object()
 NOT_UTF8 = "text is checked when it is decoded, not when it is used"
 EXACT_BYTES = "the decoder does not guess what bytes mean that no encoder writes"
@@ -210,7 +210,7 @@ DIFFERENCES: list[tuple[str, Any, Any, bytes, Any, Any]] = [
 
 
 def read_by_us(writer: Any, reader: Any, data: bytes, **options: Any) -> Any:
-    # Lenient, as of a registry: Java is told not to look at defaults, as Pulsar tells it.
+    # Lenient, as for schemas from the registry: Java does not validate defaults either, as in Pulsar.
     try:
         return Codec(parse(writer, strict=False), parse(reader, strict=False), **options).decode(data)
     except (SchemaError, DecodeError):
@@ -237,27 +237,27 @@ def test_corners_resolve_as_in_java(java: JavaAvro, corner: tuple[Any, Any, Any]
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda case: f"{case[0]}: {case[1]} as {case[2]}"[:300])
-def test_what_differs_from_java_differs_as_documented(java: JavaAvro, difference: Any) -> None:
+def test_differences_from_java_are_as_documented(java: JavaAvro, difference: Any) -> None:
     _, writer, reader, data, theirs, ours = difference
 
     assert read_by_java(java, writer, reader, data) == theirs
     assert read_by_us(writer, reader, data) == ours
 
 
-def test_each_difference_stands_in_the_documentation() -> None:
+def test_each_difference_from_java_is_documented() -> None:
     page = " ".join((Path(__file__).parents[2] / "docs" / "avro-conformance.md").read_text().split())
 
     for reason in {NOT_UTF8, *(difference[0] for difference in DIFFERENCES)}:
         assert reason in page
 
 
-def test_text_that_is_no_utf8_is_kept_by_java_and_refused_by_us(java: JavaAvro) -> None:
+def test_text_that_is_not_utf8_is_kept_by_java_and_refused_by_us(java: JavaAvro) -> None:
     for writer, reader in (("string", "string"), ("bytes", "string"), ("bytes", ["null", "string"])):
         assert java.read(writer, b"\2\xff", reader).written[-2:] == b"\2\xff"
         assert read_by_us(writer, reader, b"\2\xff") is REFUSED
 
 
-def test_a_moment_stays_the_same_in_other_units_where_java_keeps_the_number(java: JavaAvro) -> None:
+def test_a_timestamp_is_converted_between_units_where_java_keeps_the_number(java: JavaAvro) -> None:
     millis, micros = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros"))
     data = Codec("long").encode(1_500)
 

@@ -1,4 +1,4 @@
-"""What holds for every class and object: round trip, the same bytes as a dict's, and that changed classes read on."""
+"""Properties of every class and object: round trip, the bytes of the equal dict, extended classes read old data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamnative_serdes.models.derive import reading_schema_of
 
 @given(class_and_object(), st.booleans())
 @examples(120)
-def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: bool) -> None:
+def test_an_object_is_read_back_equal(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
     data = Codec(schema, shapes=shapes_to_write(cls, schema)).encode(value)
@@ -30,7 +30,7 @@ def test_an_object_comes_back_as_it_went(sample: tuple[type, Any], allow_null: b
 
 @given(class_and_object(), st.booleans())
 @examples(80)
-def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_null: bool) -> None:
+def test_an_object_is_encoded_as_the_equal_dict(sample: tuple[type, Any], allow_null: bool) -> None:
     cls, value = sample
     schema = parse(schema_of(cls, allow_null=allow_null))
     by_class = Codec(schema, shapes=shapes_to_write(cls, schema)).encode(value)
@@ -39,7 +39,7 @@ def test_an_object_is_written_as_the_like_dict(sample: tuple[type, Any], allow_n
 
 @given(class_and_object(), st.booleans(), st.booleans())
 @examples(80)
-def test_a_class_with_one_more_field_reads_what_was_written_without_it(
+def test_a_class_with_an_added_field_reads_data_without_that_field(
     sample: tuple[type, Any], write_nulls: bool, read_nulls: bool
 ) -> None:
     cls, value = sample

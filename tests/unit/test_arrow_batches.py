@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - a case a line
-"""Batches of messages as Arrow columns: rows that are null or cannot be read, limits, slices, and errors on write."""
+# ruff: noqa: E501 - one case per line
+"""Batches of messages as Arrow columns: null rows, unreadable rows, limits, slices, and errors when encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from streamnative_serdes._schema import parse  # noqa: E402
-from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - requires pyarrow
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError  # noqa: E402
 
@@ -52,7 +52,7 @@ def columns_of(data: list[bytes | None]) -> Any:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_that_cannot_be_read_is_null_and_says_why_and_leaves_no_trace_in_others() -> None:
+def test_an_unreadable_row_is_null_with_its_error_and_does_not_affect_other_rows() -> None:
     good = messages()
     cut = [one[:end] for one in good for end in range(len(one))]
     mixed = [row for bad in cut for row in (*good, bad, None)]
@@ -69,14 +69,14 @@ def test_a_row_that_cannot_be_read_is_null_and_says_why_and_leaves_no_trace_in_o
     assert kept.slice(3, 2) == columns_of([None, None])
 
 
-def test_without_an_error_column_the_first_such_row_is_an_error_that_names_it() -> None:
+def test_without_an_error_column_the_first_unreadable_row_is_an_error_that_names_the_row() -> None:
     with pytest.raises(DecodeError, match=r"^row 2, field items\[0\]\.sku, byte 4: expected a length") as caught:
         columns_of([*messages()[:2], b"\2\2\2\x7f", b"\2"])
     assert (caught.value.row, caught.value.path, caught.value.offset) == (2, "items[0].sku", 4)
 
 
 @pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view"])
-def test_all_kinds_of_arrays_of_bytes_are_read_and_slices_of_them(kind: str) -> None:
+def test_arrays_of_bytes_of_all_types_and_their_slices_are_read(kind: str) -> None:
     rows = [*messages(), None] * 3
     data = pa.array(rows, getattr(pa, kind)())
 
@@ -90,7 +90,7 @@ def test_fixed_size_arrays_are_read() -> None:
 
 
 @pytest.mark.parametrize("data", [b"x", [1], None, pa.chunked_array([[1]]), pa.array([1]), pa.table({"a": [b"x"]})])
-def test_what_is_no_array_of_bytes_is_a_type_error(data: Any) -> None:
+def test_anything_but_an_array_of_bytes_is_a_type_error(data: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
         ColumnCodec("int").decode(data)
 
@@ -102,7 +102,7 @@ def test_an_empty_batch_has_all_columns() -> None:
     assert ColumnCodec(ORDER).encode(batch).to_pylist() == []
 
 
-def test_columns_outlive_what_they_were_made_from() -> None:
+def test_columns_stay_valid_after_their_messages_are_freed() -> None:
     data = pa.array(messages())
     batch = ColumnCodec(ORDER).decode(data)
     expected = batch.to_pylist()
@@ -110,7 +110,7 @@ def test_columns_outlive_what_they_were_made_from() -> None:
     assert batch.to_pylist() == expected
 
 
-def test_text_is_checked_and_may_be_of_any_characters() -> None:
+def test_text_must_be_utf8_and_may_contain_any_character() -> None:
     codec = ColumnCodec("string")
     good = ["", "x" * 7, "é" * 40, "€", "𝄞" * 9, "a" * 63 + "é", "\0", "\x7f\x80߿ࠀ\ud7ff\ue000\U0010ffff"]
     assert codec.decode(pa.array([Codec("string").encode(text) for text in good])).column(0).to_pylist() == good
@@ -137,7 +137,7 @@ def test_decimals_of_all_sizes_are_read() -> None:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_limits_are_those_of_the_codec_and_hold_for_each_message() -> None:
+def test_the_limits_of_the_codec_apply_to_each_message() -> None:
     schema = array(array("null"))
     codec = ColumnCodec(schema, max_empty_values=10, max_items=12, max_depth=2)
     good, empty, items = b"\2\x14\0\0", b"\2\x16\0\0", b"\x1a" + b"\0" * 13 + b"\0"
@@ -155,19 +155,19 @@ def test_limits_are_those_of_the_codec_and_hold_for_each_message() -> None:
         ColumnCodec(schema, max_depth=1).decode(pa.array([good]))
 
 
-def test_items_that_take_a_thousand_times_more_columns_than_bytes_are_bounded() -> None:
-    """A null is one byte in a message and a slot in each of the thousand columns below."""
+def test_items_that_take_a_thousand_column_slots_per_byte_are_limited() -> None:
+    """A null takes one byte in a message, but a slot in each of the thousand columns of WIDE."""
     codec = ColumnCodec(array(["null", WIDE]))
     greedy = Codec("long").encode(1 << 17) + b"\0" * (1 << 17) + b"\0"
     modest = b"\x04\0\0\0"
 
     batch = codec.decode(pa.array([modest, greedy, greedy, modest]), error_column="why")
     assert batch.column(0).to_pylist() == [[None, None], None, None, [None, None]]
-    assert "far more slots in columns than bytes" in batch.column("why")[1].as_py()
+    assert "far more slots in columns than the message has bytes" in batch.column("why")[1].as_py()
     assert batch.nbytes < 1 << 20
 
 
-def test_items_without_bytes_are_bounded_over_a_batch() -> None:
+def test_items_without_bytes_are_limited_per_batch() -> None:
     codec = ColumnCodec(array({"type": "fixed", "name": "F", "size": 0}), max_items=1 << 20)
     data = pa.array([Codec("long").encode(1 << 18) + b"\0"] * 100)
 
@@ -181,7 +181,7 @@ def test_items_without_bytes_are_bounded_over_a_batch() -> None:
     assert max(batch.nbytes for batch in parts) < 16 << 20
 
 
-def test_a_message_that_fails_gives_back_the_room_that_it_took_from_the_batch() -> None:
+def test_a_message_that_fails_does_not_count_against_the_limit_of_its_batch() -> None:
     codec = ColumnCodec(array(["null", WIDE]), max_items=1 << 20)
     whole = Codec("long").encode(700) + b"\0" * 700 + b"\0"
 
@@ -190,8 +190,8 @@ def test_a_message_that_fails_gives_back_the_room_that_it_took_from_the_batch() 
     assert batch.column("why").null_count == 1
 
 
-def test_no_message_is_refused_for_its_neighbours() -> None:
-    """Each fits by itself; together they take far more slots in columns than bytes."""
+def test_no_message_is_refused_because_of_other_messages_in_its_batch() -> None:
+    """Each message is within the limit; together they exceed the limit on slots per byte."""
     extra = [{"name": f"f{i}", "type": ["null", "int"], "default": None} for i in range(40)]
     codec = ColumnCodec(array(POINT), array({**POINT, "fields": [*POINT["fields"], *extra]}), max_items=100_000)
     good = Codec(array(POINT)).encode([{"x": i} for i in range(1000)])
@@ -208,7 +208,7 @@ def test_no_message_is_refused_for_its_neighbours() -> None:
         list(in_parts(data, codec.decode))
 
 
-def test_a_batch_may_be_cut_at_each_of_its_rows() -> None:
+def test_a_batch_can_be_split_at_each_row() -> None:
     codec = ColumnCodec(array({"type": "fixed", "name": "F", "size": 0}), max_items=1 << 10)
     data = pa.array([Codec("long").encode(1 << 10) + b"\0"] * 2_000)
     assert sum(len(batch) for _, batch in in_parts(data, codec.decode)) == 2_000
@@ -221,17 +221,17 @@ NULLS = {"type": "record", "name": "N", "fields": [{"name": f"n{i}", "type": "nu
     ("kind", "good", "bad"),
     [
         (array("null"), b"\x0a\x0a\0", b"\x0a\x0c\0"),
-        (array(NULLS), b"\4\0", b"\6\0"),  # a record, and its 3 fields
+        (array(NULLS), b"\4\0", b"\6\0"),  # counts the record and its 3 fields
         (NULLS, b"", None),
         (array(["null", array("null")]), b"\4\2\x14\0\0\0", b"\4\2\x14\0\2\2\0\0"),
     ],
     ids=str,
 )
-def test_values_without_bytes_count_in_what_has_no_column_too(kind: Any, good: bytes, bad: bytes | None) -> None:
+def test_values_without_bytes_count_in_skipped_fields_too(kind: Any, good: bytes, bad: bytes | None) -> None:
     reader = {"type": "record", "name": "R", "fields": [{"name": "b", "type": "int"}]}
     writer = {**reader, "fields": [{"name": "a", "type": kind}, *reader["fields"]]}
     codec = ColumnCodec(writer, reader, max_empty_values=10)
-    rows = [good + b"\x0e"] * 3  # each has a budget of its own
+    rows = [good + b"\x0e"] * 3  # each message has its own budget
     assert codec.decode(pa.array(rows)).to_pylist() == [{"b": 7}] * 3
     if bad is not None:
         batch = codec.decode(pa.array([*rows, bad + b"\x0e", *rows]), error_column="why")
@@ -242,7 +242,7 @@ def test_values_without_bytes_count_in_what_has_no_column_too(kind: Any, good: b
         ColumnCodec(writer, reader, max_empty_values=2).decode(pa.array(rows))
 
 
-def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
+def test_trailing_bytes_are_an_error_unless_ignored() -> None:
     data = pa.array([b"\2\0"])
     with pytest.raises(DecodeError, match="expected the end of the message, got 1 more bytes"):
         ColumnCodec("int").decode(data)
@@ -252,7 +252,7 @@ def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
 # --- by version -------------------------------------------------------------------------------------------------------
 
 
-def test_more_versions_than_the_loop_has_at_hand_are_told_apart() -> None:
+def test_more_versions_than_the_lookup_table_holds_are_distinguished() -> None:
     def version(number: int) -> Any:
         fields = [{"name": f"f{i}", "type": "long", "default": -1} for i in range(number % 7)]
         return parse({**WIDE, "fields": [*fields, {"name": "v", "type": "long"}]})
@@ -301,7 +301,7 @@ def test_the_readers_defaults_are_filled_in() -> None:
     ]  # fmt: skip
 
 
-def test_a_decimal_must_fit_its_column_even_where_the_codec_for_objects_takes_more_digits() -> None:
+def test_a_decimal_must_fit_its_column_even_if_the_codec_accepts_more_digits() -> None:
     kinds = [{"type": "bytes", "logicalType": "decimal", "precision": p, "scale": 1} for p in (9, 3)]
     data = [Codec(kinds[0]).encode(Decimal(text)) for text in ("99.9", "100.0")]
 
@@ -322,7 +322,7 @@ def test_slices_with_nulls_are_written() -> None:
         assert ColumnCodec(ORDER).encode(batch.slice(start, end - start)).to_pylist() == rows[start:end]
 
 
-def test_a_struct_that_is_null_is_a_null() -> None:
+def test_a_null_struct_becomes_a_null_message() -> None:
     structs = columns_of(messages()).to_struct_array()
     masked = pa.StructArray.from_arrays(
         structs.flatten(), fields=list(structs.type), mask=pa.array([False, True, False])
@@ -332,7 +332,7 @@ def test_a_struct_that_is_null_is_a_null() -> None:
     assert ColumnCodec(ORDER).encode(masked[1:]).to_pylist() == [None, messages()[2]]
 
 
-def test_columns_go_by_name_and_what_is_missing_is_its_default() -> None:
+def test_columns_match_by_name_and_missing_columns_get_the_default() -> None:
     schema = {
         "type": "record",
         "name": "R",
@@ -356,7 +356,7 @@ def test_columns_go_by_name_and_what_is_missing_is_its_default() -> None:
         ColumnCodec(schema, validate_strict=True).encode(batch.select(["a"]))
 
 
-def test_a_column_in_other_letters_is_not_taken_for_a_missing_one() -> None:
+def test_a_column_that_differs_only_in_case_is_not_treated_as_missing() -> None:
     schema = {"type": "record", "name": "P", "fields": [{"name": "y", "type": ["null", "int"], "default": None}]}
     outer = {"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}, {"name": "p", "type": schema}]}
     rows = {"y": [5], "Y": [6]}
@@ -370,7 +370,7 @@ def test_a_column_in_other_letters_is_not_taken_for_a_missing_one() -> None:
     assert codec.decode(codec.encode(pa.RecordBatch.from_pydict(rows))).to_pylist() == [{"y": 5}]
 
 
-def test_columns_of_something_else_make_no_messages() -> None:
+def test_a_batch_without_a_column_for_any_field_is_an_error() -> None:
     schema = {"type": "record", "name": "P", "fields": [{"name": "y", "type": ["null", "int"], "default": None}]}
     with pytest.raises(EncodeError, match=r"^there is no column for any field of record P"):
         ColumnCodec(schema, unmatched_columns="ignore").encode(pa.RecordBatch.from_pydict({"other": [6]}))
@@ -408,7 +408,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("kind", "column", "said"), VALUES, ids=str)
-def test_a_value_that_does_not_fit_is_an_error_that_names_row_and_path(kind: Any, column: Any, said: str) -> None:
+def test_a_value_that_does_not_fit_is_an_error_with_row_and_path(kind: Any, column: Any, said: str) -> None:
     schema = {
         "type": "record",
         "name": "R",
@@ -423,7 +423,7 @@ def test_a_value_that_does_not_fit_is_an_error_that_names_row_and_path(kind: Any
     assert (caught.value.row, caught.value.path) == (1, 'list[0]["k"]')
 
 
-def test_a_number_in_a_union_of_int_and_long_takes_the_narrower() -> None:
+def test_a_number_in_a_union_of_int_and_long_is_written_as_int_if_it_fits() -> None:
     schema = ["int", "null", "long"]
     numbers = [0, -(2**31), 2**31 - 1, 2**31, -(2**63), None]
 
@@ -438,7 +438,7 @@ def test_a_number_in_a_union_of_int_and_long_takes_the_narrower() -> None:
         (b"\x80\x80\x80\x80\x80\x01", "expected a variable-length integer of at most 32 bits"),
     ],
 )
-def test_a_bad_number_of_a_symbol_is_told_as_by_the_codec(data: bytes, why: str) -> None:
+def test_a_bad_symbol_index_is_reported_as_by_the_codec(data: bytes, why: str) -> None:
     schema = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
     good = Codec(schema).encode("B")
     batch = ColumnCodec(schema).decode(pa.array([good, data, good]), error_column="why")
@@ -462,14 +462,14 @@ DAMAGE: dict[str, Any] = {
     "an item of the second block": (array("boolean"), None, b"\4\0\1\4\1\2\0"),
     "a branch beyond the last, skipped": (record(("a", THREE), ("b", "int")), record(("b", "int")), b"\6\0"),
     "a boolean of 2, skipped": (record(("a", "boolean"), ("b", "int")), record(("b", "int")), b"\2\0"),
-    "empty values of two blocks": (array("null"), None, b"\x0c\x0c\0"),
+    "empty values in two blocks": (array("null"), None, b"\x0c\x0c\0"),
     "more nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode((2**63 - 1) // 1000 + 1)),
     "fewer nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode(-(2**63 // 1000) - 1)),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_what_the_codec_refuses_columns_refuse_in_the_same_words(name: str) -> None:
+def test_columns_refuse_what_the_codec_refuses_with_the_same_text(name: str) -> None:
     writer, reader, data = DAMAGE[name]
     batch = ColumnCodec(writer, reader, max_empty_values=10).decode(pa.array([data]), error_column="why")
 
@@ -479,7 +479,7 @@ def test_what_the_codec_refuses_columns_refuse_in_the_same_words(name: str) -> N
 
 
 @pytest.mark.parametrize("micros", [(2**63 - 1) // 1000, -(2**63 // 1000)])
-def test_moments_become_nanoseconds_to_the_last_that_fits(micros: int) -> None:
+def test_timestamps_are_converted_to_nanoseconds_up_to_the_last_that_fits(micros: int) -> None:
     column = ColumnCodec(MICROS, NANOS).decode(pa.array([Codec("long").encode(micros)])).column(0)
     assert column.cast(pa.int64()).to_pylist() == [micros * 1000]
     assert Codec(MICROS, NANOS).decode(Codec("long").encode(micros)) == micros * 1000

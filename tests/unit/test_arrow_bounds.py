@@ -1,4 +1,4 @@
-"""Columns at the very ends of what types hold: floats, blocks, decimals."""
+"""Columns at the limits of types: the largest floats, block counts and decimals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from child import run_limited
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes.arrow import ColumnCodec  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec  # noqa: E402 - requires pyarrow
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError  # noqa: E402
 
 INFINITY = math.inf
 LARGEST = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]  # finite float
-HALFWAY = LARGEST + 2.0**103  # to the next one that there would be: rounds up
+HALFWAY = LARGEST + 2.0**103  # between LARGEST and the next power: rounds up
 
 
 def column(values: list[Any], kind: Any = None) -> Any:
@@ -31,7 +31,7 @@ def column(values: list[Any], kind: Any = None) -> Any:
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
 @pytest.mark.parametrize("schema", ["float", "double", ["null", "float"], ["float", "double"]], ids=str)
-def test_infinities_and_nan_are_written_and_read_as_such(schema: Any, kind: Any) -> None:
+def test_infinities_and_nan_are_written_and_read_unchanged(schema: Any, kind: Any) -> None:
     values = [INFINITY, -INFINITY, math.nan, -0.0, LARGEST, -LARGEST]
     codec = ColumnCodec(schema)
 
@@ -46,7 +46,7 @@ def test_infinities_and_nan_are_written_and_read_as_such(schema: Any, kind: Any)
 
 
 @pytest.mark.parametrize("value", [HALFWAY, -HALFWAY, 1e39, -1e39, 1.7976931348623157e308])
-def test_a_number_that_a_float_does_not_hold_is_an_error_and_never_infinite(value: float) -> None:
+def test_a_number_beyond_the_largest_float_is_an_error_and_does_not_become_infinite(value: float) -> None:
     for schema in ("float", ["null", "float"]):
         with pytest.raises(EncodeError, match=r"^row 1: float out of range: .* does not fit 32 bits") as caught:
             ColumnCodec(schema).encode(column([INFINITY, value]))
@@ -54,7 +54,7 @@ def test_a_number_that_a_float_does_not_hold_is_an_error_and_never_infinite(valu
     assert ColumnCodec("double").encode(column([value])).to_pylist() == [struct.pack("<d", value)]
 
 
-def test_the_last_number_that_rounds_to_a_finite_float_is_written() -> None:
+def test_the_largest_number_that_rounds_to_a_finite_float_is_written() -> None:
     below = math.nextafter(HALFWAY, 0)
     assert ColumnCodec("float").encode(column([below, -below])).to_pylist() == [
         struct.pack("<f", LARGEST),
@@ -62,7 +62,7 @@ def test_the_last_number_that_rounds_to_a_finite_float_is_written() -> None:
     ]
 
 
-def test_whole_numbers_that_a_float_does_not_hold_are_errors() -> None:
+def test_integers_that_a_float_cannot_hold_exactly_are_errors() -> None:
     assert ColumnCodec("float").encode(column([2**24, -(2**24)])).to_pylist() == [
         struct.pack("<f", 2.0**24),
         struct.pack("<f", -(2.0**24)),
@@ -74,7 +74,7 @@ def test_whole_numbers_that_a_float_does_not_hold_are_errors() -> None:
 
 # --- blocks -----------------------------------------------------------------------------------------------------------
 
-LEAST = b"\xff" * 9 + b"\x01"  # of 64 bits: a block of as many items, and then its size
+LEAST = b"\xff" * 9 + b"\x01"  # -2**63 as the count of a block, which the size of the block follows
 BLOCKS = {
     "array": {"type": "array", "items": "int"},
     "array of nulls": {"type": "array", "items": "null"},
@@ -84,8 +84,8 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("schema", BLOCKS.values(), ids=BLOCKS)
-def test_a_block_of_the_least_number_of_items_is_an_error(schema: Any) -> None:
-    """Which has no opposite: its items would be fewer than none."""
+def test_a_block_count_of_minus_2_to_the_63_is_an_error(schema: Any) -> None:
+    """A negative count is negated; for this one, the result would not fit and would stay negative."""
     told = run_limited(f"""
         import json
         import pyarrow as pa
@@ -93,7 +93,7 @@ def test_a_block_of_the_least_number_of_items_is_an_error(schema: Any) -> None:
 
         fields = [{{"name": "x", "type": {schema!r}}}, {{"name": "y", "type": "int"}}]
         record, brief = ({{"type": "record", "name": "R", "fields": part}} for part in (fields, fields[1:]))
-        for reader in (None, brief):                # read, and skipped
+        for reader in (None, brief):                # decoded, and skipped
             for size in (b"\\0", b"\\2", b"\\1"):    # bytes of the block: 0, 1, -1
                 bad = {LEAST!r} + size + b"\\0\\2"
                 batch = ColumnCodec(record, reader).decode(pa.array([b"\\0\\2", bad, b"\\0\\2"]), error_column="why")
@@ -109,7 +109,7 @@ def test_a_block_of_the_least_number_of_items_is_an_error(schema: Any) -> None:
         assert said.startswith("field x, byte 11: expected a block of at most the ")
 
 
-def test_a_block_of_one_item_less_is_an_error_too() -> None:
+def test_a_block_count_of_minus_2_to_the_63_plus_1_is_an_error() -> None:
     for schema in BLOCKS.values():
         bad = b"\xfd" + LEAST[1:] + b"\0\0"
         with pytest.raises(DecodeError, match=r"9223372036854775807|too many zero-byte values") as rows:
@@ -127,8 +127,8 @@ def decimal_on(size: int, precision: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("size", "precision"), [(1, 2), (2, 4), (3, 6), (4, 9), (8, 18), (9, 21), (12, 28)])
-def test_a_decimal_has_no_more_digits_than_its_fixed_holds(size: int, precision: int) -> None:
-    """9,999,999 in three bytes would be read as -6,777,217."""
+def test_a_decimal_cannot_have_more_digits_than_its_fixed_holds(size: int, precision: int) -> None:
+    """Otherwise 9,999,999 in three bytes would be read as -6,777,217."""
     most = Decimal(10**precision - 1)
     codec = ColumnCodec(decimal_on(size, precision))
     batch = column([most, -most], pa.decimal128(38, 0))

@@ -1,4 +1,4 @@
-"""What people have for a batch: tables, frames, streams, lists of bytes; in any number of pieces, one result."""
+"""Tables, frames, streams and lists of bytes as input for a batch: any number of chunks gives one result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes import (  # noqa: E402 - not without pyarrow
+from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     BatchTooLargeError,
     DecodeError,
     EncodeError,
@@ -32,7 +32,7 @@ CODEC = ColumnCodec(USER)
 
 
 def table(*sizes: int) -> Any:
-    """``ROWS`` in pieces of these sizes."""
+    """Return ``ROWS`` as a table with chunks of these sizes."""
     whole, start, batches = pa.RecordBatch.from_pylist(ROWS), 0, []
     for size in sizes:
         batches.append(whole.slice(start, size))
@@ -50,7 +50,7 @@ def pandas_frame(*sizes: int) -> Any:
 
 
 class Streamed:
-    """Anything that has a stream, and nothing else."""
+    """An object whose only method is the one of the Arrow stream interface."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -62,8 +62,8 @@ class Streamed:
 COLUMNS: dict[str, Callable[[], Any]] = {
     "a batch": lambda: table(7).to_batches()[0],
     "an array of structs": lambda: table(7).to_struct_array().chunk(0),
-    "a table of one piece": lambda: table(7),
-    "a table of pieces": lambda: table(2, 0, 4, 1),
+    "a table of one chunk": lambda: table(7),
+    "a table of chunks": lambda: table(2, 0, 4, 1),
     "a chunked array of structs": lambda: table(3, 4).to_struct_array(),
     "a reader": lambda: table(1, 6).to_reader(),
     "a stream": lambda: Streamed(table(1, 1, 5)),
@@ -78,7 +78,7 @@ COLUMNS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("make", COLUMNS.values(), ids=COLUMNS)
-def test_columns_of_any_kind_make_one_array_of_messages(make: Callable[[], Any]) -> None:
+def test_columns_of_any_kind_become_one_array_of_messages(make: Callable[[], Any]) -> None:
     messages = CODEC.encode(make())
     assert isinstance(messages, pa.BinaryArray)
     assert messages.to_pylist() == DATA
@@ -103,14 +103,14 @@ MESSAGES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("make", MESSAGES.values(), ids=MESSAGES)
-def test_messages_of_any_kind_make_one_batch(make: Callable[[], Any]) -> None:
+def test_messages_of_any_kind_become_one_batch(make: Callable[[], Any]) -> None:
     batch = CODEC.decode(make())
     assert isinstance(batch, pa.RecordBatch)
     batch.validate(full=True)
     assert batch.to_pylist() == ROWS
 
 
-def test_the_serdes_take_them_too() -> None:
+def test_serializer_and_deserializer_accept_tables_lists_and_chunks() -> None:
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
         serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
@@ -122,7 +122,7 @@ def test_the_serdes_take_them_too() -> None:
         assert (serializer.stats()["messages"], deserializer.stats()["messages"]) == (14, 14)
 
 
-def test_no_pieces_make_an_empty_result_of_the_right_kind() -> None:
+def test_no_chunks_give_an_empty_result_of_the_right_type() -> None:
     none = table().to_reader()
     assert CODEC.encode(none).equals(pa.array([], pa.binary()))
     assert CODEC.encode(table()).equals(pa.array([], pa.binary()))
@@ -133,7 +133,7 @@ def test_no_pieces_make_an_empty_result_of_the_right_kind() -> None:
         assert batch.schema.field("age") == CODEC.arrow_schema.field("age")
 
 
-def test_what_does_not_fit_is_found_without_a_row() -> None:
+def test_a_wrong_column_type_is_an_error_even_without_rows() -> None:
     empty = pa.table({"name": pa.array([], pa.int32()), "age": pa.array([], pa.int64())})
     with pytest.raises(EncodeError, match=r"^field name: expected a column for string"):
         CODEC.encode(empty.to_reader())
@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_found_without_a_row() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(3, 4), (4, 3), (2, 1, 1, 3), (4, 0, 1, 2)])
-def test_rows_in_errors_count_over_all_pieces(sizes: tuple[int, ...]) -> None:
+def test_row_numbers_in_errors_count_over_all_chunks(sizes: tuple[int, ...]) -> None:
     spoilt = [*DATA[:4], DATA[4] + b"?", *DATA[5:]]
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     chunks = pa.chunked_array([spoilt[end - size : end] for end, size in zip(ends, sizes, strict=True)], pa.binary())
@@ -162,7 +162,7 @@ def test_rows_in_errors_count_over_all_pieces(sizes: tuple[int, ...]) -> None:
     assert refused.value.row == 4
 
 
-def test_what_is_too_much_for_one_batch_is_cut_over_all_pieces() -> None:
+def test_a_batch_that_is_too_large_is_split_over_all_chunks() -> None:
     codec = ColumnCodec({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, max_items=1 << 10)
     many = Codec("long").encode(1 << 8) + b"\0"
     chunks = pa.chunked_array([[many] * 3, [many] * 3])
@@ -176,7 +176,7 @@ def test_what_is_too_much_for_one_batch_is_cut_over_all_pieces() -> None:
         list(in_parts(Streamed(chunks), codec.decode))
 
 
-def test_pieces_are_taken_one_by_one() -> None:
+def test_chunks_are_read_one_at_a_time() -> None:
     alive = []
 
     def batches() -> Iterator[Any]:
@@ -188,10 +188,10 @@ def test_pieces_are_taken_one_by_one() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema([("age", pa.int64())]), batches())
     assert len(CODEC.encode(reader)) == 1_000_000
     assert len(alive) == 50
-    assert max(alive) - before < 3 * 160_000  # bytes; all of them have 8 MB
+    assert max(alive) - before < 3 * 160_000  # bytes; all chunks together have 8 MB
 
 
-def test_an_error_of_who_makes_the_batches_stays_as_it_is() -> None:
+def test_an_error_of_the_producer_of_batches_is_passed_on() -> None:
     def batches() -> Iterator[Any]:
         yield pa.RecordBatch.from_pylist(ROWS)
         raise LookupError("the file is gone")
@@ -245,18 +245,18 @@ NO_MESSAGES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("data", "said"), NO_COLUMNS, ids=str)
-def test_what_has_no_columns_is_an_error_that_says_what_to_call(data: Any, said: str) -> None:
+def test_data_without_columns_is_an_error_that_says_what_to_call(data: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         CODEC.encode(data)
 
 
 @pytest.mark.parametrize(("data", "said"), NO_MESSAGES, ids=str)
-def test_what_has_no_messages_is_an_error_that_says_what_to_call(data: Any, said: str) -> None:
+def test_data_without_messages_is_an_error_that_says_what_to_call(data: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         CODEC.decode(data)
 
 
-def test_a_client_s_messages_are_asked_for_their_values() -> None:
+def test_for_messages_of_a_client_the_error_says_to_pass_their_values() -> None:
     class Message:
         def value(self) -> bytes:
             return DATA[0]
@@ -270,7 +270,7 @@ def test_a_client_s_messages_are_asked_for_their_values() -> None:
         CODEC.decode([Record()])
 
 
-def test_frames_of_which_there_are_no_columns_yet() -> None:
+def test_lazy_frames_and_frames_with_unusable_columns_are_errors_with_a_hint() -> None:
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"got LazyFrame .hint: collect\(\) it"):
         CODEC.encode(polars_frame().lazy())
@@ -284,7 +284,7 @@ def test_frames_of_which_there_are_no_columns_yet() -> None:
         CODEC.encode(pandas.DataFrame({"name": ["x", 5], "age": [1, 2]}))
 
 
-def test_a_level_of_the_index_that_is_a_column_as_well_is_an_error_that_says_how_to_drop_it() -> None:
+def test_an_index_level_with_the_name_of_a_column_is_an_error_that_says_how_to_drop_it() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS).convert_dtypes()
     twice = frame.set_index(["name", "age"], drop=False)
@@ -296,7 +296,7 @@ def test_a_level_of_the_index_that_is_a_column_as_well_is_an_error_that_says_how
     assert CODEC.encode(kept) == CODEC.encode(frame)
 
 
-def test_missing_numbers_of_pandas_are_nulls() -> None:
+def test_missing_numbers_in_pandas_frames_are_nulls() -> None:
     pandas = pytest.importorskip("pandas")
     optional = ColumnCodec(["null", "double"])
     assert optional.encode(pandas.DataFrame({"value": [1.5, None]})).to_pylist() == [

@@ -1,4 +1,4 @@
-"""deserialize_batch and serialize_batch: each message by its own version, in all the cases of a single one."""
+"""deserialize_batch and serialize_batch: each message is read by its own version, as single messages are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import requests
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes import (  # noqa: E402 - not without pyarrow
+from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     BatchTooLargeError,
     DecodeError,
     EncodeError,
@@ -32,7 +32,7 @@ ANN = {"name": "ann"}
 
 
 def version(number: int) -> dict[str, Any]:
-    """Each has a field more than the one before."""
+    """Return the schema of a version: each has one field more than the one before."""
     more = [{"name": f"f{i}", "type": ["null", "int"], "default": None} for i in range(number)]
     return {**USER, "fields": [*USER["fields"], *more]}
 
@@ -46,7 +46,7 @@ def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
 
 
 def written(registry: LocalRegistry, count: int) -> list[bytes]:
-    """A message of each of so many versions."""
+    """Register ``count`` versions, and return a message of each."""
     messages = []
     for number in range(count):
         serializer = KafkaAvroSerializer(conf(registry), version(number))
@@ -60,7 +60,7 @@ def refused(registry: LocalRegistry, data: list[bytes], kind: type[Exception] = 
     return caught.value
 
 
-def test_each_message_is_read_by_its_own_version_as_the_latest(registry: LocalRegistry) -> None:
+def test_messages_of_several_versions_are_read_with_the_latest_as_readers_schema(registry: LocalRegistry) -> None:
     messages = written(registry, 12)
     deserializer = KafkaAvroDeserializer(conf(registry))
     rows = [messages[i * 5 % 12] for i in range(500)]
@@ -74,7 +74,9 @@ def test_each_message_is_read_by_its_own_version_as_the_latest(registry: LocalRe
     assert deserializer.stats()["messages"] == 500
 
 
-def test_a_readers_schema_is_what_all_are_read_as_and_each_version_is_asked_for_once(registry: LocalRegistry) -> None:
+def test_messages_are_read_with_the_given_readers_schema_and_each_version_is_requested_once(
+    registry: LocalRegistry,
+) -> None:
     messages = written(registry, 3)
     Binding.forget()
     deserializer = KafkaAvroDeserializer(conf(registry), version(1))
@@ -88,7 +90,7 @@ def test_a_readers_schema_is_what_all_are_read_as_and_each_version_is_asked_for_
     assert deserializer.registry_calls() == 3
 
 
-def test_a_version_that_the_reader_cannot_read_is_an_error_of_its_rows(registry: LocalRegistry) -> None:
+def test_a_version_that_does_not_resolve_to_the_readers_schema_is_an_error_of_its_rows(registry: LocalRegistry) -> None:
     messages = written(registry, 1)
     deserializer = KafkaAvroDeserializer(conf(registry), {**USER, "fields": [{"name": "name", "type": "int"}]})
 
@@ -102,7 +104,7 @@ def test_a_version_that_the_reader_cannot_read_is_an_error_of_its_rows(registry:
         deserializer.deserialize_batch("t", pa.array([None, *messages]))
 
 
-def test_messages_without_a_header_are_read_by_the_latest(registry: LocalRegistry) -> None:
+def test_messages_without_a_header_are_read_by_the_latest_version(registry: LocalRegistry) -> None:
     messages = written(registry, 2)
     bare = Codec(version(1)).encode({"name": "bare", "f0": 5})
     deserializer = KafkaAvroDeserializer(conf(registry))
@@ -114,13 +116,13 @@ def test_messages_without_a_header_are_read_by_the_latest(registry: LocalRegistr
     assert str(error).startswith("topic t, row 1: the message has no schema version header")
 
 
-def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
+def test_a_message_of_an_unknown_version_is_read_by_the_latest_from_its_body_or_as_a_whole(
     registry: LocalRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
     longs = {"type": "record", "name": "L", "fields": [{"name": name, "type": "long"} for name in "abcdefghij"]}
     KafkaAvroSerializer(conf(registry), longs).serialize("t", dict.fromkeys("abcdefghij", 0))
     body = Codec(longs).encode(dict(zip("abcdefghij", range(10), strict=True)))
-    whole = header(1)  # ten bytes, and as many longs
+    whole = header(1)  # ten bytes, which are also ten longs
     deserializer = KafkaAvroDeserializer(conf(registry))
 
     with caplog.at_level(logging.WARNING):
@@ -129,8 +131,8 @@ def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
     expected = [deserializer.deserialize("t", one) for one in (header(7) + body, whole)]
     assert batch.drop_columns("why").to_pylist()[:3] == [expected[0], expected[1], expected[0]]
     assert [record.args[1:] for record in caplog.records] == [
-        (7, "which the registry does not know", "its body", 0),
-        (1, "which the registry does not know", "the whole of it, as a message without a header,", 0),
+        (7, "which the registry does not have", "the bytes after its header", 0),
+        (1, "which the registry does not have", "all of it, as a message without a header,", 0),
     ]
     assert deserializer.stats() | {"hits": 0, "misses": 0, "registry_calls": 0} == {
         "messages": 6, "hits": 0, "misses": 0, "errors": 1, "headerless": 1, "fallbacks": 5, "registry_calls": 0
@@ -138,13 +140,13 @@ def test_an_unknown_version_is_read_by_the_latest_on_the_body_or_the_whole(
 
     neither = refused(registry, [header(7) + b"\0"])
     assert str(neither).startswith(
-        "topic t, row 0, schema version 7: the registry does not have this version, and version 0"
+        "topic t, row 0, schema version 7: the registry does not have this version, and the message"
     )
     unknown = refused(registry, [header(7) + body], SchemaNotFoundError, **{"fallback.to.latest": False})
     assert (unknown.row, unknown.version) == (0, 7)
 
 
-def test_a_registry_that_is_away_is_no_reason_to_put_rows_aside(registry: LocalRegistry) -> None:
+def test_an_unavailable_registry_is_an_error_of_the_batch_and_not_of_its_rows(registry: LocalRegistry) -> None:
     messages = written(registry, 2)
     Binding.forget()
     gone = conf(registry, **{"retries.total.ms": 2000})
@@ -157,7 +159,7 @@ def test_a_registry_that_is_away_is_no_reason_to_put_rows_aside(registry: LocalR
 
 
 @pytest.mark.parametrize("fallback", [True, False])
-def test_a_batch_does_not_ask_for_each_version_that_damaged_headers_name(
+def test_a_batch_does_not_request_each_version_that_damaged_headers_name(
     registry: LocalRegistry, fallback: bool
 ) -> None:
     messages = written(registry, 3)
@@ -171,14 +173,14 @@ def test_a_batch_does_not_ask_for_each_version_that_damaged_headers_name(
     assert all("topic t" in error and str(100 + row) in error for row, error in enumerate(errors[1:201]))
     after = registry.calls - before
     assert after["GET schemas"] == 1
-    assert after["GET version"] <= 2, "the first, and one that is missing: all others are listed by one call"
+    assert after["GET version"] <= 2, "the first version, and a missing one; all others are listed in one call"
 
-    written(registry, 4)  # a version that came after it was said to be missing
+    written(registry, 4)  # registers a version that was missing before
     later = KafkaAvroSerializer(conf(registry), version(4)).serialize("t", ANN)
     assert reader.deserialize_batch("t", pa.array([*damaged[:2], later])[2:]).to_pylist() == [ANN]
 
 
-def test_versions_are_asked_for_one_by_one_where_one_is_no_avro(registry: LocalRegistry) -> None:
+def test_versions_are_requested_one_by_one_if_one_is_not_avro(registry: LocalRegistry) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
     body = {"type": "STRING", "schema": "", "properties": {}}
@@ -191,13 +193,13 @@ def test_versions_are_asked_for_one_by_one_where_one_is_no_avro(registry: LocalR
     assert [error is None for error in batch["why"].to_pylist()] == [False, False, True]
 
 
-def test_a_message_of_confluents_serializer_says_so(registry: LocalRegistry) -> None:
+def test_the_error_for_a_message_of_confluents_serializer_says_so(registry: LocalRegistry) -> None:
     written(registry, 1)
 
     assert "Confluent's serializer (0x00, schema id 5)" in str(refused(registry, [b"\0\0\0\0\5\xff"]))
 
 
-def test_a_topic_made_anew_is_noticed_in_the_middle_of_a_batch(
+def test_a_recreated_topic_is_detected_in_the_middle_of_a_batch(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
@@ -214,7 +216,7 @@ def test_a_topic_made_anew_is_noticed_in_the_middle_of_a_batch(
     assert batch.to_pylist() == [{"name": "", "age": 2.5}] * 2
 
 
-def test_a_version_that_a_recreated_topic_lacks_is_an_error_of_each_of_its_rows(
+def test_a_version_missing_in_the_recreated_topic_is_an_error_of_each_of_its_rows(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
@@ -237,7 +239,7 @@ def test_a_version_that_a_recreated_topic_lacks_is_an_error_of_each_of_its_rows(
         )
 
 
-def test_what_a_recreated_topic_does_not_read_either_says_what_it_looks_like(
+def test_the_error_for_a_message_unreadable_after_recreation_says_what_it_looks_like(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
@@ -255,7 +257,7 @@ def test_what_a_recreated_topic_does_not_read_either_says_what_it_looks_like(
         deserializer.deserialize_batch("t", pa.array([b"\0\0\0\0\5\xff"]))
 
 
-def test_a_pickle_knows_the_schemas_of_its_batches(registry: LocalRegistry) -> None:
+def test_a_pickle_contains_the_schemas_that_its_batches_used(registry: LocalRegistry) -> None:
     messages = written(registry, 3)
     deserializer, serializer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry), version(2))
     batch = deserializer.deserialize_batch("t", pa.array(messages))
@@ -269,7 +271,7 @@ def test_a_pickle_knows_the_schemas_of_its_batches(registry: LocalRegistry) -> N
     assert reader.registry_calls() == writer.registry_calls() == 0
 
 
-def test_messages_that_are_too_many_for_one_batch_are_read_in_parts(registry: LocalRegistry) -> None:
+def test_messages_that_exceed_one_batch_can_be_read_in_parts(registry: LocalRegistry) -> None:
     schema = {"type": "array", "items": {"type": "fixed", "name": "Nothing", "size": 0}}
     messages = pa.array([KafkaAvroSerializer(conf(registry), schema).serialize("t", [b""] * 900) for _ in range(5)])
     deserializer = KafkaAvroDeserializer({**conf(registry), "max.items": 1000})
@@ -283,7 +285,7 @@ def test_messages_that_are_too_many_for_one_batch_are_read_in_parts(registry: Lo
     assert deserializer.stats()["messages"] == 5
 
 
-def test_a_batch_is_written_with_the_version_that_the_topic_has(registry: LocalRegistry) -> None:
+def test_a_batch_is_written_with_the_version_of_its_schema_in_the_topic(registry: LocalRegistry) -> None:
     written(registry, 2)
     serializer = KafkaAvroSerializer(conf(registry), version(1))
     batch = pa.RecordBatch.from_pylist([{"name": "ann", "f0": 1}, {"name": "bob", "f0": None}])
@@ -301,14 +303,14 @@ def test_a_batch_is_written_with_the_version_that_the_topic_has(registry: LocalR
     assert serializer.stats()["errors"] == 1
 
 
-def test_without_a_schema_a_batch_is_written_by_the_latest(registry: LocalRegistry) -> None:
+def test_without_a_schema_a_batch_is_written_with_the_latest(registry: LocalRegistry) -> None:
     written(registry, 2)
     batch = pa.RecordBatch.from_pylist([{"name": "ann", "f0": 1}])
 
     assert KafkaAvroSerializer(conf(registry)).serialize_batch("t", batch)[0].as_py().startswith(header(1))
 
 
-def test_one_deserializer_gives_columns_of_either_size_of_offsets(registry: LocalRegistry) -> None:
+def test_one_deserializer_returns_columns_with_32_bit_or_64_bit_offsets(registry: LocalRegistry) -> None:
     messages = pa.array(written(registry, 1))
     deserializer = KafkaAvroDeserializer(conf(registry))
 
@@ -317,7 +319,7 @@ def test_one_deserializer_gives_columns_of_either_size_of_offsets(registry: Loca
         assert deserializer.columns("t", large_types=large).arrow_schema.field("name").type == kind
 
 
-def test_a_message_without_header_beside_an_unknown_version_asks_for_nothing_again(registry: LocalRegistry) -> None:
+def test_an_unknown_version_is_not_requested_again_in_batches_with_headerless_messages(registry: LocalRegistry) -> None:
     (good,) = written(registry, 1)
     reader = KafkaAvroDeserializer(conf(registry))
     data = pa.array([good, header(77) + good[10:], good[10:]])

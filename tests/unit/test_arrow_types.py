@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - a case a line
-"""Which Arrow types Avro types become, and which they are written from."""
+# ruff: noqa: E501 - one case per line
+"""The Arrow types that Avro types are decoded to, and those that they can be encoded from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from schemas import doubling, record
 pa = pytest.importorskip("pyarrow")
 
 from streamnative_serdes._schema import parse  # noqa: E402
-from streamnative_serdes.arrow import ColumnCodec, Columns, ColumnWriter, arrow_schema_of  # noqa: E402 - not without pyarrow
+from streamnative_serdes.arrow import ColumnCodec, Columns, ColumnWriter, arrow_schema_of  # noqa: E402 - requires pyarrow
 from streamnative_serdes.codec import Codec, Duration  # noqa: E402
 from streamnative_serdes.errors import EncodeError, SchemaError  # noqa: E402
 
@@ -40,7 +40,7 @@ def required(name: str, kind: Any) -> Any:
 
 
 MEMBERS = pa.struct([("member0", pa.int32()), ("member1", pa.string())])
-# Avro type, Arrow type, what the codec for objects has, what the column has
+# Avro type, Arrow type, value of Codec, value of the column
 TYPES: list[tuple[Any, Any, Any, Any]] = [
     ("boolean", pa.bool_(), True, True),
     ("int", pa.int32(), -5, -5),
@@ -78,7 +78,7 @@ TYPES: list[tuple[Any, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "kind", "datum", "value"), TYPES, ids=str)
-def test_each_type_has_its_column_and_is_written_from_it(schema: Any, kind: Any, datum: Any, value: Any) -> None:
+def test_each_type_is_decoded_to_its_column_and_encoded_from_it(schema: Any, kind: Any, datum: Any, value: Any) -> None:
     columns, data = ColumnCodec(schema), Codec(schema).encode(datum)
 
     batch = columns.decode(pa.array([data, None]))
@@ -88,7 +88,7 @@ def test_each_type_has_its_column_and_is_written_from_it(schema: Any, kind: Any,
     assert columns.encode(batch.slice(0, 1)).to_pylist() == [data]
 
 
-def test_null_is_the_null_type() -> None:
+def test_null_becomes_the_null_type() -> None:
     columns = ColumnCodec({"type": "record", "name": "R", "fields": [{"name": "n", "type": "null"}]})
 
     batch = columns.decode(pa.array([b"", None]))
@@ -124,7 +124,7 @@ def test_dialects_differ_in_times_of_day(dialect: Any, millis: Any, micros: Any)
         assert columns.encode(columns.decode(data)) == data
 
 
-def test_large_types_are_for_text_and_bytes() -> None:
+def test_large_types_apply_to_text_and_bytes() -> None:
     schema = {"type": "map", "values": array("bytes")}
 
     assert arrow_schema_of(schema, large_types=True).field(0).type == pa.map_(
@@ -132,7 +132,7 @@ def test_large_types_are_for_text_and_bytes() -> None:
     )
 
 
-def test_without_logical_types_columns_hold_what_is_below() -> None:
+def test_without_logical_types_columns_have_the_base_type() -> None:
     schema = logical("bytes", "decimal", precision=50, scale=2)
 
     assert arrow_schema_of(schema, logical_types=False).field(0).type == pa.binary()
@@ -140,7 +140,7 @@ def test_without_logical_types_columns_hold_what_is_below() -> None:
         arrow_schema_of(schema)
 
 
-def test_a_record_that_contains_itself_has_no_columns() -> None:
+def test_a_recursive_record_is_an_error() -> None:
     tree = {"type": "record", "name": "Tree", "fields": [{"name": "kids", "type": array("Tree")}]}
 
     with pytest.raises(SchemaError, match="record Tree contains itself, and Arrow has no recursive types"):
@@ -149,7 +149,7 @@ def test_a_record_that_contains_itself_has_no_columns() -> None:
     assert ColumnCodec(tree, flat).decode(pa.array([b"\2\2\0\0\0"])).to_pylist() == [{"leaf": 3}]
 
 
-def test_columns_are_bounded_in_number_and_depth() -> None:
+def test_the_number_and_depth_of_columns_are_limited() -> None:
     nested: Any = "int"
     for _ in range(70):
         nested = array(nested)
@@ -161,8 +161,8 @@ def test_columns_are_bounded_in_number_and_depth() -> None:
 
 
 @pytest.mark.parametrize(("records", "fits"), [(1_023, True), (1_024, False)])
-def test_records_that_are_skipped_nest_1024_levels_at_most(records: int, fits: bool) -> None:
-    """By their names, each in the next, so that the schema itself is shallow. Branches that nobody reads define them."""
+def test_skipped_records_may_nest_at_most_1024_levels(records: int, fits: bool) -> None:
+    """Each record refers to the previous one by name, so the text of the schema is shallow."""
     kinds = [record("R0", ("f", "int")), *(record(f"R{k}", ("f", f"R{k - 1}")) for k in range(1, records))]
     writer = record("Top", *((f"a{k}", ["null", kind]) for k, kind in enumerate(kinds)), ("z", f"R{records - 1}"))
     reader = record("Top", *((f"a{k}", ["null"]) for k in range(records)))
@@ -174,8 +174,8 @@ def test_records_that_are_skipped_nest_1024_levels_at_most(records: int, fits: b
             columns.plan(parse(writer))
 
 
-def test_unions_of_records_that_hold_such_unions_find_their_columns_or_give_up() -> None:
-    """Each level has two records, which differ in nothing that a column could tell."""
+def test_matching_columns_to_nested_unions_of_records_ends_after_a_limited_number_of_steps() -> None:
+    """Each level has two records, which columns cannot distinguish."""
     column, branches = pa.string(), [record("A0", ("x", "long")), record("B0", ("x", "long"))]
     for level in range(1, 18):
         column = pa.struct([("x", column)])
@@ -186,7 +186,7 @@ def test_unions_of_records_that_hold_such_unions_find_their_columns_or_give_up()
         ColumnWriter(parse(record("Top", ("x", branches))), {}).encode(pa.array([], column), b"")
 
 
-# --- what may be written from other types than those ---------------------------------------------------------------
+# --- other column types that can be encoded --------------------------------------------------------------------------
 
 
 OTHERS = [
@@ -225,7 +225,9 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("schema", "column", "expected"), OTHERS, ids=str)
-def test_other_types_that_lose_nothing_are_written_too(schema: Any, column: Any, expected: list[Any]) -> None:
+def test_columns_of_other_types_that_convert_without_loss_are_encoded(
+    schema: Any, column: Any, expected: list[Any]
+) -> None:
     batch = pa.record_batch([column], ["value"])
     data = ColumnCodec(schema).encode(batch)
 
@@ -272,7 +274,7 @@ NAMED: list[pa.DataType] = [
 
 
 @pytest.mark.parametrize("kind", NAMED, ids=str)
-def test_a_type_that_is_refused_has_the_name_that_pyarrow_gives_it(kind: pa.DataType) -> None:
+def test_a_refused_type_is_named_as_pyarrow_names_it(kind: pa.DataType) -> None:
     with pytest.raises(EncodeError) as caught:
         ColumnCodec("boolean").encode(pa.record_batch([pa.nulls(0, kind)], ["value"]))
     inside = re.compile(r"<.*>|\[day\]|(?<=date64)\[ms\]")

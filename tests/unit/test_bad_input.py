@@ -1,4 +1,4 @@
-"""Bad input never gets through: each error names the field, what was expected and what was got."""
+"""Bad input is always refused: each error names the field, the expected type and the actual value."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Tag:
 
 Named = namedtuple("Named", ["n"])
 
-# (what replaces a part of GOOD, the exact path, what was expected, what was got)
+# (change of GOOD, exact path, expected, got)
 BAD_VALUES: list[tuple[Any, str, str, str]] = [
     # Wrong types
     ({"flag": 1}, "flag", "expected boolean", "int 1"),
@@ -229,7 +229,7 @@ def ident(sample: object) -> str:
     return str(sample)[:50].encode("ascii", "backslashreplace").decode() if isinstance(sample, str) else ""
 
 
-def test_the_good_datum_is_good() -> None:
+def test_the_unchanged_datum_is_written_and_read() -> None:
     back = CODEC.decode(CODEC.encode(GOOD))
 
     assert back["user"] == {"tags": {"a": [None, {"n": 1, "parts": None}, {"n": 2, "parts": {"n": 3, "parts": None}}]}}
@@ -237,7 +237,7 @@ def test_the_good_datum_is_good() -> None:
 
 
 @pytest.mark.parametrize(("change", "path", "expected", "got"), BAD_VALUES, ids=ident)
-def test_a_wrong_value_names_its_field_what_was_expected_and_what_was_got(
+def test_the_error_for_a_wrong_value_names_field_expected_type_and_value(
     change: dict[str, Any], path: str, expected: str, got: str
 ) -> None:
     with pytest.raises(EncodeError) as caught:
@@ -251,11 +251,11 @@ def test_a_wrong_value_names_its_field_what_was_expected_and_what_was_got(
     assert expected in text
     assert got in text
     assert len(text) < 500
-    assert CODEC.decode(CODEC.encode(GOOD))["text"] == "text"  # the codec is none the worse
+    assert CODEC.decode(CODEC.encode(GOOD))["text"] == "text"  # the codec still works
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name not in ("maybe", "either")])
-def test_each_missing_field_is_named(name: str) -> None:
+def test_the_error_for_a_missing_field_names_it(name: str) -> None:
     with pytest.raises(EncodeError, match="the field is missing and has no default") as caught:
         CODEC.encode({key: value for key, value in GOOD.items() if key != name})
     assert caught.value.path == name
@@ -271,7 +271,7 @@ def test_each_missing_field_is_named(name: str) -> None:
         ({"type": "map", "values": {"type": "map", "values": "int"}}, {"a": {"b.c": "x"}}, '["a"]["b.c"]'),
     ],
 )
-def test_paths_begin_at_whatever_the_root_is(schema: Any, datum: Any, path: str) -> None:
+def test_paths_begin_at_the_root_whatever_its_type(schema: Any, datum: Any, path: str) -> None:
     with pytest.raises(EncodeError) as caught:
         Codec(schema).encode(datum)
 
@@ -279,14 +279,14 @@ def test_paths_begin_at_whatever_the_root_is(schema: Any, datum: Any, path: str)
     assert ("field" in str(caught.value)) == bool(path)
 
 
-def test_a_huge_wrong_value_is_not_quoted_whole() -> None:
+def test_a_huge_wrong_value_is_truncated_in_the_error() -> None:
     for value in ("x" * 10_000_000, b"x" * 10_000_000, [0] * 1_000_000, 10**100_000, Decimal("1" * 100_000)):
         with pytest.raises(EncodeError) as caught:
             CODEC.encode({**GOOD, "suit": value})
         assert len(str(caught.value)) < 500
 
 
-def test_a_huge_key_is_not_quoted_whole() -> None:
+def test_a_huge_key_is_truncated_in_the_error() -> None:
     with pytest.raises(EncodeError) as caught:
         CODEC.encode({**GOOD, "map": {"k" * 1_000_000: "x"}})
     assert len(str(caught.value)) < 500
@@ -363,7 +363,7 @@ BAD_BYTES: list[tuple[bytes, str, int, str]] = [
 
 
 @pytest.mark.parametrize(("data", "path", "offset", "text"), BAD_BYTES, ids=ident)
-def test_bad_bytes_name_their_field_and_offset(data: bytes, path: str, offset: int, text: str) -> None:
+def test_the_error_for_bad_bytes_names_field_and_offset(data: bytes, path: str, offset: int, text: str) -> None:
     codec = Codec(HEAD)
     with pytest.raises(DecodeError) as caught:
         codec.decode(data)
@@ -388,7 +388,7 @@ SEEN_FROM_OUTSIDE = [
 def served() -> Any:
     with LocalRegistry() as registry:
         serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, SCHEMA)
-        # Another schema goes first, so that the version in an error is not zero by accident.
+        # Another schema is registered first, so that the expected version is not 0.
         first = {**SCHEMA, "fields": [*SCHEMA["fields"], {"name": "first", "type": "int", "default": 0}]}
         KafkaAvroSerializer({"schema.registry.url": registry.url}, first).serialize("bad-topic", GOOD)
         with serializer, KafkaAvroDeserializer({"schema.registry.url": registry.url}) as deserializer:
@@ -396,7 +396,7 @@ def served() -> Any:
 
 
 @pytest.mark.parametrize(("change", "path", "expected", "got"), SEEN_FROM_OUTSIDE, ids=ident)
-def test_the_serializers_error_names_topic_and_version_too(
+def test_the_serializers_error_also_names_topic_and_version(
     served: Any, change: dict[str, Any], path: str, expected: str, got: str
 ) -> None:
     serializer, _ = served
@@ -414,7 +414,7 @@ def test_the_serializers_error_names_topic_and_version_too(
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20, 60, 120])
-def test_the_deserializers_error_names_topic_and_version_too(served: Any, cut: int) -> None:
+def test_the_deserializers_error_also_names_topic_and_version(served: Any, cut: int) -> None:
     serializer, deserializer = served
     context = SerializationContext("bad-topic", MessageField.VALUE)
     message = serializer(GOOD, context)
@@ -428,5 +428,5 @@ def test_the_deserializers_error_names_topic_and_version_too(served: Any, cut: i
         assert "topic bad-topic, schema version 1" in str(caught.value)
 
 
-def test_a_nan_is_no_wrong_value() -> None:
+def test_nan_is_a_valid_double() -> None:
     assert math.isnan(CODEC.decode(CODEC.encode({**GOOD, "exact": math.nan}))["exact"])

@@ -1,4 +1,4 @@
-"""Many messages at once: what cannot be read is raised, left out or handed over, with all that is known of it."""
+"""deserialize_many: errors are raised, skipped or passed to a function, with the message and its position."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 BOB, ANN = {"name": "bob"}, {"name": "ann"}
 HEADER = b"\x03\x04" + bytes(8)
 GOOD, OTHER, BAD = HEADER + b"\x06bob", HEADER + b"\x06ann", HEADER + b"\x06bo"
-Record = namedtuple("Record", "topic partition offset key value headers")  # as of kafka-python and aiokafka
+Record = namedtuple(
+    "Record", "topic partition offset key value headers"
+)  # like the records of kafka-python and aiokafka
 
 
 class Message:
-    """As of confluent-kafka: methods."""
+    """Like the messages of confluent-kafka, which have methods."""
 
     def __init__(self, value: bytes | None, error: str | None = None) -> None:
         self._value, self._error = value, error
@@ -67,7 +69,7 @@ def reader(registry: LocalRegistry) -> KafkaAvroDeserializer:
     return KafkaAvroDeserializer({"schema.registry.url": registry.url, "retries.total.ms": 2000})
 
 
-def test_good_messages_come_in_their_order_as_they_are_asked_for(reader: KafkaAvroDeserializer) -> None:
+def test_messages_are_read_in_order_and_only_on_demand(reader: KafkaAvroDeserializer) -> None:
     taken: list[bytes | None] = []
 
     def messages() -> Iterator[bytes | None]:
@@ -82,7 +84,7 @@ def test_good_messages_come_in_their_order_as_they_are_asked_for(reader: KafkaAv
     assert list(found) == [None, ANN]
 
 
-def test_an_error_ends_it_and_carries_the_message(reader: KafkaAvroDeserializer) -> None:
+def test_an_error_stops_the_iteration_and_carries_the_message(reader: KafkaAvroDeserializer) -> None:
     found = reader.deserialize_many("users", [GOOD, BAD, OTHER])
     assert next(found) == BOB
     with pytest.raises(DecodeError) as caught:
@@ -93,12 +95,12 @@ def test_an_error_ends_it_and_carries_the_message(reader: KafkaAvroDeserializer)
     assert str(again) == str(caught.value)
 
 
-def test_what_cannot_be_read_may_be_left_out(reader: KafkaAvroDeserializer) -> None:
+def test_unreadable_messages_can_be_skipped(reader: KafkaAvroDeserializer) -> None:
     assert list(reader.deserialize_many("users", [BAD, GOOD, BAD, None, OTHER], on_error="skip")) == [BOB, None, ANN]
     assert reader.stats()["errors"] == 2
 
 
-def test_a_function_is_given_the_error_and_gives_what_stands_in_its_place(reader: KafkaAvroDeserializer) -> None:
+def test_a_function_gets_the_error_and_returns_the_replacement(reader: KafkaAvroDeserializer) -> None:
     dead: list[RawMessage | None] = []
 
     def keep(error: SerdesError) -> str:
@@ -110,7 +112,7 @@ def test_a_function_is_given_the_error_and_gives_what_stands_in_its_place(reader
 
 
 @pytest.mark.parametrize("kind", ["confluent", "kafka-python"])
-def test_messages_of_clients_bring_their_topic_and_place(reader: KafkaAvroDeserializer, kind: str) -> None:
+def test_messages_of_clients_provide_topic_partition_and_offset(reader: KafkaAvroDeserializer, kind: str) -> None:
     def message(value: bytes) -> Any:
         headers = [("h", b"v")]
         return Message(value) if kind == "confluent" else Record("users", 3, 42, b"k", value, headers)
@@ -121,8 +123,8 @@ def test_messages_of_clients_bring_their_topic_and_place(reader: KafkaAvroDeseri
     assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", [("h", b"v")])
 
 
-def test_a_topic_that_is_told_goes_before_that_of_the_messages(reader: KafkaAvroDeserializer) -> None:
-    """A topic that was mirrored under another name: its schemas are where they were registered."""
+def test_a_given_topic_takes_precedence_over_the_topic_of_the_messages(reader: KafkaAvroDeserializer) -> None:
+    """For a topic mirrored under another name, whose schemas are registered under the original one."""
     mirrored = [Record("dc2.users", 3, 42, b"k", value, None) for value in (GOOD, OTHER)]
     assert list(reader.deserialize_many("users", mirrored)) == [BOB, ANN]
     bad = Record("dc2.users", 3, 42, b"k", BAD, None)
@@ -131,7 +133,7 @@ def test_a_topic_that_is_told_goes_before_that_of_the_messages(reader: KafkaAvro
     assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", None)
 
 
-def test_an_error_in_a_messages_place_is_no_datum(reader: KafkaAvroDeserializer) -> None:
+def test_an_error_of_the_client_in_place_of_a_message_is_an_error(reader: KafkaAvroDeserializer) -> None:
     batch = [Message(b"Broker: partition EOF", "PARTITION_EOF"), Message(GOOD)]
     with pytest.raises(DecodeError, match="in place of a message: PARTITION_EOF"):
         list(reader.deserialize_many(None, batch))
@@ -147,7 +149,7 @@ def test_an_error_in_a_messages_place_is_no_datum(reader: KafkaAvroDeserializer)
         (Fault.garbage(), SchemaRegistryError),
     ],
 )
-def test_a_registry_that_does_not_answer_makes_no_message_a_dead_one(
+def test_an_error_of_the_registry_is_raised_even_with_skip(
     reader: KafkaAvroDeserializer, registry: LocalRegistry, fault: Fault, kind: type[SchemaRegistryError]
 ) -> None:
     registry.fail(fault, times=None)
@@ -156,18 +158,18 @@ def test_a_registry_that_does_not_answer_makes_no_message_a_dead_one(
     assert caught.value.raw == RawMessage(GOOD, "users")
 
 
-def test_a_deserializer_without_options_leaves_nothing_out() -> None:
+def test_a_missing_configuration_is_an_error_even_with_skip() -> None:
     with pytest.raises(ConfigError, match=r"schema\.registry\.url is missing"):
         list(KafkaAvroDeserializer().deserialize_many("users", [GOOD], on_error="skip"))
 
 
-def test_a_version_that_does_not_exist_is_the_messages_own_fault(registry: LocalRegistry) -> None:
+def test_an_unknown_version_is_an_error_of_the_message(registry: LocalRegistry) -> None:
     strict = KafkaAvroDeserializer({"schema.registry.url": registry.url, "fallback.to.latest": False})
     assert list(strict.deserialize_many("users", [GOOD], on_error=lambda error: type(error))) == [SchemaNotFoundError]
 
 
 @pytest.mark.parametrize("schema", [None, USER])
-def test_a_version_that_is_no_avro_is_the_messages_own_fault(registry: LocalRegistry, schema: Any) -> None:
+def test_a_version_that_is_not_avro_is_an_error_of_the_message(registry: LocalRegistry, schema: Any) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     url = f"{registry.url}/admin/v2/schemas/public/default/users/schema"
     body = {"type": "STRING", "schema": "", "properties": {}}
@@ -186,18 +188,18 @@ def test_a_version_that_is_no_avro_is_the_messages_own_fault(registry: LocalRegi
 
 
 @pytest.mark.parametrize("wrong", ["ignore", None, 3])
-def test_another_on_error_is_refused_at_once(reader: KafkaAvroDeserializer, wrong: Any) -> None:
-    with pytest.raises(ConfigError, match="on_error takes 'raise', 'skip' or a function of the error, got"):
+def test_an_invalid_on_error_is_refused_before_the_first_message(reader: KafkaAvroDeserializer, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="on_error: expected 'raise', 'skip' or a function of the error, got"):
         reader.deserialize_many("users", [], wrong)
 
 
 @pytest.mark.parametrize("wrong", ["text", 3, object()])
-def test_what_is_no_message_is_an_error(reader: KafkaAvroDeserializer, wrong: Any) -> None:
+def test_anything_but_a_message_is_an_error(reader: KafkaAvroDeserializer, wrong: Any) -> None:
     with pytest.raises(DecodeError, match="topic users: expected bytes or a client's message, got"):
         list(reader.deserialize_many("users", [wrong]))
 
 
-def test_counts_tell_hits_misses_and_errors(reader: KafkaAvroDeserializer) -> None:
+def test_stats_count_messages_hits_misses_and_errors(reader: KafkaAvroDeserializer) -> None:
     list(reader.deserialize_many("users", [GOOD, GOOD, BAD, GOOD], "skip"))
     stats = reader.stats()
     assert {name: stats[name] for name in ("messages", "hits", "misses", "errors")} == {

@@ -16,7 +16,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, Sche
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import bound_of
 from streamnative_serdes._schema import parse
-from streamnative_serdes._topics import binding as binding_module
+from streamnative_serdes._topics import shared
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import Compiled
 from streamnative_serdes.errors import NestedTooDeeplyError
@@ -26,7 +26,7 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 BOB = {"name": "bob"}
 FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
 THREADS = 8
-PATIENCE = 30.0  # seconds until a thread that waits for ever fails the test
+PATIENCE = 30.0  # seconds until a hanging thread fails the test
 
 
 def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
 
 
 def together(work: Callable[[], Any]) -> list[Any]:
-    """What ``work`` gives, or raises, in threads that all start at once."""
+    """Call ``work`` in threads that start at once, and return the results or errors."""
 
     def outcome(_: int) -> Any:
         try:
@@ -95,7 +95,7 @@ def test_all_waiting_threads_get_the_error_and_the_next_call_asks_again(registry
     assert registry.calls == {"POST schema": 2}
 
 
-def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: LocalRegistry) -> None:
+def test_after_an_interrupt_of_the_leader_another_thread_sends_the_request(registry: LocalRegistry) -> None:
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     schema, lead, follows = parse(USER), threading.Event(), threading.Event()
     real = binding.client.register
@@ -126,11 +126,11 @@ def test_an_interrupted_leader_leaves_the_question_to_the_others(registry: Local
     assert sorted(map(str, outcome)) == ["0", "interrupted"]
 
 
-def test_the_same_thread_may_ask_again_in_the_middle_of_its_question(registry: LocalRegistry) -> None:
+def test_a_thread_may_repeat_its_request_while_it_is_running(registry: LocalRegistry) -> None:
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     real, seen = binding.client.register, []
 
-    def reentrant(*arguments: Any) -> int:  # as a signal handler or a finalizer may
+    def reentrant(*arguments: Any) -> int:  # like a signal handler or a finalizer
         binding.client.register = real  # type: ignore[method-assign]
         seen.append(binding.registered("users", parse(USER)))
         return real(*arguments)
@@ -150,7 +150,7 @@ def test_other_tenants_namespaces_and_tokens_share_nothing(registry: LocalRegist
     assert Binding.shared(first) is not Binding.shared(second)
 
 
-def test_tenant_and_namespace_say_where_a_short_name_is(registry: LocalRegistry) -> None:
+def test_tenant_and_namespace_determine_where_a_short_name_is(registry: LocalRegistry) -> None:
     here = conf(registry, **{"pulsar.tenant": "t2", "pulsar.namespace": "n2"})
     for path, body in (("tenants/t2", {"allowedClusters": ["standalone"]}), ("namespaces/t2/n2", None)):
         requests.put(f"{registry.url}/admin/v2/{path}", json=body, timeout=5).raise_for_status()
@@ -160,7 +160,7 @@ def test_tenant_and_namespace_say_where_a_short_name_is(registry: LocalRegistry)
         KafkaAvroDeserializer(conf(registry)).deserialize("users", FRAMED[10:])
 
 
-def test_a_version_counts_as_missing_only_for_a_moment(registry: LocalRegistry) -> None:
+def test_a_missing_version_is_cached_only_for_a_moment(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
     deserializer = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0}))
     later = b"\x03\x04" + (1).to_bytes(8, "big") + FRAMED[10:] + b"\x00"
@@ -170,7 +170,7 @@ def test_a_version_counts_as_missing_only_for_a_moment(registry: LocalRegistry) 
     assert deserializer.deserialize("users", later) == {**BOB, "a": None}
 
 
-def test_who_holds_an_answer_does_not_wait_long_for_a_new_one(
+def test_with_a_cached_response_a_new_one_is_not_waited_for_long(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[float | None] = []
@@ -187,7 +187,7 @@ def test_who_holds_an_answer_does_not_wait_long_for_a_new_one(
     assert seen == [None, 2.0]
 
 
-def test_what_the_registry_said_last_holds_while_it_cannot_be_asked(
+def test_the_last_response_is_used_while_the_registry_is_unavailable(
     registry: LocalRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = {"cache.latest.ttl.sec": 0, "retries.total.ms": 2000}
@@ -196,12 +196,12 @@ def test_what_the_registry_said_last_holds_while_it_cannot_be_asked(
     assert deserializer.deserialize("users", FRAMED[10:]) == BOB
     registry.close()
     assert deserializer.deserialize("users", FRAMED[10:]) == BOB
-    assert "keeps schema version 0 as its latest" in caplog.text
+    assert "still using version 0 as the latest schema" in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
-def test_a_child_forked_while_a_question_is_under_way_asks_for_itself(registry: LocalRegistry) -> None:
+def test_a_child_forked_during_a_request_sends_its_own_request(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     registry.fail(Fault.delay(1.0))
     asking = threading.Thread(target=serializer.serialize, args=("users", BOB))
@@ -209,24 +209,24 @@ def test_a_child_forked_while_a_question_is_under_way_asks_for_itself(registry: 
     waiting.until(lambda: registry.calls, "the thread asks")
     child = os.fork()
     if child == 0:
-        signal.alarm(int(PATIENCE))  # a child that waits for its parent's thread waits for ever
+        signal.alarm(int(PATIENCE))  # a child that waits for a thread of its parent never ends
         os._exit(0 if serializer.serialize("users", BOB) == FRAMED else 1)
     assert waiting.exit_code(child) == 0
     waiting.join(asking)
 
 
-def test_a_thread_that_comes_just_after_the_answer_does_not_ask_again(registry: LocalRegistry) -> None:
+def test_a_thread_that_starts_just_after_the_response_does_not_repeat_the_request(registry: LocalRegistry) -> None:
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
     registry.reset_calls()
     before = binding._use("users")
     known, _ = binding.latest("users")
-    # As a thread does that read the state before the answer was there, and asks afterwards.
+    # Like a thread that read the state before the response, and sends its request afterwards.
     assert binding._fetch_latest(before).known is known
     assert registry.calls == {"GET schema": 1}
 
 
-def test_topics_with_the_same_schema_share_what_is_compiled_of_it(registry: LocalRegistry) -> None:
+def test_topics_with_the_same_schema_share_compiled_plans(registry: LocalRegistry) -> None:
     for topic in ("a", "b"):
         KafkaAvroSerializer(conf(registry), USER).serialize(topic, BOB)
     reader = KafkaAvroDeserializer(conf(registry))
@@ -236,7 +236,7 @@ def test_topics_with_the_same_schema_share_what_is_compiled_of_it(registry: Loca
     assert first is second
 
 
-def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> None:
+def test_a_recursion_error_is_not_cached_for_a_version() -> None:
     def chain(leaf: str) -> Any:
         schema: Any = leaf
         for number in range(60):
@@ -252,10 +252,10 @@ def test_a_recursion_limit_that_was_met_once_is_not_held_against_a_version() -> 
     assert known.codec({}, reader).decode(b"\0") == {"f": None}
 
 
-def test_a_process_keeps_so_many_registries_and_drops_the_first(
+def test_a_process_caches_a_limited_number_of_registries(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binding_module, "_MAX_SHARED", 2)
+    monkeypatch.setattr(shared, "_MOST", 2)
     confs = [
         config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{"retries.wait.ms": wait}), strict=True)
         for wait in (201, 202, 203)

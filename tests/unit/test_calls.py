@@ -1,5 +1,5 @@
-"""What calling a serializer or a deserializer means, whoever replaces its __call__: calls make no tuple of arguments
-(PEP 590), and Python 3.11 leaves it to the class to see when that no longer holds."""
+"""Calls of serializers and deserializers, also with a replaced __call__: they create no tuple of arguments (PEP 590),
+and on Python 3.11 the class itself must detect a replacement."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CTX = SerializationContext("users", MessageField.VALUE)
 
 
 class Shouting(KafkaAvroSerializer):
-    """A user's subclass with a call of its own."""
+    """A user's subclass with its own __call__."""
 
     def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
         return super().__call__({"name": obj["name"].upper()}, ctx)
 
 
 class Plain(KafkaAvroSerializer):
-    """A user's subclass that leaves the call alone."""
+    """A user's subclass without its own __call__."""
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_wrong_arguments_are_a_type_error(
         deserializer(*arguments, **{"data" if name == "obj" else name: one for name, one in named.items()})
 
 
-def test_a_topic_in_the_contexts_place_is_told_what_to_pass(serializer: Any, deserializer: Any) -> None:
+def test_the_error_for_a_topic_in_place_of_the_context_says_what_to_pass(serializer: Any, deserializer: Any) -> None:
     for serdes, data, call in (
         (serializer, BOB, "serialize(topic, obj)"),
         (deserializer, MESSAGE, "deserialize(topic, data)"),
@@ -96,7 +96,7 @@ def test_a_topic_in_the_contexts_place_is_told_what_to_pass(serializer: Any, des
             serdes(data, None)
 
 
-def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: Any) -> None:
+def test_the_error_for_swapped_arguments_says_their_order(serializer: Any, deserializer: Any) -> None:
     with pytest.raises(SerdesError, match=r"expected a topic as str, got dict \(hint: pass the topic first\)"):
         serializer.serialize(BOB, "users")
     with pytest.raises(SerdesError, match=r"expected a topic as str, got bytes \(hint: pass the topic first\)"):
@@ -105,7 +105,7 @@ def test_swapped_arguments_are_told_their_order(serializer: Any, deserializer: A
         deserializer.deserialize_many([MESSAGE], "users")
 
 
-def test_swapped_arguments_of_batches_are_told_their_order(serializer: Any, deserializer: Any) -> None:
+def test_the_error_for_swapped_arguments_of_batches_says_their_order(serializer: Any, deserializer: Any) -> None:
     pytest.importorskip("pyarrow")
     for ask in (deserializer.deserialize_batch, serializer.serialize_batch):
         with pytest.raises(SerdesError, match=r"expected a topic as str, got list \(hint: pass the topic first\)"):
@@ -124,7 +124,7 @@ def test_swapped_arguments_of_batches_are_told_their_order(serializer: Any, dese
         ((None, "conf"), "expected a schema, got options"),
     ],
 )
-def test_swapped_options_and_schema_are_told_their_order(
+def test_the_error_for_swapped_options_and_schema_says_their_order(
     face: Any, arguments: tuple[Any, ...], words: str, conf: dict[str, Any]
 ) -> None:
     hint = f'(hint: the options go first: {face.__name__}({{"schema.registry.url": '
@@ -133,20 +133,20 @@ def test_swapped_options_and_schema_are_told_their_order(
 
 
 @pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
-def test_options_in_the_functions_place_are_told_where_they_go(face: Any, conf: dict[str, Any]) -> None:
+def test_the_error_for_options_in_place_of_the_function_says_where_they_go(face: Any, conf: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"expected a function .*, got dict \(hint: options are the argument conf\)"):
         face(conf, SCHEMA, {"max.depth": 5})
     with pytest.raises(ConfigError, match=r"expected a function of \(object, context\), got str$"):
         face(conf, SCHEMA, "to_dict")
 
 
-def test_a_key_of_a_clients_configuration_may_be_called_type(conf: dict[str, Any]) -> None:
+def test_a_client_configuration_may_have_the_key_type(conf: dict[str, Any]) -> None:
     assert KafkaAvroSerializer(schema=SCHEMA).configure({**conf, "type": "x"})(BOB, CTX) == MESSAGE
     with pytest.raises(ConfigError, match="expected the options as a dict, got str"):
         KafkaAvroSerializer(schema=SCHEMA).configure("x")  # type: ignore[arg-type]
 
 
-def test_a_subclass_may_have_a_call_of_its_own(conf: dict[str, Any]) -> None:
+def test_a_subclass_may_have_its_own_call(conf: dict[str, Any]) -> None:
     shouting = Shouting(conf, SCHEMA)
     assert shouting(BOB, CTX) == MESSAGE[:-3] + b"BOB"
     assert shouting(BOB, ctx=CTX) == MESSAGE[:-3] + b"BOB"
@@ -156,21 +156,21 @@ def test_a_subclass_may_have_a_call_of_its_own(conf: dict[str, Any]) -> None:
 
 
 def patched(cls: type, serdes: Any) -> Iterator[Any]:
-    """What calls give while ``cls`` is patched, then afterwards."""
+    """Return the results of calls while ``cls`` is patched, and afterwards."""
     with mock.patch.object(cls, "__call__", return_value="patched") as double:
         yield serdes(BOB, CTX)
         yield double.call_args
     yield serdes(BOB, CTX)
 
 
-def test_a_patched_call_is_what_is_called_for_as_long(serializer: Any, conf: dict[str, Any]) -> None:
+def test_a_patched_call_is_used_while_it_is_patched(serializer: Any, conf: dict[str, Any]) -> None:
     plain = Plain(conf, SCHEMA)
     for cls, serdes in ((KafkaAvroSerializer, serializer), (KafkaAvroSerializer, plain), (Plain, plain)):
         assert serdes(BOB, CTX) == MESSAGE
         assert list(patched(cls, serdes)) == ["patched", mock.call(BOB, CTX), MESSAGE]
 
 
-def test_a_patched_call_of_the_deserializer_too(deserializer: Any) -> None:
+def test_a_patched_call_of_the_deserializer_is_used(deserializer: Any) -> None:
     with mock.patch.object(KafkaAvroDeserializer, "__call__", lambda _self, data, ctx=None: (data, ctx)):
         assert deserializer(1, 2) == (1, 2)
         assert deserializer(1, ctx=2) == (1, 2)
@@ -178,7 +178,7 @@ def test_a_patched_call_of_the_deserializer_too(deserializer: Any) -> None:
     assert deserializer(MESSAGE, CTX) == BOB
 
 
-def test_an_exception_of_a_patched_call_comes_through(serializer: Any) -> None:
+def test_an_exception_of_a_patched_call_is_raised(serializer: Any) -> None:
     with (
         mock.patch.object(KafkaAvroSerializer, "__call__", side_effect=OSError("broken")),
         pytest.raises(OSError, match="broken"),
@@ -186,7 +186,7 @@ def test_an_exception_of_a_patched_call_comes_through(serializer: Any) -> None:
         serializer(BOB, CTX)
 
 
-def test_a_class_that_gets_its_call_later_is_called_by_it(conf: dict[str, Any]) -> None:
+def test_a_call_that_is_added_to_a_class_later_is_used(conf: dict[str, Any]) -> None:
     class Later(KafkaAvroSerializer):
         pass
 
@@ -207,7 +207,7 @@ def test_an_instance_may_change_its_class(conf: dict[str, Any]) -> None:
     assert serializer(BOB, CTX) == MESSAGE
 
 
-def test_instances_go_away_with_what_they_hold(conf: dict[str, Any]) -> None:
+def test_instances_are_freed_with_their_attributes(conf: dict[str, Any]) -> None:
     for cls in (KafkaAvroSerializer, Plain, Shouting):
         serializer = cls(conf, SCHEMA)
         assert serializer(BOB, CTX)

@@ -1,4 +1,4 @@
-"""Which version is written or read where the options choose one, and what is asked for ahead of the first message."""
+"""Options that choose the version to write or read, and requests before the first message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READ_ONLY = {"auto.register.schemas": False}
 
 @pytest.fixture
 def users(registry: LocalRegistry) -> LocalRegistry:
-    """A registry in which `users` has two versions, and from which nobody knows anything."""
+    """A registry in which topic `users` has two versions, none of them cached."""
     for schema in (USER, WIDER):
         KafkaAvroSerializer({"schema.registry.url": registry.url}, schema).serialize("users", BOB)
     Binding.forget()
@@ -64,8 +64,8 @@ def test_a_chosen_version_that_does_not_exist_is_an_error(users: LocalRegistry) 
             {**READ_ONLY, "use.latest.version": True, "use.schema.version": 0},
             "cannot enable both use.latest.version and use.schema.version",
         ),
-        ({**READ_ONLY, "use.schema.version": -1}, "use.schema.version takes a schema version, from 0"),
-        ({**READ_ONLY, "use.schema.version": 1.5}, "use.schema.version takes a schema version, from 0"),
+        ({**READ_ONLY, "use.schema.version": -1}, "use.schema.version: expected a schema version from 0"),
+        ({**READ_ONLY, "use.schema.version": 1.5}, "use.schema.version: expected a schema version from 0"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
@@ -76,7 +76,7 @@ def test_options_that_contradict_each_other_are_refused(
     assert message in str(caught.value)
 
 
-def test_every_message_may_be_read_as_the_latest(users: LocalRegistry) -> None:
+def test_every_message_can_be_read_with_the_latest_as_readers_schema(users: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(users, **{"use.latest.version": True}))
     assert reader.deserialize("users", FIRST + b"\x06bob") == {"name": "bob", "age": None}
     assert reader.deserialize("users", SECOND + b"\x06ann\x02\x0e") == ANN
@@ -85,13 +85,13 @@ def test_every_message_may_be_read_as_the_latest(users: LocalRegistry) -> None:
 
 @pytest.fixture
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a worker of Spark: no thread looks after topics."""
+    """As in a Spark worker: no thread checks topics."""
     monkeypatch.setattr(Watch, "allowed", False)
 
 
 @pytest.mark.usefixtures("unwatched")
 @pytest.mark.parametrize(("ttl", "seen"), [(0, ANN | {"city": None}), (3_600, ANN)])
-def test_a_newer_latest_is_read_as_once_the_old_one_no_longer_holds(
+def test_a_newer_latest_schema_is_used_after_the_ttl_of_the_old_one(
     users: LocalRegistry, ttl: int, seen: dict[str, Any]
 ) -> None:
     options = {"use.latest.version": True, "cache.latest.ttl.sec": ttl}
@@ -100,28 +100,28 @@ def test_a_newer_latest_is_read_as_once_the_old_one_no_longer_holds(
     for _ in range(2):
         assert reader.deserialize("users", message) == ANN
     newer = {**WIDER, "fields": [*WIDER["fields"], {"name": "city", "type": ["null", "string"], "default": None}]}
-    KafkaAvroSerializer(conf(users), newer).warm_up("users")  # by another binding, so the reader's is not told
+    KafkaAvroSerializer(conf(users), newer).warm_up("users")  # by another binding, so the reader's does not know
     for _ in range(2):
         assert reader.deserialize("users", message) == seen
 
 
 @pytest.mark.usefixtures("unwatched")
 @pytest.mark.parametrize(("ttl", "calls"), [(0, 4), (3_600, 1)])
-def test_the_latest_is_asked_for_as_often_as_it_ends_to_hold(users: LocalRegistry, ttl: int, calls: int) -> None:
+def test_the_latest_schema_is_requested_after_each_ttl(users: LocalRegistry, ttl: int, calls: int) -> None:
     reader = KafkaAvroDeserializer(conf(users, **{"cache.latest.ttl.sec": ttl}))
-    writer = KafkaAvroSerializer(conf(users, **{"cache.latest.ttl.sec": ttl}))  # writes by the latest
+    writer = KafkaAvroSerializer(conf(users, **{"cache.latest.ttl.sec": ttl}))  # writes with the latest schema
     for face, data in ((reader, b"\x06ann\x02\x0e"), (writer, ANN)):
         for _ in range(2):
             (face.deserialize if isinstance(face, KafkaAvroDeserializer) else face.serialize)("users", data)
     assert users.calls["GET schema"] == calls
 
 
-def test_the_readers_own_schema_goes_before_the_latest(users: LocalRegistry) -> None:
+def test_a_given_readers_schema_takes_precedence_over_the_latest(users: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(users, **{"use.latest.version": True}), USER)
     assert reader.deserialize("users", SECOND + b"\x06ann\x02\x0e") == {"name": "ann"}
 
 
-def test_a_deserializer_is_warmed_up_by_one_call(users: LocalRegistry) -> None:
+def test_a_deserializer_is_warmed_up_with_one_request(users: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(users))
     reader.warm_up("users")
     assert users.calls == {"GET schemas": 1}
@@ -140,7 +140,7 @@ def test_a_deserializer_is_warmed_up_by_one_call(users: LocalRegistry) -> None:
         (None, {**READ_ONLY, "use.schema.version": 0}, "GET version"),
     ],
 )
-def test_a_serializer_is_warmed_up_by_one_call(
+def test_a_serializer_is_warmed_up_with_one_request(
     users: LocalRegistry, schema: Any, options: dict[str, Any], call: str
 ) -> None:
     writer = KafkaAvroSerializer(conf(users, **options), schema)
@@ -156,6 +156,6 @@ def test_warming_up_without_a_configuration_says_what_is_missing(face: Any) -> N
         face().warm_up("users")
 
 
-def test_a_topic_without_schemas_is_warm_as_well(registry: LocalRegistry) -> None:
+def test_a_topic_without_schemas_can_be_warmed_up(registry: LocalRegistry) -> None:
     KafkaAvroDeserializer(conf(registry)).warm_up("nothing")
     assert registry.calls == {"GET schemas": 1}

@@ -1,4 +1,4 @@
-"""The codec's promises for every Avro type: exact bytes, round trip, skip, kinds of input, defaults."""
+"""The codec for every Avro type: exact bytes, round trip, skip, accepted inputs, defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 
 
 def record(*fields: Any, name: str = "R") -> dict[str, Any]:
-    """A record of (name, type) or (name, type, default)."""
+    """Return a record with fields (name, type) or (name, type, default)."""
     keys = ("name", "type", "default")
     return {"type": "record", "name": name, "fields": [dict(zip(keys, field, strict=False)) for field in fields]}
 
@@ -30,7 +30,7 @@ LIST = record(("value", "long"), ("next", ["null", "LongList"]), name="LongList"
 TREE = record(("children", {"type": "array", "items": "Tree"}), ("by", {"type": "map", "values": "Tree"}), name="Tree")
 INNER_RECORD = record(("x", "int"), name="Inner")
 
-# (schema, datum, bytes in hex); strings and records in the text of the specification are here as they stand there.
+# (schema, datum, bytes in hex), including the examples of the Avro specification.
 SAMPLES: list[tuple[Any, Any, str]] = [
     ("null", None, ""),
     ("boolean", False, "00"),
@@ -96,7 +96,7 @@ def ident(sample: object) -> str:
 
 
 @pytest.mark.parametrize(("schema", "datum", "text"), SAMPLES, ids=ident)
-def test_each_type_has_exactly_the_specified_bytes(schema: Any, datum: Any, text: str) -> None:
+def test_each_type_is_encoded_to_exactly_the_specified_bytes(schema: Any, datum: Any, text: str) -> None:
     codec, data = Codec(schema), bytes.fromhex(text)
 
     assert codec.encode(datum) == data
@@ -108,7 +108,7 @@ def test_each_type_has_exactly_the_specified_bytes(schema: Any, datum: Any, text
 
 
 @pytest.mark.parametrize(("schema", "datum", "text"), SAMPLES, ids=ident)
-def test_a_message_that_is_cut_off_or_too_long_is_refused(schema: Any, datum: Any, text: str) -> None:
+def test_a_truncated_or_too_long_message_is_refused(schema: Any, datum: Any, text: str) -> None:
     codec, data = Codec(schema), bytes.fromhex(text)
 
     for end in range(min(len(data), 70)):
@@ -120,12 +120,12 @@ def test_a_message_that_is_cut_off_or_too_long_is_refused(schema: Any, datum: An
         codec.decode(data + b"\x00")
 
 
-def test_not_a_number_keeps_its_bits() -> None:
+def test_nan_is_written_and_read_as_nan() -> None:
     assert Codec("double").encode(math.nan) == struct.pack("<d", math.nan)
     assert math.isnan(Codec("float").decode(Codec("float").encode(math.nan)))
 
 
-def test_a_large_message_leaves_the_stack_and_stays_whole() -> None:
+def test_a_message_larger_than_the_buffer_on_the_stack_is_written_whole() -> None:
     codec = Codec({"type": "array", "items": "string"})
     data = ["x" * size for size in (0, 1000, 23, 1, 1024, 5, 100_000, 7)] * 3
 
@@ -134,14 +134,14 @@ def test_a_large_message_leaves_the_stack_and_stays_whole() -> None:
 
 
 @pytest.mark.parametrize("size", [1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096])
-def test_no_size_around_the_buffers_limits_loses_a_byte(size: int) -> None:
+def test_messages_of_sizes_around_the_buffer_limits_are_written_whole(size: int) -> None:
     codec = Codec(record(("a", "string"), ("b", "long"), ("c", "double")))
     datum = {"a": "x" * size, "b": -(2**63), "c": 1.0}
 
     assert codec.encode(datum) == sized(b"x" * size) + varint(-(2**63)) + struct.pack("<d", 1.0)
 
 
-# --- blocks of arrays and maps as other writers make them -------------------------------------------------------------
+# --- blocks of arrays and maps as other writers produce them ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_no_size_around_the_buffers_limits_loses_a_byte(size: int) -> None:
         varint(-2) + varint(2) + b"\x02\x04" + varint(-1) + varint(1) + b"\x06\x00",
     ],
 )
-def test_arrays_are_read_in_any_split_into_blocks(data: bytes) -> None:
+def test_an_array_is_read_however_it_is_split_into_blocks(data: bytes) -> None:
     codec = Codec({"type": "array", "items": "int"})
 
     assert codec.decode(data) == [1, 2, 3]
     assert codec.skip(data + b"tail") == len(data)
 
 
-def test_maps_are_read_in_blocks_and_the_last_of_equal_keys_counts() -> None:
+def test_a_map_is_read_in_blocks_and_the_last_of_equal_keys_wins() -> None:
     codec = Codec({"type": "map", "values": "int"})
     data = (
         varint(-1) + varint(3) + sized(b"a") + b"\x02" + varint(2) + sized(b"b") + b"\x04" + sized(b"a") + b"\x06\x00"
@@ -171,16 +171,16 @@ def test_maps_are_read_in_blocks_and_the_last_of_equal_keys_counts() -> None:
     assert codec.skip(data) == len(data)
 
 
-def test_a_number_may_be_longer_than_it_needs_as_in_other_readers() -> None:
+def test_a_number_with_redundant_bytes_is_read() -> None:
     assert Codec("long").decode(b"\x82\x80\x00") == 1
     assert Codec(["null", "long"]).decode(b"\x82\x00\x02") == 1
 
 
-# --- what is read ----------------------------------------------------------------------------------------------------
+# --- accepted inputs --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
-def test_decode_and_skip_take_any_bytes(wrap: Any) -> None:
+def test_decode_and_skip_accept_bytes_bytearray_and_memoryview(wrap: Any) -> None:
     codec = Codec(["null", "string"])
 
     assert codec.decode(wrap(b"\x02\x06foo")) == "foo"
@@ -188,7 +188,7 @@ def test_decode_and_skip_take_any_bytes(wrap: Any) -> None:
 
 
 @pytest.mark.parametrize("data", ["text", None, 5, [1], memoryview(bytes(4))[::2]])
-def test_decode_of_something_else_than_bytes_is_a_decode_error(data: Any) -> None:
+def test_decode_of_anything_but_bytes_is_a_decode_error(data: Any) -> None:
     with pytest.raises(DecodeError, match=r"expected (bytes|a readable buffer)"):
         Codec("int").decode(data)
     with pytest.raises(DecodeError, match=r"expected (bytes|a readable buffer)"):
@@ -196,7 +196,7 @@ def test_decode_of_something_else_than_bytes_is_a_decode_error(data: Any) -> Non
 
 
 @pytest.mark.parametrize("offset", [-1, 3])
-def test_skip_refuses_an_offset_outside_of_the_data(offset: int) -> None:
+def test_skip_refuses_an_offset_outside_the_data(offset: int) -> None:
     with pytest.raises(DecodeError, match=f"got {offset}"):
         Codec("null").skip(b"ab", offset)
 
@@ -204,7 +204,7 @@ def test_skip_refuses_an_offset_outside_of_the_data(offset: int) -> None:
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_defaultdict_gains_no_keys() -> None:
+def test_encoding_adds_no_keys_to_a_defaultdict() -> None:
     codec = Codec(record(("a", "int", 5), ("b", ["null", "int"])))
     datum: dict[str, int] = collections.defaultdict(lambda: 9)
 
@@ -219,7 +219,7 @@ def test_keys_that_are_not_interned_or_not_ascii_are_found() -> None:
     assert codec.decode(b"\x02\x04") == {"lång": 1, "b": 2}
 
 
-def test_a_record_of_many_fields_in_any_order() -> None:
+def test_keys_of_a_dict_may_be_in_any_order_and_decoded_fields_are_in_schema_order() -> None:
     names = [f"field_{i}" for i in range(300)]
     codec, datum = Codec(record(*[(name, "int") for name in names])), {name: i for i, name in enumerate(names)}
 
@@ -258,7 +258,7 @@ def test_decoded_records_share_nothing() -> None:
         ({"type": "map", "values": {"type": "array", "items": "bytes"}}, {"k": ["\u00e9"]}, {"k": [b"\xe9"]}),
         (["null", "int"], None, None),
         (["int", "null"], 5, 5),
-        (["null", "int"], 5, 5),  # any branch since 1.12
+        (["null", "int"], 5, 5),  # a default of any branch is allowed since Avro 1.12
         (["null", "string", "bytes"], "x", "x"),
         (record(("x", "int", 1), ("y", "string"), name="I"), {"y": "a"}, {"x": 1, "y": "a"}),
         (record(("x", record(("y", "int", 7), name="J"), {}), name="I"), {}, {"x": {"y": 7}}),
@@ -283,7 +283,7 @@ def test_a_missing_optional_field_without_default_is_null() -> None:
     [("int", "x"), ("string", None), ("bytes", "\u0100"), ("long", 2**63), (SUIT, "NONE"), (["null", "int"], "x")],
     ids=ident,
 )
-def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, default: Any) -> None:
+def test_a_bad_default_from_the_registry_is_an_error_only_when_needed(kind: Any, default: Any) -> None:
     codec = Codec(parse(record(("good", "int", 1), ("bad", kind, default)), strict=False))
     value = {"int": 1, "string": "", "bytes": b"", "long": 1}.get(str(kind), "CLUBS" if kind is SUIT else None)
 
@@ -293,12 +293,12 @@ def test_a_bad_default_of_the_registry_is_an_error_only_when_needed(kind: Any, d
     assert caught.value.path == "bad"
 
 
-# --- what repeats inside one message ----------------------------------------------------------------------------------
+# --- repetition within one message ------------------------------------------------------------------------------------
 
 
-def test_keys_that_come_again_in_one_message_are_the_same_text() -> None:
+def test_repeated_map_keys_of_a_message_are_the_same_string_object() -> None:
     schema = {"type": "array", "items": {"type": "map", "values": {"type": "map", "values": "int"}}}
-    # Of one slot and of many, empty, of one byte, not ASCII, at and beyond the length that is remembered.
+    # Empty, one byte, not ASCII, as long as the longest remembered key and longer, and more keys than slots.
     keys = ["", "a", "b", "é", "éa", "\U0001f600", "x" * 32, "x" * 33, "ab", "ba", *(f"key{i}" for i in range(200))]
     datum = [{key: dict.fromkeys(keys[:12], i)} for i, key in enumerate(keys * 2)]
 
@@ -308,11 +308,11 @@ def test_keys_that_come_again_in_one_message_are_the_same_text() -> None:
     assert got == datum
     assert list(got[3]["é"]) == keys[:12]
     twice = codec.decode(codec.encode([{"campaign": {}}] * 2))
-    assert next(iter(twice[0])) is next(iter(twice[1]))  # its hash is known already
+    assert next(iter(twice[0])) is next(iter(twice[1]))  # so its hash is computed only once
 
 
 @pytest.mark.parametrize("count", [0, 1, 1023, 1024, 1025, 5000])
-def test_long_lists_are_read_whole(count: int) -> None:
+def test_lists_of_all_sizes_are_read_whole(count: int) -> None:
     for item, value in (("int", 7), ("null", None), ("string", "s")):
         codec = Codec({"type": "array", "items": item})
         assert codec.decode(codec.encode([value] * count)) == [value] * count

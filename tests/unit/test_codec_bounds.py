@@ -1,4 +1,4 @@
-"""Bounds of the codec, one by one: the last value that is taken, and the first that is not."""
+"""Bounds of the codec, one by one: the last accepted value and the first refused one."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def test_a_branch_of_an_optional_value_is_0_or_1() -> None:
         assert "expected a union branch index from 0 to 1, got -1" in refused(schema, b"\x01\x02")
 
 
-def test_a_block_is_no_longer_than_what_is_left() -> None:
-    """One item, the size of the block, the item, the end."""
+def test_a_block_longer_than_the_remaining_bytes_is_an_error() -> None:
+    """The bytes are: a count of one item, the size of the block, the item, the end."""
     assert Codec(array("int")).decode(b"\x01\x02\x0e\x00") == [7]
     assert refused(array("int"), b"\x01\x06\x0e\x00").startswith(
         "expected a block of at most the 2 remaining bytes, got"
     )
-    assert "block" in refused(array("int"), b"\x01\x04\x0e\x00")  # all that is left, and more than the item takes
+    assert "block" in refused(array("int"), b"\x01\x04\x0e\x00")  # all remaining bytes, but more than the item takes
 
 
 @pytest.mark.parametrize("kind", [array("int"), mapping("int")], ids=["array", "map"])
-def test_a_skipped_block_ends_where_its_size_says(kind: Any) -> None:
+def test_a_skipped_block_must_end_at_its_declared_size(kind: Any) -> None:
     item = b"\x0e" if kind["type"] == "array" else b"\x02k\x0e"
     skipping = Codec(record("R", ("a", kind), ("b", "int")), record("R", ("b", "int")))
     for more in (-1, 0, 1):
@@ -55,7 +55,7 @@ def test_a_skipped_block_ends_where_its_size_says(kind: Any) -> None:
                 skipping.decode(data)
 
 
-def test_days_as_numbers_are_those_of_the_years_1_to_9999() -> None:
+def test_dates_given_as_numbers_must_be_in_the_years_1_to_9999() -> None:
     date = Codec(logical("int", "date"))
     first, last = 1 - EPOCH, dt.date.max.toordinal() - EPOCH
     for day in (first, last):
@@ -65,7 +65,7 @@ def test_days_as_numbers_are_those_of_the_years_1_to_9999() -> None:
             date.encode(day)
 
 
-def test_keys_of_one_map_after_another_are_told_apart_in_any_script() -> None:
+def test_similar_keys_of_successive_maps_are_distinguished_in_any_script() -> None:
     maps = array(mapping("int"))
     keys = ["é", "è", "ab", "ba", "ÿÿ", "ÿ\x7f", "日本", "日木", "é", "ab"]
     value = [{key: number, key[::-1] + "x": -number} for number, key in enumerate(keys)]
@@ -73,7 +73,7 @@ def test_keys_of_one_map_after_another_are_told_apart_in_any_script() -> None:
 
 
 @pytest.mark.parametrize("change", [lambda one: one.update(more=1), lambda one: one.pop("a")], ids=["grows", "shrinks"])
-def test_a_dict_that_changes_its_size_with_its_last_value_is_an_error(change: Callable[[dict[str, Any]], Any]) -> None:
+def test_a_dict_whose_last_value_changes_its_size_is_an_error(change: Callable[[dict[str, Any]], Any]) -> None:
     class Changes:
         def __index__(self) -> int:
             change(changing)
@@ -85,14 +85,14 @@ def test_a_dict_that_changes_its_size_with_its_last_value_is_an_error(change: Ca
 
 
 @pytest.mark.parametrize(("length", "end"), [(79, "'"), (80, "'"), (81, "'...")])
-def test_text_in_an_error_is_cut_behind_80_characters(length: int, end: str) -> None:
+def test_text_in_an_error_is_truncated_after_80_characters(length: int, end: str) -> None:
     with pytest.raises(EncodeError) as caught:
         Codec("int").encode("x" * length)
     assert caught.value.message.endswith(f"'{'x' * min(length, 80)}{end}")
 
 
 @pytest.mark.parametrize(("levels", "fits"), [(64, True), (65, False)])
-def test_what_is_encoded_in_the_middle_of_another_has_a_quarter_of_the_levels(levels: int, fits: bool) -> None:
+def test_a_nested_encode_call_has_a_quarter_of_the_levels(levels: int, fits: bool) -> None:
     schema: Any = "int"
     value: Any = 7
     for _ in range(levels):

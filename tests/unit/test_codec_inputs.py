@@ -1,4 +1,4 @@
-"""What the codec takes for each type: subclasses, sequences, mappings, buffers; and what it refuses."""
+"""The values that the codec accepts for each type: subclasses, sequences, mappings, buffers; and those it refuses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Real:
 
 
 class Text(str):
-    """Its text is what it stores, whatever it says."""
+    """A str whose methods lie about its text."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class Items(list[Any]):
 
 
 class Own:
-    """A sequence, registered nowhere."""
+    """A sequence by its methods only, not registered as one."""
 
     def __init__(self, *items: Any) -> None:
         self.items = items
@@ -105,7 +105,7 @@ class Small(py_enum.IntEnum):
 
 
 INTS, MAP = array("int"), mapping("int")
-TAKEN: list[tuple[Any, Any, Any]] = [
+ACCEPTED: list[tuple[Any, Any, Any]] = [
     ("int", Index(), 7),
     ("long", Number(5), 5),
     ("long", Small.FIVE, 5),
@@ -147,8 +147,8 @@ TAKEN: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "datum", "back"), TAKEN, ids=ident)
-def test_values_that_stand_for_a_type_are_taken(schema: Any, datum: Any, back: Any) -> None:
+@pytest.mark.parametrize(("schema", "datum", "back"), ACCEPTED, ids=ident)
+def test_values_that_represent_a_type_are_accepted(schema: Any, datum: Any, back: Any) -> None:
     for kind in (schema, ["null", schema], ["null", schema, "boolean"]):
         result = Codec(kind).decode(Codec(kind).encode(datum))
 
@@ -202,7 +202,7 @@ LOOSE = "(hint: pass list(value) to write the items of an iterable)"
     ],
     ids=ident,
 )
-def test_what_stands_for_no_such_value_is_refused(schema: Any, datum: Any, expected: str) -> None:
+def test_values_of_a_wrong_type_are_refused(schema: Any, datum: Any, expected: str) -> None:
     with pytest.raises(EncodeError) as caught:
         Codec(schema).encode(datum)
     assert expected in str(caught.value).replace("got a ", "got ")
@@ -220,18 +220,18 @@ def test_a_released_memoryview_is_an_error() -> None:
         Codec("bytes").encode(view)
 
 
-def test_memory_of_a_file_is_bytes() -> None:
+def test_an_mmap_is_written_as_bytes() -> None:
     with mmap.mmap(-1, 4) as memory:
         memory[:] = b"abcd"
         assert Codec("bytes").encode(memory) == b"\x08abcd"
         assert Codec(["null", "bytes", array("int")]).encode(memory) == b"\x02\x08abcd"
 
 
-# --- sequences and mappings that are not what they say ----------------------------------------------------------------
+# --- sequences and mappings that lie about their length ---------------------------------------------------------------
 
 
 class Claims(Sequence[int]):
-    """Says one length and has another one."""
+    """A sequence whose len() differs from the number of its items."""
 
     def __init__(self, length: int, items: Any) -> None:
         self.length, self.items = length, items
@@ -247,7 +247,7 @@ class Claims(Sequence[int]):
 
 
 class Pairs(Mapping[str, int]):
-    """A mapping whose items() are what it is told, however many."""
+    """A mapping with the given len() and items()."""
 
     def __init__(self, length: int, pairs: Any) -> None:
         self.length, self.pairs = length, pairs
@@ -268,30 +268,30 @@ class Pairs(Mapping[str, int]):
 @pytest.mark.parametrize(
     ("schema", "datum", "expected"),
     [
-        (INTS, Claims(2, itertools.repeat(1)), "is 2, but it has more different items"),
-        (INTS, Claims(2, [1]), "is 2, but it has 1 different items"),
+        (INTS, Claims(2, itertools.repeat(1)), "is 2, but it has more distinct items"),
+        (INTS, Claims(2, [1]), "is 2, but it has 1 distinct items"),
         (INTS, Claims(-1, []), "reading the value raised ValueError"),
         (INTS, Claims(2**80, []), "reading the value raised OverflowError"),
-        (MAP, Pairs(2, itertools.repeat(("a", 1))), "is 2, but it has 1 different items"),
+        (MAP, Pairs(2, itertools.repeat(("a", 1))), "is 2, but it has 1 distinct items"),
         (
             MAP,
             Pairs(1, zip(map(str, itertools.count()), itertools.repeat(1))),
-            "is 1, but it has more different items",
+            "is 1, but it has more distinct items",
         ),
-        (MAP, Pairs(2, [("a", 1), ("a", 2)]), "is 2, but it has 1 different items"),  # several values for one key
+        (MAP, Pairs(2, [("a", 1), ("a", 2)]), "is 2, but it has 1 distinct items"),  # two values for one key
         (MAP, Pairs(1, [("a",)]), "reading the value raised ValueError"),
         (MAP, Pairs(1, [([], 1)]), "reading the value raised TypeError"),
         (MAP, Pairs(1, 5), "reading the value raised TypeError"),
     ],
     ids=ident,
 )
-def test_a_length_that_is_not_true_is_an_error(schema: Any, datum: Any, expected: str) -> None:
+def test_a_len_that_differs_from_the_number_of_items_is_an_error(schema: Any, datum: Any, expected: str) -> None:
     with pytest.raises(EncodeError, match=expected):
         Codec(record("R", ("f", schema))).encode({"f": datum})
 
 
 class Doubling(dict[str, int]):
-    """Gives out twice what it stores, by some of its methods."""
+    """A dict some of whose methods return twice the stored values."""
 
     def __getitem__(self, key: str) -> int:
         return 2 * super().__getitem__(key)
@@ -313,7 +313,7 @@ class DoublingItems(Doubling):
 @pytest.mark.parametrize(
     ("make", "record_factor", "map_factor"), [(Doubling, 1, 1), (DoublingGet, 2, 1), (DoublingItems, 1, 2)]
 )
-def test_a_dict_with_methods_of_its_own_is_asked_by_get_for_records_and_by_items_for_maps(
+def test_an_overridden_get_is_used_for_records_and_overridden_items_for_maps(
     make: Any, record_factor: int, map_factor: int
 ) -> None:
     datum = make(a=1, b=2)
@@ -334,8 +334,8 @@ class EndlessMap(collections.UserDict):  # type: ignore[type-arg]
 
 
 @pytest.mark.parametrize(("kind", "datum"), [("array", Endless([1, 2])), ("map", EndlessMap(a=1, b=2))])
-def test_the_largest_length_that_can_be_told_is_compared_with_what_there_is(kind: str, datum: Any) -> None:
+def test_a_len_of_maxsize_is_compared_with_the_number_of_items(kind: str, datum: Any) -> None:
     codec = Codec({"type": kind, "items" if kind == "array" else "values": "int"})
 
-    with pytest.raises(EncodeError, match=f"of the value is {sys.maxsize}, but it has 2 different items"):
+    with pytest.raises(EncodeError, match=f"of the value is {sys.maxsize}, but it has 2 distinct items"):
         codec.encode(datum)

@@ -1,4 +1,4 @@
-"""The leaves of the codec that take a way of their own past Python's constructors give what those give."""
+"""Decimals, dates, UUIDs, text and numbers that the codec creates itself equal those of Python's constructors."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_a_decimal_is_exact_in_any_context(scale: int, context: Context) -> None
     data = codec.encode(expected)
     with localcontext(context) as current:
         read = codec.decode(data)
-        assert not any(current.flags.values())  # nothing was rounded on the way either
+        assert not any(current.flags.values())  # no step rounded
     assert [one.as_tuple() for one in read] == [one.as_tuple() for one in expected]
     assert {type(one) for one in read} == {Decimal}
 
 
-def test_the_context_is_looked_at_again_for_each_message() -> None:
+def test_the_decimal_context_is_read_again_for_each_message() -> None:
     codec = Codec(decimal(10, 2))
     data = codec.encode(Decimal("12345.67"))
     for digits in (28, 3, 28, 3):
@@ -62,14 +62,14 @@ def test_the_context_is_looked_at_again_for_each_message() -> None:
 
 
 def days() -> Iterator[int]:
-    """Some of all days: ends and beginnings of each year, the last of February, and every 97th."""
+    """Yield a sample of all days: ends and beginnings of each year, the last of February, and every 97th day."""
     yield from range(FIRST_DAY, LAST_DAY + 1, 97)
     for year in range(1, 10_000):
         first = date(year, 1, 1).toordinal() + FIRST_DAY - 1
         yield from (first, first + 58, first + 59, first + 60, first + 364)
 
 
-def test_each_day_is_the_day_that_datetime_says() -> None:
+def test_dates_are_converted_as_by_datetime() -> None:
     codec = Codec({"type": "array", "items": {"type": "int", "logicalType": "date"}})
     numbers = list(days())
     expected = [date.fromordinal(number - FIRST_DAY + 1) for number in numbers]
@@ -80,7 +80,7 @@ def test_each_day_is_the_day_that_datetime_says() -> None:
 
 @pytest.mark.parametrize(("unit", "micros"), [("millis", 1000), ("micros", 1)])
 @pytest.mark.parametrize("zone", ["timestamp", "local-timestamp"])
-def test_each_moment_is_the_moment_that_datetime_says(zone: str, unit: str, micros: int) -> None:
+def test_timestamps_are_converted_as_by_datetime(zone: str, unit: str, micros: int) -> None:
     codec = Codec({"type": "array", "items": {"type": "long", "logicalType": f"{zone}-{unit}"}})
     source, per_day = random.Random(1), 86_400_000_000 // micros
     first, last = FIRST_DAY * per_day, (LAST_DAY + 1) * per_day - 1
@@ -97,7 +97,7 @@ def test_each_moment_is_the_moment_that_datetime_says(zone: str, unit: str, micr
 
 
 @pytest.mark.parametrize("beyond", [FIRST_DAY - 1, LAST_DAY + 1, -(2**31), 2**31 - 1])
-def test_a_day_that_no_date_holds_is_an_error(beyond: int) -> None:
+def test_a_day_beyond_the_range_of_date_is_an_error(beyond: int) -> None:
     with pytest.raises(DecodeError, match="outside of the years 1 to 9999"):
         Codec({"type": "int", "logicalType": "date"}).decode(varint(beyond))
 
@@ -106,7 +106,7 @@ TEXT_UUID = Codec({"type": "string", "logicalType": "uuid"})
 FIXED_UUID = Codec({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"})
 
 
-def test_a_uuid_is_what_its_constructor_makes() -> None:
+def test_a_decoded_uuid_equals_that_of_the_constructor() -> None:
     source = random.Random(1)
     numbers = [0, 1, 2**64 - 1, 2**64, 2**127, 2**128 - 1, *(source.getrandbits(128) for _ in range(500))]
     for expected in (UUID(int=number) for number in numbers):
@@ -119,7 +119,7 @@ def test_a_uuid_is_what_its_constructor_makes() -> None:
         assert FIXED_UUID.encode(expected) == expected.bytes
 
 
-def test_a_character_that_is_no_digit_makes_no_uuid() -> None:
+def test_text_with_a_character_that_is_not_a_hex_digit_is_not_a_uuid() -> None:
     text = str(UUID(int=0x0123456789ABCDEF0123456789ABCDEF))
     for place in range(36):
         for wrong in "g/:@`G-\0 \x7f":
@@ -135,14 +135,14 @@ def test_a_character_that_is_no_digit_makes_no_uuid() -> None:
 
 @pytest.mark.parametrize("number", [-1, 2**128, 2**200, -(2**200)])
 @pytest.mark.parametrize("codec", [TEXT_UUID, FIXED_UUID], ids=["text", "fixed"])
-def test_a_uuid_that_was_tampered_with_is_refused(codec: Codec, number: int) -> None:
+def test_a_uuid_object_with_an_invalid_number_is_refused(codec: Codec, number: int) -> None:
     uuid = UUID(int=0)
     object.__setattr__(uuid, "int", number)
     with pytest.raises(EncodeError, match="128 bits"):
         codec.encode(uuid)
 
 
-def test_text_of_every_length_reads_as_python_reads_it() -> None:
+def test_text_of_every_length_is_decoded_as_by_python() -> None:
     codec = Codec("string")
     for length in [*range(140), 1000, 10_241]:
         plain = bytes(33 + place % 90 for place in range(length))
@@ -155,7 +155,7 @@ def test_text_of_every_length_reads_as_python_reads_it() -> None:
                 codec.decode(sized(plain[:place] + b"\xff" + plain[place + 1 :]))
 
 
-def test_a_number_of_every_width_is_read_and_no_wider_one() -> None:
+def test_numbers_of_up_to_64_bits_are_read_and_wider_ones_are_errors() -> None:
     codec = Codec("long")
     for bits in range(64):
         for number in (2**bits - 1, -(2**bits)):

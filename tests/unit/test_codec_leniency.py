@@ -1,4 +1,4 @@
-"""`confluent.leniency`: what Confluent's serializer lets pass, and what is an error in either case."""
+"""`confluent.leniency`: values that Confluent's serializer accepts, and values that are errors in either case."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def by_fastavro(schema: Any, datum: Any) -> bytes:
 
 @pytest.mark.parametrize("kind", ["int", "long", "float", "double"])
 @pytest.mark.parametrize("flag", [True, False])
-def test_a_bool_is_a_number(kind: str, flag: bool) -> None:
+def test_a_bool_is_accepted_as_a_number(kind: str, flag: bool) -> None:
     assert Codec(kind, confluent_leniency=True).encode(flag) == by_fastavro(kind, flag)
     with pytest.raises(EncodeError, match=f"expected {kind}, got bool"):
         Codec(kind).encode(flag)
 
 
 @pytest.mark.parametrize("schema", [MILLIS, MICROS], ids=["millis", "micros"])
-def test_a_naive_datetime_is_local_time(schema: Any) -> None:
+def test_a_naive_datetime_is_accepted_as_local_time(schema: Any) -> None:
     assert Codec(schema, confluent_leniency=True).encode(NAIVE) == by_fastavro(schema, NAIVE)
     with pytest.raises(EncodeError, match="expected a datetime with a time zone"):
         Codec(schema).encode(NAIVE)
 
 
-def test_it_holds_at_every_depth_and_in_named_tuples() -> None:
+def test_leniency_applies_at_every_depth_and_in_named_tuples() -> None:
     from collections import namedtuple
 
     Inner = namedtuple("Inner", "at flag")
@@ -72,6 +72,6 @@ def test_it_holds_at_every_depth_and_in_named_tuples() -> None:
         ({"type": "long", "logicalType": "local-timestamp-millis"}, NAIVE.astimezone(dt.UTC)),
     ],
 )
-def test_what_is_an_error_stays_one(schema: Any, datum: Any) -> None:
+def test_all_other_errors_remain_errors(schema: Any, datum: Any) -> None:
     with pytest.raises(EncodeError):
         Codec(schema, confluent_leniency=True).encode(datum)

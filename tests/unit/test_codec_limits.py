@@ -1,4 +1,4 @@
-"""The limits of a codec and of a schema: each holds to the last value, and none is passed by nesting."""
+"""The limits of a codec and of a schema: each is exact, and nesting does not get around any of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def levels_of(datum: Any) -> int:
 
 
 @pytest.mark.parametrize("levels", [1, 2, 255, 256, 257, 1000])
-def test_max_depth_holds_for_writing_reading_and_skipping(levels: int) -> None:
+def test_max_depth_applies_to_encoding_decoding_and_skipping(levels: int) -> None:
     codec, other = Codec(LIST, max_depth=levels), Codec(LIST, LONGER, max_depth=levels)
     data = codec.encode(listed(levels))
 
@@ -48,7 +48,7 @@ def test_max_depth_holds_for_writing_reading_and_skipping(levels: int) -> None:
             read(b"\2" + data)
 
 
-def test_what_is_skipped_in_resolution_counts_as_depth_too() -> None:
+def test_skipped_levels_of_a_resolution_count_towards_max_depth() -> None:
     writer = {"type": "record", "name": "R", "fields": [{"name": "a", "type": LIST}, {"name": "b", "type": "int"}]}
     reader = {"type": "record", "name": "R", "fields": [{"name": "b", "type": "int"}]}
     codec = Codec(writer, reader, max_depth=5)
@@ -60,7 +60,7 @@ def test_what_is_skipped_in_resolution_counts_as_depth_too() -> None:
 
 
 @pytest.mark.parametrize("kind", ["null", EMPTY, {"type": "fixed", "name": "F", "size": 0}], ids=str)
-def test_max_empty_values_counts_over_the_whole_datum(kind: Any) -> None:
+def test_max_empty_values_is_counted_over_the_whole_datum(kind: Any) -> None:
     codec = Codec(array(array(kind)), max_empty_values=10)
 
     assert len(codec.decode(codec.encode([[Codec(kind).decode(b"")] * 5] * 2))) == 2
@@ -77,7 +77,7 @@ NULLS = {"type": "record", "name": "N", "fields": [{"name": f"n{i}", "type": "nu
     ("kind", "good", "bad"),
     [
         (array("null"), [b"\x14\0", b"\x0a\x0a\0"], [b"\x16\0", b"\x0a\x0c\0", b"\x13\0\x02\0"]),
-        (array(NULLS), [b"\4\0"], [b"\6\0", b"\2\4\0", b"\5\0\0"]),  # a record, and its 3 fields
+        (array(NULLS), [b"\4\0"], [b"\6\0", b"\2\4\0", b"\5\0\0"]),  # counts the record and its 3 fields
         (array(array("null")), [b"\4\x0a\0\x0a\0\0"], [b"\4\x0a\0\x0c\0\0"]),
         ({"type": "map", "values": array(EMPTY)}, [b"\4\2a\x0a\0\2b\x0a\0\0"], [b"\4\2a\x0a\0\2b\x0c\0\0"]),
         (["null", array("null")], [b"\2\x14\0"], [b"\2\x16\0"]),
@@ -85,7 +85,7 @@ NULLS = {"type": "record", "name": "N", "fields": [{"name": f"n{i}", "type": "nu
     ],
     ids=str,
 )
-def test_max_empty_values_counts_what_the_reader_skips_too(kind: Any, good: list[bytes], bad: list[bytes]) -> None:
+def test_max_empty_values_counts_skipped_values_too(kind: Any, good: list[bytes], bad: list[bytes]) -> None:
     def fields(*types: Any) -> dict[str, Any]:
         return {"type": "record", "name": "R", "fields": [{"name": f"f{i}", "type": one} for i, one in types]}
 
@@ -98,11 +98,11 @@ def test_max_empty_values_counts_what_the_reader_skips_too(kind: Any, good: list
             codec.decode(data + b"\x0e")
     seen = Codec(fields((1, array("null")), (0, kind)), fields((1, array("null"))), max_empty_values=10)
     assert seen.decode(b"\0" + good[0]) == {"f1": []}
-    with pytest.raises(DecodeError, match=r"field f0.*too many zero-byte values"):  # three were read before
+    with pytest.raises(DecodeError, match=r"field f0.*too many zero-byte values"):  # three were counted before
         seen.decode(b"\6\0" + good[0])
 
 
-def test_max_empty_values_counts_fields_as_well() -> None:
+def test_max_empty_values_counts_fields_too() -> None:
     schema = {"type": "record", "name": "N", "fields": [{"name": f"f{i}", "type": "null"} for i in range(4)]}
     codec = Codec(array(schema), max_empty_values=10)
 
@@ -121,7 +121,7 @@ def test_max_empty_values_counts_fields_as_well() -> None:
     ],
     ids=str,
 )
-def test_max_items_counts_over_all_arrays_and_maps(schema: Any, good: Any, bad: Any) -> None:
+def test_max_items_is_counted_over_all_arrays_and_maps(schema: Any, good: Any, bad: Any) -> None:
     codec = Codec(schema, max_items=10)
 
     assert codec.decode(codec.encode(good)) == good
@@ -130,7 +130,7 @@ def test_max_items_counts_over_all_arrays_and_maps(schema: Any, good: Any, bad: 
             read(codec.encode(bad))
 
 
-def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
+def test_trailing_bytes_are_an_error_unless_ignored() -> None:
     with pytest.raises(DecodeError, match="expected the end of the message, got 2 more bytes"):
         Codec("int").decode(b"\2\0\0")
     assert Codec("int", ignore_trailing_bytes=True).decode(b"\2\0\0") == 1
@@ -141,11 +141,11 @@ def test_trailing_bytes_are_an_error_unless_they_are_to_be_ignored() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"max_depth": 0}, "max.depth takes a whole number from 1 to 1000, got 0"),
-        ({"max_depth": 1001}, "max.depth takes a whole number from 1 to 1000, got 1001"),
-        ({"max_items": -1}, "max.items takes a whole number from 0"),
-        ({"max_empty_values": 1.5}, "max.empty.values takes a whole number from 0"),
-        ({"ignore_trailing_bytes": 1}, "ignore.trailing.bytes takes true or false, got 1"),
+        ({"max_depth": 0}, "max.depth: expected a whole number from 1 to 1000, got 0"),
+        ({"max_depth": 1001}, "max.depth: expected a whole number from 1 to 1000, got 1001"),
+        ({"max_items": -1}, "max.items: expected a whole number from 0"),
+        ({"max_empty_values": 1.5}, "max.empty.values: expected a whole number from 0"),
+        ({"ignore_trailing_bytes": 1}, "ignore.trailing.bytes: expected true or false, got 1"),
     ],
 )
 def test_a_bad_value_of_a_limit_is_an_error(options: Any, text: str) -> None:
@@ -161,7 +161,7 @@ def test_a_bad_value_of_a_limit_is_an_error(options: Any, text: str) -> None:
         (Limits(names=0), "defines more than 0 names"),
     ],
 )
-def test_the_limits_of_a_schema_hold(limits: Limits, text: str) -> None:
+def test_a_schema_beyond_a_limit_is_refused(limits: Limits, text: str) -> None:
     source = {"items": array(EMPTY), "type": "array"} if limits.size > 20 else '{"type":"array","items":"int"} '
 
     with pytest.raises(SchemaError, match=text):
@@ -169,13 +169,13 @@ def test_the_limits_of_a_schema_hold(limits: Limits, text: str) -> None:
     assert parse(source, strict=False)
 
 
-def test_a_schema_of_just_the_limits_is_taken() -> None:
+def test_a_schema_exactly_at_the_limits_is_accepted() -> None:
     source = '{"type":"array","items":{"type":"fixed","name":"F","size":1}}'
 
     assert parse(source, limits=Limits(size=len(source), depth=1, names=1)).text == source
 
 
-def test_a_codec_beyond_the_usual_limits_of_schemas_can_be_pickled() -> None:
+def test_a_codec_whose_schema_exceeds_the_default_limits_can_be_pickled() -> None:
     nested: Any = "int"
     for _ in range(210):
         nested = array(nested)
@@ -184,7 +184,7 @@ def test_a_codec_beyond_the_usual_limits_of_schemas_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(codec)).decode(b"\0") == []
 
 
-def test_reasons_of_nested_unions_stay_short() -> None:
+def test_errors_of_nested_unions_are_short() -> None:
     union = ["null", "A", {"type": "map", "values": "A"}]
     schema = {"type": "record", "name": "A", "fields": [{"name": "n", "type": union}]}
     datum: Any = {"n": 5}
@@ -196,7 +196,7 @@ def test_reasons_of_nested_unions_stay_short() -> None:
     assert len(str(caught.value)) < 3000
 
 
-def test_paths_stay_short_however_long_names_are() -> None:
+def test_paths_in_errors_are_short_even_if_names_are_long() -> None:
     schema = {"type": "record", "name": "L", "fields": [{"name": "n" * 100_000, "type": ["null", "L"]}]}
 
     with pytest.raises(DecodeError) as caught:
@@ -205,7 +205,7 @@ def test_paths_stay_short_however_long_names_are() -> None:
 
 
 @pytest.mark.parametrize("count", [64, 65, 66])
-def test_a_record_of_many_fields_is_read_of_the_fewest_bytes_that_it_can_have(count: int) -> None:
+def test_a_record_of_many_fields_is_read_from_its_minimum_number_of_bytes(count: int) -> None:
     codec = Codec({"type": "record", "name": "M", "fields": [{"name": f"f{i}", "type": "int"} for i in range(count)]})
 
     assert codec.decode(bytes(count)) == {f"f{i}": 0 for i in range(count)}

@@ -1,4 +1,4 @@
-"""The codec's promises for every logical type: exact bytes, round trip, base types, time zones, strictness."""
+"""The codec for every logical type: exact bytes, round trip, base types, time zones, strictness."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def ident(sample: object) -> str:
 
 
 @pytest.mark.parametrize(("schema", "datum", "data"), SAMPLES, ids=ident)
-def test_each_logical_type_has_exactly_the_specified_bytes(schema: Any, datum: Any, data: bytes) -> None:
+def test_each_logical_type_is_encoded_to_exactly_the_specified_bytes(schema: Any, datum: Any, data: bytes) -> None:
     codec = Codec(schema)
 
     assert codec.encode(datum) == data
@@ -138,7 +138,7 @@ def test_each_logical_type_has_exactly_the_specified_bytes(schema: Any, datum: A
 
 
 @pytest.mark.parametrize(("schema", "datum", "data"), SAMPLES, ids=ident)
-def test_logical_types_work_inside_of_unions_and_containers(schema: Any, datum: Any, data: bytes) -> None:
+def test_logical_types_work_inside_unions_and_containers(schema: Any, datum: Any, data: bytes) -> None:
     codec = Codec({"type": "map", "values": ["null", "boolean", {"type": "array", "items": ["null", schema]}]})
 
     assert codec.decode(codec.encode({"k": [None, datum]})) == {"k": [None, datum]}
@@ -156,7 +156,7 @@ EAST, ODD = dt.timezone(dt.timedelta(hours=5, minutes=30)), dt.timezone(dt.timed
     [
         (DATE, 11_016, dt.date(2000, 2, 29)),
         (TIME_MS, 1, dt.time(0, 0, 0, 1000)),
-        (TIME_MS, dt.time(0, 0, 0, 1999), dt.time(0, 0, 0, 1000)),  # what milliseconds cannot hold is cut off
+        (TIME_MS, dt.time(0, 0, 0, 1999), dt.time(0, 0, 0, 1000)),  # microseconds are truncated to milliseconds
         (TIME_US, 86_399_999_999, dt.time(23, 59, 59, 999_999)),
         (TS_MS, 1_357_016_400_000, dt.datetime(2013, 1, 1, 5, tzinfo=UTC)),
         (
@@ -188,7 +188,7 @@ EAST, ODD = dt.timezone(dt.timedelta(hours=5, minutes=30)), dt.timezone(dt.timed
     ],
     ids=ident,
 )
-def test_other_values_that_say_the_same_are_taken(schema: Any, datum: Any, back: Any) -> None:
+def test_other_representations_of_a_value_are_accepted(schema: Any, datum: Any, back: Any) -> None:
     result = Codec(schema).decode(Codec(schema).encode(datum))
 
     assert repr(result) == repr(back)
@@ -206,12 +206,12 @@ def test_other_values_that_say_the_same_are_taken(schema: Any, datum: Any, back:
     ],
     ids=ident,
 )
-def test_what_other_writers_may_write_is_read(schema: Any, data: bytes, value: Any) -> None:
+def test_encodings_that_other_writers_may_produce_are_read(schema: Any, data: bytes, value: Any) -> None:
     assert repr(Codec(schema).decode(data)) == repr(value)
 
 
 @pytest.mark.parametrize(("schema", "tick"), [(TS_MS, 1_000), (TS_US, 1)])
-def test_a_zone_moves_the_first_and_the_last_instant_that_can_be_written(schema: Any, tick: int) -> None:
+def test_the_limits_of_a_datetime_with_a_time_zone_are_those_in_utc(schema: Any, tick: int) -> None:
     codec = Codec(schema)
     west, east = dt.timezone(dt.timedelta(hours=-1)), dt.timezone(dt.timedelta(hours=1))
     last = dt.datetime(9999, 12, 31, 22, 59, 59, 1_000_000 - tick, west)
@@ -226,12 +226,12 @@ def test_a_zone_moves_the_first_and_the_last_instant_that_can_be_written(schema:
     ):
         with pytest.raises(EncodeError, match="is outside of the years 1 to 9999 in UTC"):
             codec.encode(beyond)
-    for zone, moment in ((east, LAST), (west, FIRST)):  # the other way round all fits
+    for zone, moment in ((east, LAST), (west, FIRST)):  # with the opposite offset, both fit
         codec.decode(codec.encode(moment.replace(tzinfo=zone)))
 
 
 @pytest.mark.parametrize("size", [*range(1, 20), 100, 1_785])
-def test_a_decimal_on_fixed_has_at_most_the_digits_that_fit(size: int) -> None:
+def test_a_decimal_on_fixed_has_at_most_as_many_digits_as_fit(size: int) -> None:
     """Avro 1.12, "Decimal": on fixed of n bytes, at most floor(log10(2**(8n - 1) - 1)) digits."""
     digits = len(str(2 ** (8 * size - 1) - 1)) - 1
     codec = Codec(fixed_decimal(size, digits))
@@ -241,7 +241,9 @@ def test_a_decimal_on_fixed_has_at_most_the_digits_that_fit(size: int) -> None:
         assert codec.decode(data) == number
     with pytest.raises(SchemaError, match=f"precision {digits + 1} does not fit {size} bytes"):
         Codec(fixed_decimal(size, digits + 1))
-    lenient = Codec(parse(fixed_decimal(size, digits + 1), strict=False))  # as the registry has it: its base type
+    lenient = Codec(
+        parse(fixed_decimal(size, digits + 1), strict=False)
+    )  # a schema from the registry: read as its base type
     assert lenient.decode(b"\x7f" * size) == b"\x7f" * size
 
 
@@ -251,7 +253,7 @@ def test_seven_digits_do_not_fit_three_bytes() -> None:
     assert Codec(fixed_decimal(3, 6)).encode(Decimal(999_999)) == b"\x0f\x42\x3f"
 
 
-def test_every_day_of_the_calendar_survives() -> None:
+def test_dates_over_the_whole_calendar_are_read_back_equal() -> None:
     codec, day = Codec(DATE), dt.date.min
     while True:
         assert codec.decode(codec.encode(day)) == day
@@ -282,13 +284,13 @@ def test_every_day_of_the_calendar_survives() -> None:
     ],
     ids=str,
 )
-def test_a_bad_logical_type_of_the_registry_is_its_base_type(schema: Any, datum: Any, back: Any) -> None:
+def test_a_bad_logical_type_from_the_registry_is_read_as_its_base_type(schema: Any, datum: Any, back: Any) -> None:
     codec = Codec(parse(schema, strict=False))
 
     assert codec.decode(codec.encode(datum)) == back
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused values ---------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[Any, Any, str]] = [
     (DATE, dt.datetime(2020, 1, 1), "expected date, got datetime"),
@@ -350,7 +352,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "datum", "text"), REFUSED, ids=ident)
-def test_what_cannot_be_given_back_is_refused_when_it_is_written(schema: Any, datum: Any, text: str) -> None:
+def test_values_that_could_not_be_read_back_are_refused(schema: Any, datum: Any, text: str) -> None:
     for written in (schema, ["null", schema]):
         with pytest.raises(EncodeError) as caught:
             Codec(written).encode(datum)
@@ -388,13 +390,13 @@ def test_what_cannot_be_given_back_is_refused_when_it_is_written(schema: Any, da
     ],
     ids=ident,
 )
-def test_bytes_that_no_value_stands_for_are_refused(schema: Any, data: bytes, text: str) -> None:
+def test_bytes_that_represent_no_value_are_refused(schema: Any, data: bytes, text: str) -> None:
     with pytest.raises(DecodeError) as caught:
         Codec(schema).decode(data)
     assert text in str(caught.value)
 
 
-def test_pandas_timestamps_keep_their_nanoseconds_and_nat_is_refused() -> None:
+def test_pandas_timestamps_keep_nanoseconds_and_nat_is_refused() -> None:
     pandas = pytest.importorskip("pandas")
     stamp = pandas.Timestamp(1_357_016_400_000_001_999, unit="ns", tz="UTC")
 
@@ -413,7 +415,7 @@ LOCAL_TIME = """
 import datetime as dt, time
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
-class Row(tuple):  # as pyspark.sql.Row looks like, and faster to import
+class Row(tuple):  # like pyspark.sql.Row, but faster to import
     def __new__(cls, **fields):
         self = tuple.__new__(cls, fields.values())
         self.__fields__ = list(fields)
@@ -429,19 +431,19 @@ for naive in (dt.datetime(2013, 1, 1), dt.datetime(2013, 7, 1, 12, 30), dt.datet
               dt.datetime(2013, 11, 3, 1, 30, fold=1), dt.datetime(2013, 3, 10, 2, 30), dt.datetime(1950, 1, 1)):
     got = codec.decode(codec.encode(Row(a=naive, l=[Row(t=naive)], u=naive)))
     assert got["a"] == got["l"][0]["t"] == got["u"] == naive.astimezone(dt.timezone.utc), (naive, got)
-    got = codec.decode(codec.encode(Row(u=None, l=[{{"t": naive}}], a=naive)))  # a mapping inside a Row is Spark's too
+    got = codec.decode(codec.encode(Row(u=None, l=[{{"t": naive}}], a=naive)))  # a mapping in a Row: local too
     assert got["a"] == got["l"][0]["t"] == naive.astimezone(dt.timezone.utc), (naive, got)
     try:
         print(outside.encode({{"row": Row(t=naive), "t": naive}}))
     except EncodeError as error:
         assert error.path == "t", error
     else:
-        raise AssertionError("a naive datetime outside of the Row")
+        raise AssertionError("accepted a naive datetime outside the Row")
 print(codec.decode(codec.encode(Row(a=dt.datetime(2013, 7, 1), l=[], u=None)))["a"].isoformat(), time.tzname)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="TZ does not set the zone of a process there")
+@pytest.mark.skipif(sys.platform == "win32", reason="TZ does not set the time zone of a process on Windows")
 @pytest.mark.parametrize("row", ["Row", "pyspark"])
 @pytest.mark.parametrize(
     ("zone", "first_of_july"),
@@ -451,9 +453,9 @@ print(codec.decode(codec.encode(Row(a=dt.datetime(2013, 7, 1), l=[], u=None)))["
         ("UTC", "2013-07-01T00:00:00+00:00"),
     ],
 )
-def test_naive_datetimes_in_a_row_mean_local_time_and_nowhere_else(zone: str, first_of_july: str, row: str) -> None:
+def test_naive_datetimes_are_local_time_only_in_a_row(zone: str, first_of_july: str, row: str) -> None:
     if row == "pyspark" and (not importlib.util.find_spec("pyspark") or zone == "UTC"):
-        pytest.skip("one look at the real Row a zone, where pyspark is")
+        pytest.skip("needs pyspark; two zones are enough for the real Row")
     code = LOCAL_TIME.format(row=row if row == "Row" else "None")
     if row == "pyspark":
         code = code.replace("SPARK = None", "from pyspark.sql import Row")
@@ -466,7 +468,7 @@ def test_naive_datetimes_in_a_row_mean_local_time_and_nowhere_else(zone: str, fi
 
 
 class Row(tuple):
-    """As pyspark.sql.Row looks like."""
+    """Has the attributes of a pyspark.sql.Row."""
 
     __fields__: list[str]
 
@@ -482,7 +484,7 @@ class Pair(NamedTuple):
 
 
 def records_of(name: str, what: str) -> dict[str, Any]:
-    """A record of a record, which holds a time and something, and of a time that comes after it."""
+    """Return a record of an inner record (a timestamp and a value), followed by another timestamp."""
     fields = [{"name": "at", "type": TS_US}, {"name": "what", "type": what}]
     inner = {"type": "record", "name": f"In{name}", "fields": fields}
     return {"type": "record", "name": name, "fields": [{"name": "in", "type": inner}, {"name": "then", "type": TS_US}]}
@@ -502,8 +504,8 @@ NAIVE = dt.datetime(2013, 7, 1, 12, 30)
 AWARE = NAIVE.astimezone(dt.UTC)
 
 
-def test_a_row_in_a_branch_that_failed_makes_no_naive_datetime_after_it_local() -> None:
-    """The first branch fails inside of the Row."""
+def test_after_a_row_in_a_failed_branch_naive_datetimes_are_refused_again() -> None:
+    """The first branch of the union fails inside the Row."""
     row = Row(at=NAIVE, what="no int")
     assert EITHER.decode(EITHER.encode({"of": {"in": row, "then": AWARE}, "last": AWARE})) == {
         "of": {"in": {"at": AWARE, "what": "no int"}, "then": AWARE},
@@ -515,8 +517,8 @@ def test_a_row_in_a_branch_that_failed_makes_no_naive_datetime_after_it_local() 
         EITHER.encode({"of": {"in": row, "then": AWARE}, "last": NAIVE})
 
 
-def test_a_named_tuple_in_a_branch_that_failed_leaves_the_naive_datetimes_of_the_row_around_it_local() -> None:
-    """The first branch fails inside of the named tuple, whose own datetimes need a zone."""
+def test_after_a_named_tuple_in_a_failed_branch_naive_datetimes_of_the_outer_row_are_local_again() -> None:
+    """The first branch of the union fails inside the named tuple, where naive datetimes are refused."""
     pair = Pair(AWARE, "no int")
     row = Row(of={"in": pair, "then": NAIVE}, last=NAIVE)
     assert EITHER.decode(EITHER.encode(row)) == {
@@ -527,7 +529,7 @@ def test_a_named_tuple_in_a_branch_that_failed_leaves_the_naive_datetimes_of_the
         EITHER.encode(Row(of={"in": Pair(NAIVE, "no int"), "then": NAIVE}, last=NAIVE))
 
 
-def test_what_failed_in_a_row_leaves_nothing_to_the_next_message() -> None:
+def test_after_an_error_in_a_row_the_next_message_refuses_naive_datetimes() -> None:
     codec = Codec(records_of("A", "int"))
     with pytest.raises(EncodeError, match=r"field in\.what"):
         codec.encode({"in": Row(at=NAIVE, what="no int"), "then": AWARE})
@@ -535,7 +537,7 @@ def test_what_failed_in_a_row_leaves_nothing_to_the_next_message() -> None:
         codec.encode({"in": Row(at=NAIVE, what=1), "then": NAIVE})
 
 
-def test_a_row_of_pyspark_encodes_by_name_without_as_dict() -> None:
+def test_a_pyspark_row_is_encoded_by_name_without_as_dict() -> None:
     pyspark_sql = pytest.importorskip("pyspark.sql")
     row = pyspark_sql.Row
     inner = {"type": "record", "name": "I", "fields": [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]}
@@ -556,14 +558,14 @@ def test_a_row_of_pyspark_encodes_by_name_without_as_dict() -> None:
         assert codec.decode(codec.encode(datum)) == {"a": 1, "i": one, "l": [one], "d": 7}
 
 
-def test_a_decoded_duration_pickles() -> None:
+def test_a_decoded_duration_can_be_pickled() -> None:
     codec = Codec({"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"})
     duration = codec.decode(codec.encode((1, 2, 3)))
     assert pickle.loads(pickle.dumps(duration)) == duration == Duration(1, 2, 3)
 
 
 @pytest.mark.parametrize("counts", [[], [1], [1, 2, 3, 4], [7] * 200])
-def test_a_duration_is_what_iterating_gives_not_what_len_says(counts: list[int]) -> None:
+def test_a_duration_whose_iteration_does_not_give_three_counts_is_refused(counts: list[int]) -> None:
     class Lying(list[int]):
         def __len__(self) -> int:
             return 3
@@ -575,7 +577,7 @@ def test_a_duration_is_what_iterating_gives_not_what_len_says(counts: list[int])
         Codec({"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}).encode(Lying([1, 2, 3]))
 
 
-def test_ints_with_an_arithmetic_of_their_own_are_taken_at_their_value() -> None:
+def test_int_subclasses_with_overridden_arithmetic_are_written_by_their_value() -> None:
     class Odd(int):
         def __abs__(self) -> int:
             return 99
@@ -586,7 +588,7 @@ def test_ints_with_an_arithmetic_of_their_own_are_taken_at_their_value() -> None
 
 @pytest.mark.parametrize("null_first", [True, False])
 @pytest.mark.parametrize("value", [Decimal("1.23"), Decimal("-12345678901234.56"), Decimal("0.00"), None])
-def test_a_nullable_decimal_comes_back(value: Decimal | None, null_first: bool) -> None:
+def test_a_nullable_decimal_is_read_back_equal(value: Decimal | None, null_first: bool) -> None:
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 18, "scale": 2}
     fixed = {"type": "fixed", "name": "F", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}
     for kind in (decimal, fixed):
@@ -609,7 +611,7 @@ NANOS_FIRST, NANOS_LAST = dt.datetime(1677, 9, 21, 0, 12, 43, 145225), dt.dateti
         (NANOS_LAST, NANOS_LAST + dt.timedelta(microseconds=1), 9_223_372_036_854_774),
     ],
 )
-def test_nanoseconds_are_written_to_the_last_microsecond_that_fits(
+def test_nanosecond_timestamps_are_written_up_to_the_last_microsecond_that_fits(
     zone: Any, last: dt.datetime, beyond: dt.datetime, micros: int
 ) -> None:
     codec = Codec(LOCAL_NS if zone is None else TS_NS)

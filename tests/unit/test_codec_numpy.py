@@ -1,4 +1,4 @@
-"""numpy's and pandas' values are written as the Python ones that they stand for, or refused where that would lose."""
+"""Values of numpy and pandas are written as the equal Python values, or refused if that would lose information."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ np = pytest.importorskip("numpy")
         (["string", "long"], np.int32(7), 7),
     ],
 )
-def test_a_scalar_is_written_as_its_python_number(schema: Any, value: Any, plain: Any) -> None:
+def test_a_numpy_scalar_is_written_as_the_equal_python_value(schema: Any, value: Any, plain: Any) -> None:
     assert Codec(schema).encode(value) == Codec(schema).encode(plain)
 
 
@@ -43,7 +43,7 @@ def test_a_scalar_is_written_as_its_python_number(schema: Any, value: Any, plain
         ("float", np.float64(1e39)),
     ],
 )
-def test_what_would_lose_something_is_refused(schema: str, value: Any) -> None:
+def test_a_scalar_that_cannot_be_written_without_loss_is_refused(schema: str, value: Any) -> None:
     with pytest.raises(EncodeError):
         Codec(schema).encode(value)
 
@@ -68,7 +68,7 @@ def test_what_would_lose_something_is_refused(schema: str, value: Any) -> None:
         ("long", np.array([]), []),
     ],
 )
-def test_an_array_of_numpy_is_an_array(items: Any, value: Any, plain: Any) -> None:
+def test_a_numpy_array_is_written_as_an_array(items: Any, value: Any, plain: Any) -> None:
     for schema in (array(items), ["null", array(items)], ["null", array(items), mapping("int")]):
         assert Codec(schema).encode(value) == Codec(schema).encode(plain)
 
@@ -76,17 +76,17 @@ def test_an_array_of_numpy_is_an_array(items: Any, value: Any, plain: Any) -> No
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
-        (array("long"), np.array(5)),  # no items
+        (array("long"), np.array(5)),  # a scalar without items
         (array("long"), np.array([1.5])),
         (array("int"), np.array([2**31])),
         (array("boolean"), np.array([0, 1])),
         (array("long"), np.arange(4).reshape(2, 2)),
         (array("long"), np.array(["2020-01-01"], dtype="datetime64[ns]")),
         ("long", np.datetime64("2020-01-01", "ns")),
-        ("double", np.datetime64("2020-01-01", "ns")),  # it has a float, of nanoseconds
+        ("double", np.datetime64("2020-01-01", "ns")),  # float() of it would give nanoseconds
         ("double", np.timedelta64(5, "s")),
         (["null", "double", "long"], np.datetime64("2020-01-01", "ns")),
-        ("bytes", np.int64(5)),  # its memory is no message
+        ("bytes", np.int64(5)),  # its memory is not a value of type bytes
         ("bytes", np.uint8(5)),
         ("bytes", np.float64(0.5)),
         ("bytes", np.array([1, 2])),
@@ -96,13 +96,13 @@ def test_an_array_of_numpy_is_an_array(items: Any, value: Any, plain: Any) -> No
         ("string", np.array("a")),
     ],
 )
-def test_what_only_looks_like_it_is_refused(schema: Any, value: Any) -> None:
+def test_numpy_values_of_a_wrong_type_are_refused(schema: Any, value: Any) -> None:
     with pytest.raises(EncodeError):
         Codec(schema).encode(value)
 
 
 @pytest.mark.parametrize("schema", ["bytes", ["null", "bytes"], ["null", "bytes", "string"]])
-def test_an_array_of_bytes_is_bytes(schema: Any) -> None:
+def test_a_numpy_array_of_bytes_is_written_as_bytes(schema: Any) -> None:
     assert Codec(schema).encode(np.array([97, 98], dtype="u1")) == Codec(schema).encode(b"ab")
 
 
@@ -116,7 +116,7 @@ def test_an_array_of_bytes_is_bytes(schema: Any) -> None:
         ("boolean", [True, False], [True, False]),
     ],
 )
-def test_a_column_of_pandas_is_an_array(items: Any, column: Any, plain: Any) -> None:
+def test_a_pandas_column_is_written_as_an_array(items: Any, column: Any, plain: Any) -> None:
     series = pytest.importorskip("pandas").Series(column)
 
     for schema in (array(items), ["null", array(items), mapping("int")]):
@@ -124,7 +124,7 @@ def test_a_column_of_pandas_is_an_array(items: Any, column: Any, plain: Any) -> 
             assert Codec(schema).encode(value) == Codec(schema).encode(plain)
 
 
-def test_a_column_of_times_is_an_array_of_times() -> None:
+def test_a_pandas_column_of_timestamps_is_written_as_an_array_of_timestamps() -> None:
     pandas = pytest.importorskip("pandas")
     stamps = array({"type": "long", "logicalType": "timestamp-micros"})
     column = pandas.Series(pandas.to_datetime(["2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]))
@@ -132,7 +132,7 @@ def test_a_column_of_times_is_an_array_of_times() -> None:
     assert Codec(stamps).encode(column) == Codec(stamps).encode([stamp.to_pydatetime() for stamp in column])
 
 
-def test_a_table_is_no_array_of_its_columns_names() -> None:
+def test_a_pandas_frame_is_refused_and_not_written_as_its_column_names() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
     rows = array(record("R", ("a", "long"), ("b", "long")))
@@ -143,7 +143,7 @@ def test_a_table_is_no_array_of_its_columns_names() -> None:
     assert Codec(rows).encode(table.to_dict("records")) == Codec(rows).encode(list(table.itertuples(index=False)))
 
 
-def test_what_pandas_calls_missing_is_not_null_by_itself() -> None:
+def test_pandas_na_is_refused_and_not_written_as_null() -> None:
     pandas = pytest.importorskip("pandas")
 
     for schema in (["null", "long"], ["null", "string"], ["null", "long", "string"]):

@@ -1,4 +1,4 @@
-"""Objects that the codec takes for records, and those whose code runs while they are written."""
+"""Objects that the codec writes as records, and objects whose code runs during encoding."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Child(Plain):
 
 @dataclass
 class Asked:
-    """Its fields are not where the schema looks."""
+    """A dataclass with a field that is read through a property of another name."""
 
     a: int
     hidden: Any = field(repr=False)
@@ -80,7 +80,7 @@ class Readable(collections.abc.Mapping[str, Any]):
 
 
 class Row(tuple[Any, ...]):
-    """As pyspark's."""
+    """Has the attributes of a pyspark.sql.Row."""
 
     __fields__: list[str]
 
@@ -102,13 +102,13 @@ MAKERS += [collections.OrderedDict, collections.UserDict]
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("inner", MAKERS, ids=lambda make: make.__name__)
-def test_any_object_with_the_fields_is_a_record(make: Any, inner: Any) -> None:
+def test_any_object_with_the_fields_is_written_as_a_record(make: Any, inner: Any) -> None:
     datum = make(b=inner(b="x", a=2), a=1)
 
     assert Codec(NESTED).decode(Codec(NESTED).encode(datum)) == {"a": 1, "b": {"a": 2, "b": "x"}}
 
 
-def test_sparks_own_row_is_a_record_by_its_names() -> None:
+def test_a_pyspark_row_is_written_as_a_record_by_its_names() -> None:
     sql = pytest.importorskip("pyspark.sql")
     schema = record("R", ("a", "int"), ("b", array(record("S", ("c", "int")))))
     datum = sql.Row(b=[sql.Row(c=1), sql.Row(c=2)], a=5)
@@ -119,7 +119,7 @@ def test_sparks_own_row_is_a_record_by_its_names() -> None:
         Codec(schema).encode(sql.Row(5, []))  # a row without names
 
 
-def test_a_rows_column_in_other_letters_is_not_left_out() -> None:
+def test_a_column_of_a_row_that_differs_only_in_case_is_an_error() -> None:
     schema = {**record("R", ("a", "int"), ("b", ["null", "R"])), "name": "R"}
     schema["fields"] = [{**field, "default": None if field["name"] == "b" else 0} for field in schema["fields"]]
     codec = Codec(schema, unmatched_columns="ignore")
@@ -134,7 +134,7 @@ def test_a_rows_column_in_other_letters_is_not_left_out() -> None:
     with pytest.raises(EncodeError, match="record R has no field for any of the row's columns 'x', 'y'"):
         codec.encode(row(x=1, y=2))
     assert codec.decode(codec.encode(row())) == {"a": 0, "b": None}
-    assert codec.decode(codec.encode({"A": 1})) == {"a": 0, "b": None}  # dicts have whatever keys they have
+    assert codec.decode(codec.encode({"A": 1})) == {"a": 0, "b": None}  # extra keys of dicts are ignored
 
 
 @dataclass
@@ -153,7 +153,7 @@ class Unset:
 
 
 @pytest.mark.parametrize("datum", [Failing(1), Unset(1)], ids=["a property that fails", "a field that was never set"])
-def test_an_attribute_that_fails_is_not_one_that_is_missing(datum: Any) -> None:
+def test_an_attribute_that_raises_is_an_error_and_not_a_missing_field(datum: Any) -> None:
     with pytest.raises(EncodeError, match="reading the value raised AttributeError") as caught:
         Codec(NESTED).encode(datum)
     assert caught.value.path == "b"
@@ -168,18 +168,18 @@ class WithToDict:
 @pytest.mark.parametrize(
     "schema", [NESTED, ["null", NESTED], ["null", NESTED, "int"]], ids=["record", "optional", "union"]
 )
-def test_an_object_that_is_no_record_is_refused_with_a_hint(datum: Any, schema: Any) -> None:
+def test_an_object_that_is_not_a_record_is_refused_with_a_hint(datum: Any, schema: Any) -> None:
     with pytest.raises(EncodeError, match="hint: pass to_dict to turn objects into mappings"):
         Codec(schema).encode(datum)
 
 
-def test_rows_and_named_tuples_are_no_arrays() -> None:
+def test_rows_and_named_tuples_are_refused_as_arrays() -> None:
     for datum in (Pair(1, 2), row(a=1, b=2)):
         with pytest.raises(EncodeError, match="expected array"):
             Codec(INTS).encode(datum)
 
 
-# --- user code that changes what is being written ---------------------------------------------------------------------
+# --- user code that changes the data during encoding ------------------------------------------------------------------
 
 
 class Acting:
@@ -192,7 +192,7 @@ class Acting:
 
 
 def survives(schema: Any, datum: Any) -> None:
-    """A value that can be read, or an error."""
+    """Assert that encoding gives bytes that can be read, or an EncodeError."""
     codec = Codec(schema)
     try:
         data = codec.encode(datum)
@@ -205,7 +205,7 @@ def survives(schema: Any, datum: Any) -> None:
 @pytest.mark.parametrize(
     "kind", [Plain, Slotted, Asked, Readable, row, Pair, collections.UserDict, collections.OrderedDict]
 )
-def test_an_object_that_lets_go_of_itself_while_it_is_written_is_survived(kind: Any, union: bool) -> None:
+def test_an_object_that_drops_its_last_reference_during_encoding_does_no_harm(kind: Any, union: bool) -> None:
     outer: list[Any] = []
     outer.append(kind(a=Acting(outer.clear), b=None))
     inner = record("R", ("a", "int"), ("b", ["null", "string"]))
@@ -216,7 +216,7 @@ def test_an_object_that_lets_go_of_itself_while_it_is_written_is_survived(kind: 
     assert outer == []
 
 
-def test_a_property_may_drop_all_that_holds_its_object() -> None:
+def test_a_property_may_drop_the_last_reference_to_its_object() -> None:
     holder: dict[str, Any] = {}
 
     @dataclass
@@ -239,7 +239,7 @@ def test_a_property_may_drop_all_that_holds_its_object() -> None:
     survives(record("O", ("f", [schema, record("S", ("a", "int"), ("b", "int"))])), holder)
 
 
-def test_names_of_a_row_may_change_while_it_is_written() -> None:
+def test_the_names_of_a_row_may_change_during_encoding() -> None:
     datum = row(a=1, b=None)
     object.__setattr__(datum, "__fields__", names := ["b", "a"])
     made = Row([None, Acting(names.clear)])
@@ -248,7 +248,7 @@ def test_names_of_a_row_may_change_while_it_is_written() -> None:
     assert Codec(record("R", ("a", "int"), ("b", "null"), ("c", "int", 3))).encode(made) == b"\x02\x06"
 
 
-def test_a_class_may_lie_about_itself() -> None:
+def test_a_class_whose_attributes_raise_ends_in_a_value_or_an_error() -> None:
     class Meta(type):
         def __getattribute__(cls, name: str) -> Any:
             if name in ("__dataclass_fields__", "_fields", "get", "items", "tolist", "keys"):

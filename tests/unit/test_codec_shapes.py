@@ -1,4 +1,4 @@
-"""Records as objects of classes and enums as members: what a shape makes of them, both ways."""
+"""Shapes: records become objects of classes and enums become members, in both directions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def point(cls: type, **values: Any) -> Any:
 
 
 @every_class
-def test_a_record_is_an_object_of_its_class_both_ways(cls: type, build: Any) -> None:
+def test_a_record_is_written_from_and_read_as_an_object_of_its_class(cls: type, build: Any) -> None:
     codec = Codec(POINT, shapes=shape(cls, build))
     written = codec.encode(point(cls, x=3, why="far"))
     assert written == Codec(POINT).encode({"x": 3, "y": "far"})
@@ -78,7 +78,7 @@ def test_a_record_is_an_object_of_its_class_both_ways(cls: type, build: Any) -> 
 
 
 @every_class
-def test_dicts_are_written_as_ever(cls: type, build: Any) -> None:
+def test_dicts_are_still_accepted(cls: type, build: Any) -> None:
     assert Codec(POINT, shapes=shape(cls, build)).encode({"x": 3}) == Codec(POINT).encode({"x": 3})
 
 
@@ -94,7 +94,7 @@ def test_errors_name_the_field_of_the_schema(cls: type, build: Any) -> None:
 
 
 @every_class
-def test_objects_stand_wherever_records_may(cls: type, build: Any) -> None:
+def test_objects_work_inside_maps_arrays_and_unions(cls: type, build: Any) -> None:
     nested = {
         "type": "map",
         "values": {"type": "array", "items": ["null", "string", POINT]},
@@ -105,7 +105,7 @@ def test_objects_stand_wherever_records_may(cls: type, build: Any) -> None:
 
 
 @every_class
-def test_a_record_that_holds_itself_finds_its_branch_of_a_union(cls: type, build: Any) -> None:
+def test_objects_of_a_recursive_record_work_in_a_union(cls: type, build: Any) -> None:
     fields = [{"name": "x", "type": "int"}, {"name": "y", "type": ["null", "string", "geo.Point"]}]
     codec = Codec({**POINT, "fields": fields}, shapes=shape(cls, build))
     chain = point(cls, x=1, why=point(cls, x=2, why=None))
@@ -113,7 +113,7 @@ def test_a_record_that_holds_itself_finds_its_branch_of_a_union(cls: type, build
 
 
 @every_class
-def test_a_reader_fills_in_defaults_anew_for_each_object(cls: type, build: Any) -> None:
+def test_each_object_gets_its_own_copy_of_a_readers_default(cls: type, build: Any) -> None:
     wide = dataclasses.make_dataclass("Wide", ["x", "why", "tags"], slots=build == "slots")
     if build == "tuple":
         wide = namedtuple("Wide", ["tags", "x", "why"])  # type: ignore[assignment]
@@ -124,7 +124,7 @@ def test_a_reader_fills_in_defaults_anew_for_each_object(cls: type, build: Any) 
 
 
 @every_class
-def test_a_default_that_is_a_record_is_an_object(cls: type, build: Any) -> None:
+def test_a_default_of_a_record_is_an_object_of_its_class(cls: type, build: Any) -> None:
     outer = {
         "type": "record",
         "name": "Outer",
@@ -137,7 +137,7 @@ def test_a_default_that_is_a_record_is_an_object(cls: type, build: Any) -> None:
 
 
 @pytest.mark.parametrize(("cls", "build"), CLASSES[:2])
-def test_what_the_schema_lacks_comes_from_the_class(cls: type, build: Any) -> None:
+def test_attributes_that_the_schema_lacks_get_the_default_of_the_class(cls: type, build: Any) -> None:
     short = {**POINT, "fields": POINT["fields"][:1]}
     made = RecordShape(cls, {"x": "x"}, build, {"why": list})
     codec = Codec(short, shapes={"geo.Point": made})
@@ -148,7 +148,9 @@ def test_what_the_schema_lacks_comes_from_the_class(cls: type, build: Any) -> No
 
 
 @every_class
-def test_a_field_that_the_class_lacks_is_written_from_its_default_and_never_read(cls: type, build: Any) -> None:
+def test_a_field_that_the_class_lacks_is_written_as_its_default_and_reading_it_is_an_error(
+    cls: type, build: Any
+) -> None:
     named = {"geo.Point": RecordShape(cls, {"x": "x", "y": "why"}, build, {})}
     lacking = {
         "type": "record",
@@ -180,8 +182,8 @@ def test_subclasses_are_written_by_their_attributes() -> None:
 
 
 @pytest.mark.parametrize(("cls", "build"), CLASSES[:2])
-def test_a_value_that_was_deleted_is_missing(cls: type, build: Any) -> None:
-    class Open(cls):  # type: ignore[misc,valid-type]  # with a __dict__ that nobody freezes
+def test_an_attribute_without_a_value_is_an_error_until_it_is_set(cls: type, build: Any) -> None:
+    class Open(cls):  # type: ignore[misc,valid-type]  # its instances have a __dict__ that is not frozen
         pass
 
     value = object.__new__(Open)
@@ -196,7 +198,7 @@ def test_a_value_that_was_deleted_is_missing(cls: type, build: Any) -> None:
     assert codec.encode(value) == Codec(POINT).encode({"x": 1})
 
 
-def test_a_slot_without_a_value_is_a_field_that_is_missing() -> None:
+def test_a_slot_without_a_value_is_a_missing_field() -> None:
     value = Slotted(x=1, why=2)
     del value.why
     codec = Codec(POINT, shapes=shape(Slotted, "slots"))
@@ -212,16 +214,16 @@ def test_a_named_tuple_of_another_length_is_refused() -> None:
         codec.encode(tuple.__new__(Tuple, (1,)))
 
 
-def test_what_only_says_that_it_is_a_named_tuple_is_refused() -> None:
+def test_an_object_that_only_claims_to_be_a_named_tuple_is_refused() -> None:
     class Posing:
         __slots__ = ()
-        __class__ = Tuple  # type: ignore[assignment]  # as unittest.mock has it for a spec
+        __class__ = Tuple  # type: ignore[assignment]  # like an object of unittest.mock with a spec
 
     with pytest.raises(EncodeError, match="expected a Tuple of 2 items, got Posing"):
         Codec(POINT, shapes=shape(Tuple, "tuple")).encode(Posing())
 
 
-def test_a_class_whose_items_change_while_it_is_looked_at_is_seen_once() -> None:
+def test_the_field_names_of_a_class_are_read_only_once() -> None:
     class Shifting(type):
         @property
         def _fields(cls) -> tuple[str, ...]:
@@ -235,7 +237,7 @@ def test_a_class_whose_items_change_while_it_is_looked_at_is_seen_once() -> None
     assert (items[0], items[-1]) == (1, "a")
 
 
-def test_what_the_class_says_is_in_the_error_and_its_cause() -> None:
+def test_an_error_of_the_class_is_in_the_text_and_the_cause() -> None:
     codec = Codec({"type": "array", "items": POINT}, shapes=shape(Called, "call"))
     data = Codec({"type": "array", "items": POINT}).encode([{"x": 1}, {"x": 13}])
     with pytest.raises(DecodeError, match="Called rejected the decoded values: LookupError: no thirteen") as error:
@@ -244,7 +246,7 @@ def test_what_the_class_says_is_in_the_error_and_its_cause() -> None:
     assert isinstance(error.value.__cause__, LookupError)
 
 
-def test_a_class_that_reads_messages_of_itself_ends_in_an_error() -> None:
+def test_a_class_that_decodes_its_own_message_endlessly_is_an_error() -> None:
     class Again:
         def __init__(self, x: int, why: object) -> None:
             codec.decode(data)
@@ -267,7 +269,7 @@ def test_a_class_that_reads_messages_of_itself_ends_in_an_error() -> None:
         (3, "call", "expected a RecordShape for record"),
     ],
 )
-def test_a_shape_that_cannot_be_is_refused_when_the_codec_is_made(cls: Any, build: Any, words: str) -> None:
+def test_an_impossible_shape_is_refused_when_the_codec_is_created(cls: Any, build: Any, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         Codec(POINT, shapes=shape(cls, build))
 
@@ -286,7 +288,7 @@ class Color(enum.Enum):
 MEMBERS = {"RED": Color.R, "GREEN": Color.G, "BLUE": Color.B}
 
 
-def test_a_symbol_is_a_member_both_ways() -> None:
+def test_a_symbol_is_written_from_and_read_as_a_member() -> None:
     codec = Codec(COLOR, shapes={"Color": EnumShape(Color, MEMBERS)})
     for number, member in enumerate(Color):
         assert codec.encode(member) == bytes([2 * number])
@@ -294,7 +296,7 @@ def test_a_symbol_is_a_member_both_ways() -> None:
     assert codec.encode("GREEN") == b"\x02"
 
 
-def test_a_symbol_without_a_member_is_refused_where_it_is_read() -> None:
+def test_reading_a_symbol_without_a_member_is_an_error() -> None:
     codec = Codec(COLOR, shapes={"Color": EnumShape(Color, {"RED": Color.R})})
     assert codec.decode(b"\x00") is Color.R
     with pytest.raises(DecodeError, match="has no symbol 'GREEN'"):
@@ -303,13 +305,13 @@ def test_a_symbol_without_a_member_is_refused_where_it_is_read() -> None:
         codec.encode(Color.G)
 
 
-def test_the_readers_default_is_a_member() -> None:
+def test_the_readers_default_symbol_is_read_as_a_member() -> None:
     reader = {**COLOR, "symbols": ["RED", "GREEN"], "default": "GREEN"}
     codec = Codec(COLOR, reader, shapes={"Color": EnumShape(Color, MEMBERS)})
     assert [codec.decode(bytes([n])) for n in (0, 2, 4)] == [Color.R, Color.G, Color.G]
 
 
-def test_a_member_finds_its_branch_of_a_union() -> None:
+def test_a_member_is_written_to_the_branch_of_its_enum() -> None:
     class Fruit(enum.Enum):
         APPLE = "RED"
 
@@ -319,16 +321,16 @@ def test_a_member_finds_its_branch_of_a_union() -> None:
     assert [codec.decode(codec.encode(v)) for v in (Color.R, Fruit.APPLE, "RED")] == [Color.R, Fruit.APPLE, Color.R]
 
 
-# --- what must not break ----------------------------------------------------------------------------------------------
+# --- pickles and memory -----------------------------------------------------------------------------------------------
 
 
-def test_a_codec_with_shapes_pickles() -> None:
+def test_a_codec_with_shapes_can_be_pickled() -> None:
     codec = pickle.loads(pickle.dumps(Codec(POINT, shapes=shape(Slotted, "slots"))))
     assert codec.decode(codec.encode(Slotted(5, "a"))) == Slotted(5, "a")
 
 
 @every_class
-def test_objects_that_were_read_are_freed(cls: type, build: Any) -> None:
+def test_decoded_objects_are_freed(cls: type, build: Any) -> None:
     codec = Codec(POINT, shapes=shape(cls, build))
     data = codec.encode({"x": 70_000, "y": "text that is not interned"})
     codec.decode(data)
@@ -341,7 +343,7 @@ def test_objects_that_were_read_are_freed(cls: type, build: Any) -> None:
     assert sys.getrefcount(cls) <= before + 1
 
 
-def test_objects_take_part_in_garbage_collection() -> None:
+def test_decoded_objects_are_tracked_by_the_garbage_collector() -> None:
     node = {
         "type": "record",
         "name": "geo.Point",

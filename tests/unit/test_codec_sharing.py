@@ -1,4 +1,4 @@
-"""One codec, used by all: copies, threads, user code that comes back to it, and nothing that leaks."""
+"""Sharing one codec: copies, pickles, threads, user code that calls it again, and no leaks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def wide(number: int) -> dict[str, Any]:
     return {"id": number, "name": f"n{number}" * 200, "tags": {f"k{number}": [number, None, "x"]}, "next": inner}
 
 
-def test_eight_threads_share_one_codec_without_a_wrong_value() -> None:
+def test_eight_threads_on_one_codec_get_correct_values_and_errors() -> None:
     codec, wrong, before = Codec(WIDE), [], sys.getswitchinterval()
 
     def work(first: int) -> None:
@@ -75,7 +75,7 @@ def test_eight_threads_share_one_codec_without_a_wrong_value() -> None:
 
 
 def memory_kib() -> int:
-    """Resident memory now, where the platform tells and no sanitizer holds back what was freed."""
+    """Return the resident memory; 0 if the platform does not report it, or a sanitizer keeps freed memory."""
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         return 0
     try:
@@ -85,7 +85,7 @@ def memory_kib() -> int:
         return 0
 
 
-def test_neither_work_nor_errors_leak() -> None:
+def test_neither_calls_nor_errors_leak() -> None:
     codec, good = Codec(WIDE), wide(3)
     data, bad = codec.encode(good), wide(3) | {"tags": {"somekey": [1, object()]}}
     shared = [good["name"], good["tags"], bad["tags"], data]
@@ -111,7 +111,7 @@ def test_neither_work_nor_errors_leak() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10, 1000, 1100, 50_000])
-def test_results_belong_to_the_caller_alone(size: int) -> None:
+def test_the_caller_has_the_only_reference_to_a_result(size: int) -> None:
     codec = Codec(record("R", ("s", "string"), ("b", "bytes")))
     data = codec.encode({"s": "x" * size, "b": bytes(size)})
     datum = codec.decode(data)
@@ -122,7 +122,7 @@ def test_results_belong_to_the_caller_alone(size: int) -> None:
 
 
 class Encoding:
-    """A value that encodes another one of its kind while it is read, ``levels`` deep."""
+    """A number that calls encode with another such number when it is read, ``levels`` deep."""
 
     def __init__(self, levels: int) -> None:
         self.levels = levels
@@ -131,10 +131,10 @@ class Encoding:
         return len(Codec("long").encode(Encoding(self.levels - 1))) if self.levels else 1
 
 
-def test_a_value_may_encode_others_while_it_is_read_but_not_without_end() -> None:
+def test_nested_calls_of_encode_are_allowed_up_to_a_limit() -> None:
     codec = Codec("long")
     assert codec.encode(Encoding(5)) == b"\x02"
-    for _ in range(3):  # the count is taken back each time
-        with pytest.raises(EncodeError, match="encoding the value encodes other values"):
+    for _ in range(3):  # after an error, the count of levels is reset
+        with pytest.raises(EncodeError, match="calls of encode are nested more than 8 levels deep"):
             codec.encode(Encoding(10_000))
     assert codec.encode(Encoding(5)) == b"\x02"

@@ -1,4 +1,4 @@
-"""validate.strict and validate.strict.allow.default: which objects they refuse, and what their errors say."""
+"""validate.strict and validate.strict.allow.default: the objects that they refuse, and their errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
 from streamnative_serdes.testing import LocalRegistry
 
-# Every kind of field: required, with a default, nullable with one, nullable without.
+# A field of each kind: required, with a default, nullable with a default, nullable without one.
 FIELDS = [("must", "int"), ("has", "int", 1), ("opt", ["null", "int"], None), ("bare", ["null", "int"])]
 ALL = record("All", *FIELDS)
 INNER = record("Inner", ("x", "int"), ("y", "int", 0))
@@ -35,7 +35,7 @@ BOTH = {**STRICT, **LENIENT}
 
 
 class Row(tuple[Any, ...]):
-    """As pyspark's."""
+    """Has the attributes of a pyspark.sql.Row."""
 
     __fields__: list[str]
 
@@ -64,7 +64,7 @@ KINDS.append(lambda **values: types.MappingProxyType(values))
 
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("options", [STRICT, LENIENT, BOTH], ids=str)
-def test_an_object_with_all_fields_and_no_others_is_written_as_ever(make: Any, options: Any) -> None:
+def test_an_object_with_exactly_the_fields_is_written(make: Any, options: Any) -> None:
     values = {"must": 1, "has": 2, "opt": 3, "bare": None}
 
     for some in (values, dict(reversed(values.items()))):
@@ -73,7 +73,7 @@ def test_an_object_with_all_fields_and_no_others_is_written_as_ever(make: Any, o
 
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("options", [STRICT, LENIENT, BOTH], ids=str)
-def test_unknown_fields_are_refused_by_name(make: Any, options: Any) -> None:
+def test_the_error_for_unknown_fields_names_them(make: Any, options: Any) -> None:
     datum = make(must=1, zz=0, has=2, opt=3, bare=None, mist=5)
 
     with pytest.raises(EncodeError) as caught:
@@ -103,7 +103,9 @@ def test_unknown_fields_are_refused_by_name(make: Any, options: Any) -> None:
         ({}, "bare", None),
     ],
 )
-def test_missing_fields_are_refused_as_asked(make: Any, options: Any, without: str, reason: str | None) -> None:
+def test_missing_fields_are_refused_according_to_the_options(
+    make: Any, options: Any, without: str, reason: str | None
+) -> None:
     values = {"must": 1, "has": 1, "opt": None, "bare": None}
     del values[without]
 
@@ -129,7 +131,7 @@ def test_missing_fields_are_refused_as_asked(make: Any, options: Any, without: s
         ({f"x{i}": 1 for i in range(1000)}, "", "'x19' (hint"),
     ],
 )
-def test_an_error_says_which_record_has_what_too_much(change: Any, path: str, text: str) -> None:
+def test_the_error_names_the_record_and_its_unknown_fields(change: Any, path: str, text: str) -> None:
     codec = Codec(USER, validate_strict=True)
     good: dict[Any, Any] = {"name": "a", "pet": None, "pets": [], "by": {}}
     codec.encode(good)
@@ -141,7 +143,7 @@ def test_an_error_says_which_record_has_what_too_much(change: Any, path: str, te
     assert len(str(caught.value)) < 800
 
 
-def test_a_misspelt_name_is_told_rather_than_the_field_that_it_leaves_out() -> None:
+def test_for_a_misspelt_field_the_error_names_the_unknown_field_and_not_the_missing_one() -> None:
     for options in (STRICT, LENIENT):
         with pytest.raises(EncodeError, match="has no field 'mist'"):
             Codec(ALL, **options).encode({"mist": 1, "has": 1, "opt": None, "bare": None})
@@ -152,8 +154,8 @@ class Declared:
     must: int
     has: int = 2
     opt: int | None = None
-    count: ClassVar[int] = 5  # no field
-    label = "x"  # none either
+    count: ClassVar[int] = 5  # not a field
+    label = "x"  # not a field either
     later: int = field(init=False, repr=False)
 
     @property
@@ -161,7 +163,7 @@ class Declared:
         return None
 
 
-def test_of_a_dataclass_the_declared_fields_count() -> None:
+def test_only_declared_fields_of_a_dataclass_count() -> None:
     schema = record("Declared", *FIELDS, ("later", "int", 0))
     datum = Declared(1)
     datum.later = 7
@@ -172,7 +174,7 @@ def test_of_a_dataclass_the_declared_fields_count() -> None:
         Codec(ALL, validate_strict=True).encode(datum)
 
 
-def test_a_declared_field_without_a_value_is_an_error_in_any_mode() -> None:
+def test_a_declared_field_without_a_value_is_an_error_in_every_mode() -> None:
     schema = record("Declared", *FIELDS, ("later", "int", 0))
 
     for options in ({}, STRICT, LENIENT):
@@ -185,7 +187,7 @@ class Counter(NamedTuple):
     x: int
 
 
-def test_a_short_row_misses_what_has_no_value() -> None:
+def test_fields_for_which_a_short_row_has_no_value_are_missing() -> None:
     short = Row([1])
     short.__fields__ = ["x", "y"]
 
@@ -202,7 +204,7 @@ ONE, TWO = record("n.One", ("x", "int"), ("y", "int", 0)), record("n.Two", ("x",
 
 
 @pytest.mark.parametrize("options", [STRICT, LENIENT])
-def test_a_strict_union_takes_the_record_without_strangers(options: Any) -> None:
+def test_a_strict_union_chooses_the_record_without_unknown_fields(options: Any) -> None:
     codec = Codec(["null", ONE, TWO], **options)
 
     assert codec.encode({"x": 1, "y": 2}) == b"\x02\x02\x04"
@@ -212,7 +214,7 @@ def test_a_strict_union_takes_the_record_without_strangers(options: Any) -> None
     assert Codec(["null", ONE, TWO]).encode({"x": 1, "y": 2, "z": 3}) == b"\x02\x02\x04"
 
 
-def test_a_map_takes_what_no_strict_record_takes() -> None:
+def test_a_dict_that_no_strict_record_accepts_is_written_as_a_map() -> None:
     assert Codec([ONE, mapping("int")], validate_strict=True).encode({"x": 1, "y": 2, "z": 3})[0] == 2
     assert Codec([ONE, mapping("int")], validate_strict=True).encode({"x": 1, "y": 2})[0] == 0
 
@@ -220,13 +222,13 @@ def test_a_map_takes_what_no_strict_record_takes() -> None:
 @pytest.mark.parametrize("schema", [ONE, ["null", ONE], [ONE, TWO], ["null", "int", ONE]], ids=str)
 @pytest.mark.parametrize("options", [STRICT, LENIENT, BOTH], ids=str)
 @pytest.mark.parametrize("make", [dict, collections.OrderedDict, collections.UserDict])
-def test_a_type_hint_is_no_unknown_field(schema: Any, options: Any, make: Any) -> None:
+def test_a_type_hint_does_not_count_as_an_unknown_field(schema: Any, options: Any, make: Any) -> None:
     datum = make({"-type": "n.One", "x": 1, "y": 2})
 
     assert Codec(schema, **options).encode(datum) == Codec(schema).encode({"x": 1, "y": 2})
 
 
-# --- as fastavro ------------------------------------------------------------------------------------------------------
+# --- compared with fastavro -------------------------------------------------------------------------------------------
 
 
 def accepts(write: Any, *arguments: Any, **options: Any) -> bool:
@@ -238,7 +240,7 @@ def accepts(write: Any, *arguments: Any, **options: Any) -> bool:
 
 
 @pytest.mark.parametrize("options", [{}, STRICT, LENIENT, BOTH], ids=str)
-def test_the_same_objects_are_refused_as_by_fastavro(options: Any) -> None:
+def test_strict_modes_refuse_the_same_objects_as_fastavro(options: Any) -> None:
     theirs = {name.removeprefix("validate_"): value for name, value in options.items()}
     schema, codec = fastavro.parse_schema(ALL), Codec(ALL, **options)
     kept = []
@@ -254,7 +256,7 @@ def test_the_same_objects_are_refused_as_by_fastavro(options: Any) -> None:
     assert 0 < sum(kept) < 32
 
 
-def test_in_strict_mode_fastavro_refuses_its_own_type_hint_and_we_do_not() -> None:
+def test_strict_mode_accepts_a_type_hint_that_fastavro_refuses() -> None:
     datum, parsed = {"-type": "n.One", "x": 1, "y": 2}, fastavro.parse_schema(["null", ONE, TWO])
 
     assert not accepts(fastavro.schemaless_writer, io.BytesIO(), parsed, datum, strict=True)
@@ -265,7 +267,7 @@ def test_in_strict_mode_fastavro_refuses_its_own_type_hint_and_we_do_not() -> No
 
 
 class Endless(Mapping[Any, Any]):
-    """Its names never end; which ones is told when it is made."""
+    """A mapping whose keys are those of a given function, and may never end."""
 
     def __init__(self, names: Any) -> None:
         self.names = names
@@ -281,12 +283,12 @@ class Endless(Mapping[Any, Any]):
 
 
 @pytest.mark.parametrize("names", [lambda: itertools.repeat("x"), itertools.count, lambda: iter([[], {}])])
-def test_a_mapping_without_end_ends_in_a_value_or_an_error(names: Any) -> None:
+def test_a_mapping_with_endless_keys_ends_in_a_value_or_an_error(names: Any) -> None:
     accepts(Codec(INNER, validate_strict=True).encode, Endless(names))
     accepts(Codec([INNER, ONE], validate_strict=True).encode, Endless(names))
 
 
-def test_keys_that_change_the_dict_while_it_is_checked_are_survived() -> None:
+def test_keys_that_change_the_dict_during_the_check_are_an_error() -> None:
     class Key(str):
         __slots__ = ()
 
@@ -304,7 +306,7 @@ def test_keys_that_change_the_dict_while_it_is_checked_are_survived() -> None:
 
 
 @pytest.mark.parametrize("key", ["validate.strict", "validate.strict.allow.default"])
-def test_the_serializer_has_the_options_too(key: str) -> None:
+def test_the_options_of_the_serializer_apply(key: str) -> None:
     with LocalRegistry() as registry:
         strict = KafkaAvroSerializer({"schema.registry.url": registry.url, key: True}, INNER)
         plain = KafkaAvroSerializer({"schema.registry.url": registry.url}, INNER)

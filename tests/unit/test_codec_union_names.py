@@ -1,4 +1,4 @@
-"""Unions on write: how a caller names the branch, by a tuple, a hint, or the name of a class."""
+"""Encoding unions: the caller names the branch by a tuple, a "-type" hint, or the name of a class."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NAMESPACED = [record("a.b.Cat", ("x", "int")), record("c.Dog", ("x", "int")), re
         ("bytes", b"ab", 6),
         ("string", "CLUBS", 7),
         ("array", ["a"], 8),
-        ("array", ("string", "a"), 8),  # named once: the value is an array
+        ("array", ("string", "a"), 8),  # only the outer tuple names a branch: the value is an array
         ("map", {"a": "b"}, 9),
         ("Suit", "CLUBS", 10),
         ("Suit", Suit.OTHER, 10),
@@ -68,7 +68,7 @@ NAMESPACED = [record("a.b.Cat", ("x", "int")), record("c.Dog", ("x", "int")), re
         (Text("long"), 5, 3),
     ],
 )
-def test_a_tuple_names_the_branch(name: str, value: Any, branch: int) -> None:
+def test_a_tuple_of_name_and_value_selects_the_branch(name: str, value: Any, branch: int) -> None:
     inner = Codec(WIDE[branch]).encode(value)
 
     assert Codec(WIDE).encode((name, value)) == bytes([branch * 2]) + inner
@@ -90,7 +90,9 @@ def test_a_tuple_names_the_branch(name: str, value: Any, branch: int) -> None:
     ],
     ids=ident,
 )
-def test_a_tuple_names_the_branch_of_an_optional_type_too(nulls: int, schema: Any, name: str, value: Any) -> None:
+def test_a_tuple_of_name_and_value_selects_the_branch_of_an_optional_type(
+    nulls: int, schema: Any, name: str, value: Any
+) -> None:
     union = [schema, "null"] if nulls else ["null", schema]
     codec = Codec(union)
 
@@ -101,7 +103,7 @@ def test_a_tuple_names_the_branch_of_an_optional_type_too(nulls: int, schema: An
 @pytest.mark.parametrize(
     ("name", "branch"), [("a.b.Cat", 0), ("Cat", 0), ("c.Dog", 1), ("d.Dog", 2), ("Dog", None), ("b.Cat", None)]
 )
-def test_a_name_without_namespace_will_do_where_it_is_the_only_one(name: str, branch: int | None) -> None:
+def test_a_name_without_its_namespace_is_accepted_if_it_is_unique(name: str, branch: int | None) -> None:
     if branch is not None:
         assert branch_of(NAMESPACED, (name, {"x": 1})) == branch
         assert branch_of(NAMESPACED, {"-type": name, "x": 1}) == branch
@@ -111,7 +113,7 @@ def test_a_name_without_namespace_will_do_where_it_is_the_only_one(name: str, br
             Codec(NAMESPACED).encode(datum)
 
 
-def test_a_full_name_goes_before_a_last_name() -> None:
+def test_a_full_name_takes_precedence_over_a_name_without_namespace() -> None:
     schema = [record("a.Dog", ("x", "int")), record("Dog", ("x", "int"))]
 
     assert branch_of(schema, ("Dog", {"x": 1})) == 1
@@ -127,11 +129,11 @@ def test_a_full_name_goes_before_a_last_name() -> None:
         (["null", STRINGS, "int"], ("a", "b"), ["a", "b"]),
         (["null", INTS, "int"], (5, 6), [5, 6]),
         (["null", array(["null", STRINGS])], (None, ("a", "b")), [None, ["a", "b"]]),
-        (STRINGS, ("array", "b"), ["array", "b"]),  # no union
+        (STRINGS, ("array", "b"), ["array", "b"]),  # not a union
         (["null", LAPSE], (1, 2, 3), Duration(1, 2, 3)),
     ],
 )
-def test_a_tuple_that_names_nothing_is_an_array(schema: Any, datum: Any, back: Any) -> None:
+def test_a_tuple_that_names_no_branch_is_written_as_an_array(schema: Any, datum: Any, back: Any) -> None:
     assert Codec(schema).decode(Codec(schema).encode(datum)) == back
 
 
@@ -180,7 +182,7 @@ TWINS = [record("n.A", ("x", "int")), record("n.B", ("x", "int"))]
 @pytest.mark.parametrize("make", [dict, collections.OrderedDict, collections.UserDict, types.MappingProxyType])
 @pytest.mark.parametrize(("name", "branch"), [("n.A", 0), ("A", 0), ("n.B", 1), ("B", 1), (Text("B"), 1)])
 @pytest.mark.parametrize("strict", [False, True])
-def test_a_type_hint_names_the_record(make: Any, name: str, branch: int, strict: bool) -> None:
+def test_a_type_hint_selects_the_record(make: Any, name: str, branch: int, strict: bool) -> None:
     codec = Codec(TWINS, validate_strict=strict)
 
     for datum in ({"-type": name, "x": 5}, {"x": 5, "-type": name}):
@@ -212,15 +214,15 @@ def test_a_type_hint_that_names_no_record_is_an_error(schema: Any, datum: Any, n
         (["null", TWINS[0]], {"-type": "n.A", "x": 1}, b"\x02\x02"),
         (["null", TWINS[0]], {"x": 1, "-type": "A"}, b"\x02\x02"),
         (["null", TWINS[0], "int"], {"x": 1, "-type": "A"}, b"\x02\x02"),
-        (TWINS[0], {"-type": "Other", "x": 1}, b"\x02"),  # nothing to choose: a key like any other
-        ([STRING_MAP, TWINS[0]], {"-type": "thing"}, b"\x00\x02\x0a-type\x0athing\x00"),  # the key of a map
+        (TWINS[0], {"-type": "Other", "x": 1}, b"\x02"),  # not a union: an extra key like any other
+        ([STRING_MAP, TWINS[0]], {"-type": "thing"}, b"\x00\x02\x0a-type\x0athing\x00"),  # a key of the map
     ],
 )
-def test_a_type_hint_counts_where_a_union_has_to_choose(schema: Any, datum: Any, data: bytes) -> None:
+def test_a_type_hint_is_used_only_to_select_a_record_of_a_union(schema: Any, datum: Any, data: bytes) -> None:
     assert Codec(schema).encode(datum) == data
 
 
-def test_a_field_that_is_called_like_the_hint_is_a_field() -> None:
+def test_a_field_named_like_the_hint_is_written_as_a_field() -> None:
     schema = parse(record("A", ("-type", "string")), strict=False)
     codec, optional = Codec(schema), Codec(parse(["null", record("A", ("-type", "string"))], strict=False))
     several = Codec(parse(["null", record("A", ("-type", "string")), record("B", ("x", "int"))], strict=False))
@@ -254,7 +256,7 @@ class NamedB(NamedTuple):
 
 
 class Row(tuple[Any, ...]):
-    """As pyspark's: all are of one class."""
+    """Has the attributes of a pyspark.sql.Row; all rows have this class."""
 
     __fields__ = ("x",)
 
@@ -267,12 +269,12 @@ NamedB.__name__ = "B"
     [(A(5), 0), (B(5), 1), (NamedB(5), 1), (Other(5), 0), (Row([5]), 0)],
     ids=["dataclass", "slots", "named tuple", "another class", "row"],
 )
-def test_the_name_of_a_class_names_the_record(datum: Any, branch: int) -> None:
+def test_the_name_of_a_class_selects_the_record(datum: Any, branch: int) -> None:
     for schema in (TWINS, [*TWINS, mapping("int")], ["null", "string", *TWINS]):
         assert branch_of(schema, datum) == branch + (2 if len(schema) == 4 else 0)
 
 
-def test_a_class_that_names_a_record_goes_nowhere_else() -> None:
+def test_an_object_is_written_only_to_the_record_that_its_class_names() -> None:
     schema = [record("A", ("x", "string")), record("C", ("x", "int"))]
 
     with pytest.raises(EncodeError, match=r"^field x: expected string, got int 5$"):
@@ -280,11 +282,11 @@ def test_a_class_that_names_a_record_goes_nowhere_else() -> None:
     assert branch_of(schema, Other(5)) == 1
 
 
-def test_a_row_of_spark_is_no_record_of_that_name() -> None:
+def test_the_class_name_of_a_spark_row_does_not_select_a_record() -> None:
     assert branch_of([record("Row", ("y", "int")), record("A", ("x", "int"))], Row([5])) == 1
 
 
-def test_objects_go_to_records_and_never_to_maps_or_arrays() -> None:
+def test_objects_are_written_as_records_and_never_as_maps_or_arrays() -> None:
     for datum in (A(5), NamedB(5), Row([5])):
         assert branch_of([mapping("int"), INTS, TWINS[0]], datum) == 2
         for schema in (mapping("int"), INTS, [mapping("int"), INTS], ["null", INTS], ["null", mapping("int")]):
@@ -297,7 +299,7 @@ class Pet:
     name: str
     lives: int | None = None
     breed: str | None = None
-    kind = "pet"  # no field
+    kind = "pet"  # not a field
 
 
 @pytest.mark.parametrize(
@@ -310,13 +312,13 @@ class Pet:
         (collections.UserDict(name="a", lives=9), True, 0),
     ],
 )
-def test_objects_go_to_the_record_of_their_fields(datum: Any, strict: bool, branch: int) -> None:
+def test_objects_are_written_to_the_record_with_their_fields(datum: Any, strict: bool, branch: int) -> None:
     assert branch_of([CAT, DOG], datum) == branch
     if strict:
         Codec([CAT, DOG], validate_strict=True).encode(datum)
 
 
-# --- what return.record.name gives ------------------------------------------------------------------------------------
+# --- values read with return.record.name ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,7 @@ def test_objects_go_to_the_record_of_their_fields(datum: Any, strict: bool, bran
         ([record("S", ("s", [STRINGS, *TWINS]))], b"\x00\x02\x0a", ("S", {"s": ("n.A", {"x": 5})})),
     ],
 )
-def test_what_is_read_with_record_names_can_be_written_again(schema: Any, data: bytes, datum: Any) -> None:
+def test_values_read_with_record_names_can_be_written_again(schema: Any, data: bytes, datum: Any) -> None:
     codec = Codec(schema, return_record_name=True)
 
     assert codec.decode(data) == datum

@@ -1,4 +1,4 @@
-"""Unions on write: which branch a value goes to by itself, and what is said when none fits."""
+"""Encoding unions: the branch that a plain value is written to, and the error if none accepts it."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Number(int):
 @pytest.mark.parametrize(
     ("schema", "datum", "branch"),
     [
-        # Numbers: the exact type, as Java; fastavro takes the first that can hold the value.
+        # Numbers: the exact type, as in Java; fastavro chooses the first type that can hold the value.
         (["double", "int"], 3, 1),
         (["double", "long"], 3, 1),
         (["double", "string"], 3, 0),
-        (["float", "double"], 0.1, 1),  # a double loses nothing
+        (["float", "double"], 0.1, 1),  # a double holds it without loss
         (["float", "double"], 3, 1),
         (["float", "double"], 2**53, 1),
         (["float", "long"], 2**24, 1),
@@ -84,7 +84,7 @@ class Number(int):
         (["int", "long"], Number(5), 0),
         (["int", "long"], Number(2**40), 1),
         (["int", "long"], Level.LOW, 0),
-        # A bool is no number.
+        # A bool is not a number.
         (["long", "boolean"], True, 1),
         (["boolean", "long"], 1, 1),
         (["int", "boolean", "double"], False, 1),
@@ -92,7 +92,7 @@ class Number(int):
         (["string", "bytes"], b"a", 1),
         (["bytes", "string"], "a", 1),
         ([SUIT, "string"], "CLUBS", 0),
-        (["string", SUIT], "CLUBS", 1),  # a symbol is hardly one by accident
+        (["string", SUIT], "CLUBS", 1),  # text that equals a symbol is written as the symbol
         (["string", SUIT], Text("CLUBS"), 1),
         ([SUIT, "string"], "other", 1),
         ([SUIT, enum("Pet", "CAT"), "string"], "CAT", 1),
@@ -101,7 +101,7 @@ class Number(int):
         (["string", UUID_FIXED], ONE, 1),
         (["string", UUID_FIXED], str(ONE), 0),
         (["int", UUID_FIXED, "long"], str(ONE), 1),
-        # Members of enumerations: by name, by value; else as what they are
+        # Members of Python enums: by name, by value; else by their base type
         (["string", SUIT], Colour.SPADES, 1),
         (["string", SUIT], Suit.HEARTS, 1),
         (["string", SUIT], Suit.OTHER, 1),
@@ -111,7 +111,7 @@ class Number(int):
         ([enum("Colour", "SPADES"), enum("Suit", "HEARTS", "SPADES", "CLUBS")], Suit.OTHER, 1),
         ([enum("First", "HEARTS"), enum("Suit", "HEARTS")], Suit.HEARTS, 1),  # by the name of its class
         ([enum("Suit", "HEARTS"), enum("First", "HEARTS")], Suit.HEARTS, 0),
-        # Bytes: the first, a fixed if the size is its own
+        # Bytes: the first branch; a fixed only if the size matches
         ([fixed("F", 2), "bytes"], b"ab", 0),
         ([fixed("F", 2), "bytes"], b"abc", 1),
         ([fixed("F", 2), fixed("G", 3)], bytearray(b"abc"), 1),
@@ -119,7 +119,7 @@ class Number(int):
         (["bytes", fixed("F", 2)], b"ab", 0),
         (["bytes", UUID_FIXED], bytes(16), 0),
         ([UUID_FIXED, "bytes"], bytes(15), 1),
-        # Decimals: the first that holds the number
+        # Decimals: the first branch that can hold the number
         ([PRICE, LARGE], Decimal("1.50"), 0),
         ([LARGE, PRICE], Decimal("1.50"), 0),
         ([PRICE, LARGE], Decimal("1.5001"), 1),
@@ -151,21 +151,25 @@ class Number(int):
         ([STRING_MAP, DOG], {"name": "a", "breed": "b"}, 1),
         ([STRING_MAP, DOG], {"name": "a"}, 0),
         ([STRING_MAP, DOG], {"name": "a", "breed": "b", "more": "c"}, 0),
-        ([record("A", ("x", "int"), ("y", "int", 0)), record("B", ("x", "int"))], {"x": 1}, 1),  # nothing is missing
+        ([record("A", ("x", "int"), ("y", "int", 0)), record("B", ("x", "int"))], {"x": 1}, 1),  # no field is missing
         ([record("A", ("x", "int")), record("B", ("x", "int"), ("y", "int", 0))], {"x": 1, "y": 2}, 1),
         ([record("A", ("x", "int"), ("y", "int", 0)), record("B", ("x", "string"))], {"x": "a", "y": 1}, 1),
         ([record("A", ("x", ["null", "A"])), record("B", ("x", ["null", "A", "string"]))], {"x": "a"}, 1),
         ([record("A", ("x", SUIT)), record("B", ("x", "int"))], {"x": Level.SPADES}, 0),
-        ([record("A", ("x", array("int"))), record("B", ("x", array("string")))], {"x": ["a"]}, 1),  # by trying
+        (
+            [record("A", ("x", array("int"))), record("B", ("x", array("string")))],
+            {"x": ["a"]},
+            1,
+        ),  # found by trying the branches
     ],
     ids=ident,
 )
-def test_a_union_takes_the_branch_that_fits_best(schema: Any, datum: Any, branch: int) -> None:
+def test_a_value_is_written_to_the_branch_that_fits_best(schema: Any, datum: Any, branch: int) -> None:
     assert branch_of(schema, datum) == branch
     assert Codec(record("R", ("f", schema))).encode({"f": datum}) == Codec(schema).encode(datum)
 
 
-def test_a_member_is_its_name_before_its_value() -> None:
+def test_the_name_of_an_enum_member_takes_precedence_over_its_value() -> None:
     assert Codec(SUIT).encode(Swapped.SPADES) == b"\x00"
     assert Codec(["null", SUIT]).encode(Swapped.SPADES) == b"\x02\x00"
 
@@ -185,12 +189,12 @@ def test_a_member_is_its_name_before_its_value() -> None:
         ([SUIT, enum("Pet", "CAT")], "DOG", "no branch of the union of enum Suit, enum Pet accepts str 'DOG'"),
         ([SUIT, "int"], "DOG", "'DOG' is not a symbol of enum Suit"),
         (["string", SUIT], Colour.RED, "expected union of string, enum Suit, got Colour"),
-        (["string", SUIT], Suit.TEXT, "'Suit.TEXT' is not a symbol of enum Suit"),  # by its class it is meant to be one
+        (["string", SUIT], Suit.TEXT, "'Suit.TEXT' is not a symbol of enum Suit"),  # its class has the name of the enum
         (
             [CAT, DOG],
             {"name": 5, "breed": "b"},
             "field name: expected string, got int 5",
-        ),  # by names only one can be it
+        ),  # only one record has these fields
         (
             [CAT, DOG, "int"],
             {"name": "a"},
@@ -201,7 +205,7 @@ def test_a_member_is_its_name_before_its_value() -> None:
     ],
     ids=ident,
 )
-def test_what_no_branch_takes_is_an_error_that_says_why(schema: Any, datum: Any, expected: str) -> None:
+def test_the_error_for_a_value_that_no_branch_accepts_says_why(schema: Any, datum: Any, expected: str) -> None:
     with pytest.raises(EncodeError) as caught:
         Codec(schema).encode(datum)
 
@@ -223,7 +227,7 @@ class Chain(NamedTuple):
 
 
 def endless(kind: str) -> Any:
-    """A datum in itself."""
+    """Return a datum that contains itself."""
     one: Any = {}
     if kind in ("dict", "mapping"):
         one["next"] = collections.UserDict(one) if kind == "mapping" else one
@@ -237,10 +241,10 @@ def endless(kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["dict", "dataclass", "tuple", "mapping", "named tuple"])
 @pytest.mark.parametrize("schema", [RING, record("L", ("next", ["null", "L"]))], ids=["several", "one"])
-def test_a_datum_in_itself_is_an_error_at_once(kind: str, schema: Any) -> None:
+def test_a_datum_that_contains_itself_is_an_error(kind: str, schema: Any) -> None:
     if kind == "tuple" and schema is not RING:
         schema = record("Twin", ("next", ["null", "Twin"]))
-    if kind == "mapping":  # UserDict copies what it is made of
+    if kind == "mapping":  # UserDict copies its argument
         datum: Any = collections.UserDict()
         datum["next"] = datum
     else:
@@ -251,7 +255,7 @@ def test_a_datum_in_itself_is_an_error_at_once(kind: str, schema: Any) -> None:
             Codec(schema, max_depth=levels).encode(datum)
 
 
-def test_lists_and_maps_in_themselves_are_errors() -> None:
+def test_lists_and_maps_that_contain_themselves_are_errors() -> None:
     tree = record("T", ("kids", [array("T"), mapping("T")]))
     kids: list[Any] = []
     kids.append({"kids": kids})
@@ -315,7 +319,7 @@ thread.join()
     assert done.split() == ["True"] * 16
 
 
-def test_what_fails_in_every_branch_of_nested_unions_is_given_up() -> None:
+def test_encoding_gives_up_after_too_many_failed_branches_of_nested_unions() -> None:
     datum: Any = {"next": "bad"}
     for _ in range(200):
         datum = {"next": datum}

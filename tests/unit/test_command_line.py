@@ -1,4 +1,4 @@
-"""Command line: reports missing packages in one line, and runs a registry."""
+"""Command line: its commands and exit codes, missing packages in one line, completion, and a registry to run."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import signal
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
+import click
 import pytest
 import requests
 from click.testing import CliRunner
+from command import CommandLine
 from waiting import elsewhere
 
-from streamnative_serdes.__main__ import main
+from streamnative_serdes.cli import main
 
 START = "import runpy, sys; sys.argv[1:] = {arguments}; sys.modules[{missing!r}] = None; "
 RUN = "runpy.run_module('streamnative_serdes', run_name='__main__')"
+COMMANDS = {"decode", "demo", "ping", "produce", "registry", "schemas"}
 
 
 def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process where ``missing`` cannot be imported."""
+    """Run the command in a process where ``missing`` cannot be imported."""
     code = START.format(arguments=list(arguments), missing=missing) + RUN
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
@@ -28,8 +32,8 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize(
     ("missing", "arguments", "told"),
     [
-        ("click", (), "click is not installed: pip install click tqdm\n"),
-        ("tqdm", ("--help",), "tqdm is not installed: pip install click tqdm\n"),
+        ("click", (), "click is not installed: pip install 'streamnative-serdes[cli]'\n"),
+        ("rich", ("--help",), "rich is not installed: pip install 'streamnative-serdes[cli]'\n"),
         ("pyspark", ("demo",), "Error: pyspark is not installed: pip install 'pyspark<5' 'pandas<3' pyarrow\n"),
     ],
 )
@@ -39,9 +43,31 @@ def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str
 
 
 def test_help_names_the_commands() -> None:
-    ended = CliRunner().invoke(main, ["--help"])
-    assert ended.exit_code == 0
-    assert {"demo", "registry"} <= {line.split()[0] for line in ended.stdout.splitlines() if line.startswith("  ")}
+    shown = CommandLine()("--help").out
+    assert {line.split()[0] for line in shown.splitlines() if line.startswith("  ")} >= COMMANDS
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help_with_its_purpose(command: str) -> None:
+    shown = CommandLine()(command, "--help").out
+    assert shown.startswith(f"Usage: main {command} [OPTIONS]")
+    assert len(shown.splitlines()[2]) > 20
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    assert "Commands:" in CommandLine()(code=None).err or "Commands:" in CommandLine()(code=None).out
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    assert "No such command 'nothing'" in CommandLine()("nothing", code=2).err
+
+
+def test_all_that_write_have_a_dry_run() -> None:
+    context = click.Context(main)
+    schemas = main.get_command(context, "schemas")  # type: ignore[attr-defined]
+    writing = [main.get_command(context, "produce")]  # type: ignore[attr-defined]
+    writing += [schemas.commands[name] for name in ("register", "delete", "restore", "backup")]
+    assert all("dry_run" in {parameter.name for parameter in command.params} for command in writing)
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -49,12 +75,53 @@ def test_the_version_is_that_of_the_package() -> None:
         expected = version("streamnative-serdes")
     except ModuleNotFoundError:
         pytest.skip("the package is not installed: its sources are under test")
-    ended = CliRunner().invoke(main, ["--version"])
-    assert expected in ended.stdout
+    assert expected in CommandLine()("--version").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="click has no completion for Windows' shells")
+def test_shells_complete_commands_and_options() -> None:
+    code = "from streamnative_serdes.cli import main; main(prog_name='streamnative-serdes')"
+    for words, expected in (("schemas re", {"register", "restore"}), ("decode --f", {"--from", "--follow"})):
+        line = f"streamnative-serdes {words}"
+        completing = {
+            **os.environ,
+            "_STREAMNATIVE_SERDES_COMPLETE": "bash_complete",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split()) - 1),
+        }
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=completing)
+        assert {found.partition(",")[2] for found in done.stdout.split()} == expected
+
+
+def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
+    code = "import sys, streamnative_serdes; print(sorted({'click', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_command_loads_nothing_of_the_others() -> None:
+    code = "import sys; from streamnative_serdes.cli import main; main(['schemas', '--help'], standalone_mode=False); "
+    code += "print(sorted({'pyspark', 'numpy', 'fastavro', 'streamnative_serdes._demo.command'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("[]", "")
+
+
+def test_a_pipe_that_is_closed_ends_a_command_quietly(tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("00\n" * 20_000)
+    code = "from streamnative_serdes.cli import main; main()"
+    arguments = ["decode", "t", "--registry", "mock://closed-pipe", "--input", str(lines), "--input-format", "hex"]
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        elsewhere(process.stdout.readline)
+        process.stdout.close()
+        assert "Traceback" not in elsewhere(process.stderr.read)
 
 
 @pytest.mark.parametrize("arguments", [["-X", "acks"], ["--rows", "0"], ["--partitions", "0"], ["--unknown"]])
-def test_an_invalid_option_fails_before_anything_starts(arguments: list[str]) -> None:
+def test_an_invalid_option_of_the_demo_fails_before_anything_starts(arguments: list[str]) -> None:
     ended = CliRunner().invoke(main, ["demo", *arguments])
     assert ended.exit_code == 2
     assert arguments[-1] in ended.stderr
@@ -62,9 +129,9 @@ def test_an_invalid_option_fails_before_anything_starts(arguments: list[str]) ->
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")
 def test_the_registry_runs_until_ctrl_c() -> None:
-    # Whoever starts the tests in the background has children ignore SIGINT.
+    # If the tests run in the background, their child processes ignore SIGINT.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heed}; from streamnative_serdes.__main__ import main; main()"]
+    command = [sys.executable, "-c", f"{heed}; from streamnative_serdes.cli import main; main()"]
     command += ["registry", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -78,15 +145,14 @@ def test_the_registry_runs_until_ctrl_c() -> None:
     assert (process.returncode, errors) == (0, "")
 
 
-def test_a_taken_port_is_one_line() -> None:
+def test_a_port_in_use_is_an_error_of_one_line() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "streamnative_serdes", "registry", "--port", "0"], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
             port = elsewhere(process.stdout.readline).split()[3].rstrip(",").rpartition(":")[2]
-            ended = CliRunner().invoke(main, ["registry", "--port", port])
+            ended = CommandLine()("registry", "--port", port, code=2)
         finally:
             process.kill()
-    assert ended.exit_code == 1
-    assert ended.stderr.startswith(f"Error: cannot listen on 127.0.0.1:{port}")
+    assert ended.err.startswith(f"Error: cannot listen on 127.0.0.1:{port}")

@@ -32,18 +32,18 @@ TICKS = 50
 
 
 async def answered_while_the_loop_runs(registry: LocalRegistry, question: Callable[[], Awaitable[Any]]) -> Any:
-    """The answer to ``question``; the registry gives none before the loop has gone round TICKS times."""
+    """Return the result of ``question``; the registry responds only after TICKS iterations of the event loop."""
     gate, busy = threading.Event(), Fault.status(503).answer
     assert busy is not None
 
     def held(request: Any, url: str) -> Any:
         gate.wait(60)
-        return busy(request, url)  # which is asked again
+        return busy(request, url)  # retried
 
     registry.reset_calls()
     registry.fail(Fault(answer=held))
     asked = asyncio.ensure_future(question())  # type: ignore[arg-type]
-    while not registry.calls.total():
+    while not (registry.calls.total() or asked.done()):
         await asyncio.sleep(0.001)
     for _ in range(TICKS):
         await asyncio.sleep(0)
@@ -57,7 +57,7 @@ async def opened(registry: LocalRegistry) -> tuple[AsyncAvroSerializer, AsyncAvr
     return await AsyncAvroSerializer(client, USER), await AsyncAvroDeserializer(client, USER)
 
 
-def test_objects_go_there_and_back(registry: LocalRegistry) -> None:
+def test_objects_are_read_back_equal(registry: LocalRegistry) -> None:
     async def run() -> Any:
         serializer, deserializer = await opened(registry)
         assert isinstance(serializer, Serializer)
@@ -71,7 +71,7 @@ def test_objects_go_there_and_back(registry: LocalRegistry) -> None:
     assert registry.calls == {"POST schema": 1, "GET version": 1}
 
 
-def test_arguments_stand_in_confluents_order(registry: LocalRegistry) -> None:
+def test_arguments_are_in_confluents_order(registry: LocalRegistry) -> None:
     async def run() -> Any:
         client = AsyncSchemaRegistryClient({"url": registry.url})
         calls: list[str] = []
@@ -83,10 +83,27 @@ def test_arguments_stand_in_confluents_order(registry: LocalRegistry) -> None:
         serializer = await AsyncAvroSerializer(client, USER, to_dict, {}, None, None)
         deserializer = await AsyncAvroDeserializer(client, USER, lambda u, ctx: (u, ctx.topic), False, {}, None, None)
         message = await serializer("Ada", CTX)
-        assert calls == ["Ada"]  # once, though the registry had to be asked
+        assert calls == ["Ada"]  # called once, even though the registry had to be asked
         return await deserializer(message, CTX)
 
     assert asyncio.run(run()) == ({"name": "Ada of users"}, "users")
+
+
+def test_versions_count_as_in_the_blocking_twin(registry: LocalRegistry) -> None:
+    async def run() -> None:
+        async with AsyncSchemaRegistryClient({"url": registry.url}) as client:
+            assert await client.register_schema("users", Schema(USER)) == 0
+            made = await client.register_schema_full_response("users", Schema(USER))
+            assert (made.version, made.schema_id) == (1, 0)
+            assert made == await client.get_version("users", 1) == await client.get_latest_version("users")
+            assert made == await client.lookup_schema("users", Schema(USER))
+            assert await client.get_schema(0, "users") == made.schema
+            for version, words in ((0, "expected a version from 1 on"), (2, "schema version 2: ")):
+                with pytest.raises(SchemaRegistryError, match=words):
+                    await client.get_version("users", version)
+            assert await client.get_versions("users") == await client.delete_subject("users") == [1]
+
+    asyncio.run(run())
 
 
 def test_the_loop_runs_on_while_the_registry_is_asked(registry: LocalRegistry) -> None:
@@ -98,11 +115,11 @@ def test_the_loop_runs_on_while_the_registry_is_asked(registry: LocalRegistry) -
     assert asyncio.run(run()) == ADA
 
 
-def test_the_loop_runs_on_while_references_are_fetched_and_subjects_asked_for(registry: LocalRegistry) -> None:
+def test_the_loop_keeps_running_while_references_are_fetched_and_subjects_computed(registry: LocalRegistry) -> None:
     async def run() -> Any:
         client = AsyncSchemaRegistryClient({"url": registry.url, "retries.wait.ms": 1})
         await answered_while_the_loop_runs(registry, lambda: client.register_schema("users", Schema(USER)))
-        top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users", 0)])
+        top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users", 1)])
         serializer = await answered_while_the_loop_runs(registry, lambda: make(client, top))
         return await serializer({"user": ADA}, SerializationContext("tops", MessageField.VALUE))
 
@@ -112,7 +129,7 @@ def test_the_loop_runs_on_while_references_are_fetched_and_subjects_asked_for(re
     assert asyncio.run(run()) == b"\x03\x04" + bytes(8) + b"\x06Ada"
 
 
-def test_the_loop_runs_on_while_a_message_that_cannot_be_read_is_looked_into(registry: LocalRegistry) -> None:
+def test_the_loop_keeps_running_while_an_unreadable_message_is_handled(registry: LocalRegistry) -> None:
     async def run() -> None:
         serializer, deserializer = await opened(registry)
         message = await serializer(ADA, CTX)
@@ -126,10 +143,10 @@ def test_the_loop_runs_on_while_a_message_that_cannot_be_read_is_looked_into(reg
     asyncio.run(run())
 
 
-def test_a_topic_is_looked_at_off_the_loop_after_a_message_that_cannot_be_read(
+def test_a_topic_is_checked_off_the_loop_after_an_unreadable_message(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The version is known, so it is the recovery alone that asks the registry."""
+    """The version is known, so only the recovery asks the registry."""
     looks, look = [], Binding.doubt
 
     def noted(binding: Binding, topic: str) -> None:
@@ -153,7 +170,7 @@ def test_a_topic_is_looked_at_off_the_loop_after_a_message_that_cannot_be_read(
     assert registry.calls == {"GET schema": 1}
 
 
-def test_a_hit_is_computed_at_once(registry: LocalRegistry) -> None:
+def test_a_hit_is_computed_without_waiting(registry: LocalRegistry) -> None:
     async def run() -> None:
         serializer, deserializer = await opened(registry)
         message = await serializer(ADA, CTX)
@@ -162,20 +179,20 @@ def test_a_hit_is_computed_at_once(registry: LocalRegistry) -> None:
         messages = message, bytearray(message), memoryview(message)
         for coroutine in (serializer(ADA, CTX), *(deserializer(each, CTX) for each in messages)):
             with pytest.raises(StopIteration):
-                coroutine.send(None)  # it ends without waiting for anything
+                coroutine.send(None)  # it ends without an await
 
     asyncio.run(run())
 
 
-def test_errors_are_those_of_the_blocking_twins(registry: LocalRegistry) -> None:
+def test_errors_equal_those_of_the_blocking_classes(registry: LocalRegistry) -> None:
     async def run() -> None:
         client = AsyncSchemaRegistryClient({"url": registry.url})
         serializer = await AsyncAvroSerializer(client, USER)
-        for _ in range(2):  # before and after the registry was asked
+        for _ in range(2):  # before and after the registry is asked
             with pytest.raises(EncodeError, match="topic users, schema version 0, field name"):
                 await serializer({"name": 5}, CTX)
         nothing = await AsyncAvroSerializer(client, USER, lambda obj, ctx: None)
-        with pytest.raises(EncodeError):  # and no tombstone
+        with pytest.raises(EncodeError):  # not a tombstone
             await nothing(ADA, CTX)
         with pytest.raises(ConfigError, match="cannot enable both"):
             await AsyncAvroSerializer(client, USER, conf={"use.latest.version": True})
@@ -190,7 +207,7 @@ def test_errors_are_those_of_the_blocking_twins(registry: LocalRegistry) -> None
 
 
 @pytest.mark.parametrize("context", [None, "users", SerializationContext(5, "value")])  # type: ignore[arg-type]
-def test_a_context_without_a_topic_is_the_blocking_twins_error_and_converts_nothing(
+def test_a_context_without_a_topic_is_the_same_error_as_of_the_blocking_classes(
     registry: LocalRegistry, context: Any
 ) -> None:
     def convert(*_: object) -> Any:
@@ -211,7 +228,7 @@ def test_a_context_without_a_topic_is_the_blocking_twins_error_and_converts_noth
     asyncio.run(run())
 
 
-def test_both_pickle_and_work_in_another_loop(registry: LocalRegistry) -> None:
+def test_both_can_be_pickled_and_work_in_another_loop(registry: LocalRegistry) -> None:
     async def there(pair: tuple[AsyncAvroSerializer, AsyncAvroDeserializer]) -> Any:
         serializer, deserializer = pair
         read = await deserializer(await serializer(ADA, CTX), CTX)

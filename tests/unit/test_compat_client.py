@@ -12,7 +12,7 @@ from schemas import record
 
 from streamnative_serdes.compat import RegisteredSchema, Schema, SchemaReference, SchemaRegistryClient
 from streamnative_serdes.compat.error import SchemaRegistryError
-from streamnative_serdes.errors import ConfigError, IncompatibleSchemaError, SchemaError
+from streamnative_serdes.errors import ConfigError, IncompatibleSchemaError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.testing import LocalRegistry
 
 A = Schema(json.dumps(record("A", ("x", "int"))))
@@ -26,29 +26,74 @@ def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
         yield client
 
 
-def test_versions_count_from_0_and_an_id_is_a_version_of_its_topic(client: SchemaRegistryClient) -> None:
+def test_versions_count_from_1_and_ids_are_pulsars_versions_of_their_topic(client: SchemaRegistryClient) -> None:
     assert [client.register_schema("t-value", schema) for schema in (A, B, A)] == [0, 1, 0]
     assert client.register_schema("other", B) == 0
-    assert client.get_versions("t-value") == [0, 1]
-    assert client.get_versions("t", offset=1, limit=1) == [1]
-    assert client.get_version("t-value", 0) == RegisteredSchema("t-value", 0, 0, None, A)
-    assert client.get_latest_version("t-value") == client.get_version("t-value") == client.get_version("t-value", 1)
-    assert client.get_schema(1, "t-value") == B
+    assert client.get_versions("t-value") == [1, 2]
+    assert client.get_versions("t", offset=1, limit=1) == [2]
+    assert client.get_version("t-value", 1) == RegisteredSchema("t-value", 1, 0, None, A)
+    assert client.get_latest_version("t-value") == client.get_version("t-value") == client.get_version("t-value", 2)
+    assert client.lookup_schema("t", B) == RegisteredSchema("t", 2, 1, None, B)
+    assert [client.get_schema(number, "t-value") for number in (0, 1)] == [A, B]
+
+
+def test_a_version_is_pulsars_plus_1_and_never_an_ordinal(client: SchemaRegistryClient) -> None:
+    """A deletion uses a number up, so that the first schema after it is not number 1."""
+    client.register_schema("t", A)
+    client.delete_subject("t")
+    made = client.register_schema_full_response("t", B)
+    assert made == RegisteredSchema("t", 3, 2, None, B)
+    assert made == client.get_version("t", 3) == client.get_latest_version("t") == client.lookup_schema("t", B)
+    assert client.get_versions("t") == client.delete_subject("t") == [3]
 
 
 def test_a_version_may_be_given_as_text(client: SchemaRegistryClient) -> None:
-    """As it comes from a command line or from references in JSON, and as Confluent's client takes it."""
+    """As from a command line or from references in JSON; Confluent's client accepts it too."""
     for schema in (A, B):
         client.register_schema("t", schema)
-    assert client.get_version("t", "0") == client.get_version("t", 0)  # type: ignore[arg-type]
-    reference = SchemaReference("A", "t", "0")  # type: ignore[arg-type]
+    assert client.get_version("t", "1") == client.get_version("t", 1)  # type: ignore[arg-type]
+    assert client.get_schema("1", "t") == B  # type: ignore[arg-type]
+    reference = SchemaReference("A", "t", "1")  # type: ignore[arg-type]
     top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [reference])
     assert client.register_schema("tops", top) == 0
 
 
+@pytest.mark.parametrize("version", [0, "0", -1, True, 1.0, None, "one", "", " 1", "1_0", "٣", "9" * 30])
+def test_a_version_other_than_a_number_from_1_on_is_an_error_before_any_request(
+    client: SchemaRegistryClient, registry: LocalRegistry, version: Any
+) -> None:
+    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "t-value", version)])
+    for ask in (lambda: client.get_version("t-value", version), lambda: client.register_schema("tops", top)):
+        with pytest.raises(SchemaRegistryError, match=r'^topic t: expected a version from 1 on, or "latest"') as caught:
+            ask()
+        assert f"got {version!r} (hint: " in str(caught.value)
+        assert "Pulsar's + 1" in str(caught.value)
+        assert (caught.value.http_status_code, caught.value.error_code) == (422, 42202)
+        assert pickle.loads(pickle.dumps(caught.value)).error_code == 42202
+    assert registry.calls.total() == 0
+
+
+def test_errors_about_a_version_have_the_number_that_was_asked_for(client: SchemaRegistryClient) -> None:
+    client.register_schema("t", A)
+    with pytest.raises(SchemaNotFoundError, match=r"^topic t, schema version 2: cannot read the schema") as caught:
+        client.get_version("t-value", 2)
+    assert (caught.value.version, caught.value.error_code) == (2, 40402)
+    with pytest.raises(SchemaNotFoundError, match=r"^topic t, schema version 1: "):
+        client.get_schema(1, "t-value")  # an id is Pulsar's version
+    with pytest.raises(SchemaNotFoundError, match=r"^topic none: ") as caught:
+        client.get_latest_version("none")
+    assert caught.value.version is None
+
+
+@pytest.mark.parametrize("number", ["latest", None, True, 1.5])
+def test_an_id_other_than_a_number_is_an_error(client: SchemaRegistryClient, number: Any) -> None:
+    with pytest.raises(SchemaRegistryError, match=r"^topic t: expected an id, from 0, got "):
+        client.get_schema(number, "t-value")
+
+
 def test_a_full_response_has_confluents_attributes(client: SchemaRegistryClient) -> None:
     made = client.register_schema_full_response("t-value", A)
-    assert (made.subject, made.version, made.schema_id, made.guid) == ("t-value", 0, 0, None)
+    assert (made.subject, made.version, made.schema_id, made.guid) == ("t-value", 1, 0, None)
     assert (made.schema.schema_str, made.schema.schema_type, made.schema.references) == (A.schema_str, "AVRO", [])
 
 
@@ -56,7 +101,7 @@ def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
     client.register_schema("t", A)
     client.register_schema("t", B)
     spaced = Schema(json.dumps(json.loads(A.schema_str), indent=4))
-    assert client.lookup_schema("t-value", spaced).version == 0
+    assert client.lookup_schema("t-value", spaced).version == 1
     with pytest.raises(SchemaRegistryError, match="does not have this schema") as caught:
         client.lookup_schema("t", TEXTS)
     assert (caught.value.http_status_code, caught.value.error_code) == (404, 40403)
@@ -64,16 +109,29 @@ def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
 
 def test_references_are_resolved_for_registration_and_lookup(client: SchemaRegistryClient) -> None:
     client.register_schema("a", A)
-    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "a", 0)])
+    top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "a", 1)])
     assert client.register_schema("t", top) == 0
     assert json.loads(client.get_latest_version("t").schema.schema_str)["fields"][0]["type"]["name"] == "A"
     assert client.lookup_schema("t", top).schema_id == 0
 
 
-def test_a_reference_that_leads_nowhere_is_the_registrys_error(client: SchemaRegistryClient) -> None:
+def test_a_reference_to_a_missing_subject_is_the_registrys_error(client: SchemaRegistryClient) -> None:
     top = Schema(json.dumps(record("Top", ("a", "A"))), "AVRO", [SchemaReference("A", "none", 3)])
     with pytest.raises(SchemaRegistryError, match="topic none, schema version 3"):
         client.register_schema("t", top)
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (Schema("{}", "PROTOBUF"), "schema_type: expected 'AVRO', .*got 'PROTOBUF'"),
+        (Schema("{}", metadata={}), "metadata is not supported"),
+        (Schema("{}", rule_set=[]), "rule_set is not supported"),
+    ],
+)
+def test_what_pulsar_cannot_store_is_refused(client: SchemaRegistryClient, schema: Schema, words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        client.register_schema("t", schema)
 
 
 def test_compatibility_is_as_the_topics_strategy_says(client: SchemaRegistryClient) -> None:
@@ -86,9 +144,11 @@ def test_compatibility_is_as_the_topics_strategy_says(client: SchemaRegistryClie
     assert "topic t" in caught.value.error_message
 
 
-def test_deleting_a_subject_gives_its_versions_and_later_ones_count_on(client: SchemaRegistryClient) -> None:
+def test_deleting_a_subject_returns_its_versions_and_later_ones_continue_the_count(
+    client: SchemaRegistryClient,
+) -> None:
     client.register_schema("t", A)
-    assert client.delete_subject("t-value") == [0]
+    assert client.delete_subject("t-value") == [1]
     assert client.get_versions("t") == []
     assert client.register_schema("t", B) > 0
     client.delete_subject("t-value", permanent=True)
@@ -116,7 +176,7 @@ def test_errors_have_confluents_attributes(
     [
         (lambda client: client.get_schema(5), r"no global schema ids.*get_version\(subject, version\)"),
         (lambda client: client.get_subjects(), "cannot list"),
-        (lambda client: client.delete_version("t", 0), "all schemas of a topic at once"),
+        (lambda client: client.delete_version("t", 1), "all schemas of a topic at once"),
         (lambda client: client.get_compatibility("t"), "policy of the namespace"),
         (lambda client: client.set_compatibility("t", "FULL"), "pulsar-admin"),
         (lambda client: client.test_compatibility("t", A, version=1), "strategy"),
@@ -140,7 +200,7 @@ def test_confluents_other_methods_are_missing_with_the_reason(client: SchemaRegi
         client.get_referenced_by("t")
 
 
-def test_only_avro_schemas_are_taken(client: SchemaRegistryClient) -> None:
+def test_only_avro_schemas_are_accepted(client: SchemaRegistryClient) -> None:
     with pytest.raises(SchemaError, match=r"schema_type: expected 'AVRO', .*got 'JSON'"):
         client.register_schema("t", Schema("{}", "JSON"))
 
@@ -169,7 +229,7 @@ def test_a_bad_schema_is_refused_before_it_is_sent(
     assert registry.calls.total() == 0
 
 
-def test_a_default_that_brokers_stumble_over_is_looked_up_but_not_registered(client: SchemaRegistryClient) -> None:
+def test_a_default_that_brokers_cannot_handle_is_looked_up_but_not_registered(client: SchemaRegistryClient) -> None:
     field = {"name": "a", "type": ["null", "string"], "default": "x"}
     schema = Schema(json.dumps({"type": "record", "name": "R", "fields": [field]}))
     with pytest.raises(SchemaRegistryError, match="first branch of the union"):
@@ -181,7 +241,7 @@ def test_a_default_that_brokers_stumble_over_is_looked_up_but_not_registered(cli
 def test_a_schema_is_sent_as_it_was_written(client: SchemaRegistryClient) -> None:
     text = '{"type": "record",\n "name": "R", "fields": [],  "custom": "kept"}'
     assert client.register_schema_full_response("t", Schema(text)).schema.schema_str == text
-    assert client.get_version("t", 0).schema.schema_str == text
+    assert client.get_version("t", 1).schema.schema_str == text
 
 
 def test_confluents_keys_have_confluents_meaning() -> None:
@@ -197,7 +257,7 @@ def test_confluents_keys_have_confluents_meaning() -> None:
     [
         ({}, "schema.registry.url is missing"),
         ({"urls": "http://p"}, "unknown option urls"),
-        ({"basic.auth.user.info": "secret'"}, "^basic.auth.user.info takes USER:PASSWORD, got a value of type str"),
+        ({"basic.auth.user.info": "secret'"}, "^basic.auth.user.info: expected USER:PASSWORD, got a value of type str"),
         ({"max.retries": 5}, "^max.retries is not supported: .*retries.total.ms"),
         ({"ssl.ca.location": False}, "^ssl.ca.location=False is not supported: certificates are always verified"),
         ({"ssl.key.location": "key.pem"}, "^schema.registry.ssl.key.location needs .*certificate.location"),
@@ -231,7 +291,7 @@ def test_confluents_keys_for_tls_and_authentication_have_confluents_meaning() ->
     assert options["basic.auth.user.info"] == "me:x"
 
 
-def test_user_and_password_in_the_address_are_taken_out_of_it() -> None:
+def test_user_and_password_are_removed_from_the_address() -> None:
     client = SchemaRegistryClient(
         {"url": "https://me:a%40b@p:8443/x, https://q", "basic.auth.credentials.source": "URL"}
     )
@@ -239,7 +299,7 @@ def test_user_and_password_in_the_address_are_taken_out_of_it() -> None:
     assert client.options["basic.auth.user.info"] == "me:a@b"
 
 
-def test_the_kafka_clients_credentials_are_taken_when_asked_for() -> None:
+def test_the_kafka_clients_credentials_are_used_on_request() -> None:
     sasl = {"sasl.username": "public/default", "sasl.password": "token:t"}
     with LocalRegistry(token="t") as registry:
         conf = {"url": registry.url, "basic.auth.credentials.source": "SASL_INHERIT", **sasl}
@@ -260,6 +320,6 @@ def test_empty_values_of_unsupported_keys_are_accepted() -> None:
     )
 
 
-def test_a_client_pickles(client: SchemaRegistryClient) -> None:
+def test_a_client_can_be_pickled(client: SchemaRegistryClient) -> None:
     client.register_schema("t", A)
     assert pickle.loads(pickle.dumps(client)).get_latest_version("t").schema == A

@@ -29,8 +29,8 @@ from streamnative_serdes.compat.avro import (
     AvroSerializer,
 )
 from streamnative_serdes.compat.missing import NOT_THERE
-from streamnative_serdes.errors import ConfigError, EncodeError, SchemaNotFoundError
-from streamnative_serdes.testing import LocalRegistry
+from streamnative_serdes.errors import ConfigError, EncodeError, RegistryUnavailableError, SchemaNotFoundError
+from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER = json.dumps(record("User", ("name", "string"), ("age", "int")))
 ADA = {"name": "Ada", "age": 36}
@@ -65,13 +65,13 @@ def test_calls_are_those_of_the_compiled_classes() -> None:
     assert AvroDeserializer.__call__ is KafkaAvroDeserializer.__call__
 
 
-def test_arguments_stand_in_confluents_order(client: SchemaRegistryClient) -> None:
+def test_arguments_are_in_confluents_order(client: SchemaRegistryClient) -> None:
     serializer = AvroSerializer(client, USER, lambda user, ctx: {"name": user, "age": len(ctx.topic)}, {}, None, None)
     deserializer = AvroDeserializer(client, USER, lambda user, ctx: (user["name"], ctx.topic), False, {}, None, None)
     assert deserializer(serializer("Ada", CTX), CTX) == ("Ada", "users")
 
 
-def test_records_of_unions_come_with_their_names_if_asked(client: SchemaRegistryClient) -> None:
+def test_records_of_unions_are_returned_with_their_names_on_request(client: SchemaRegistryClient) -> None:
     union = [record("Cat", ("lives", "int"), namespace="zoo"), record("Dog", ("lives", "int"), namespace="zoo")]
     serializer = AvroSerializer(client, json.dumps(record("Pet", ("is", union))))
     message = serializer({"is": ("zoo.Dog", {"lives": 1})}, CTX)
@@ -80,18 +80,69 @@ def test_records_of_unions_come_with_their_names_if_asked(client: SchemaRegistry
     assert AvroDeserializer(client)(message, CTX) == {"is": {"lives": 1}}
 
 
-def test_references_are_fetched_and_written_into_the_schema(client: SchemaRegistryClient) -> None:
+def test_references_are_fetched_and_merged_into_the_schema(client: SchemaRegistryClient) -> None:
     client.register_schema("users-value", Schema(USER))
-    top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users-value", 0)])
+    top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users-value", 1)])
     ctx = SerializationContext("tops", MessageField.VALUE)
     message = AvroSerializer(client, top)({"user": ADA}, ctx)
     assert AvroDeserializer(client, top)(message, ctx) == AvroDeserializer(client)(message, ctx) == {"user": ADA}
 
 
-def test_the_latest_version_is_written_by_whatever_schema_was_given(client: SchemaRegistryClient) -> None:
+def test_use_latest_version_writes_the_latest_version_whichever_schema_was_given(client: SchemaRegistryClient) -> None:
     client.register_schema("users", Schema(json.dumps(record("User", ("name", "string")))))
     serializer = AvroSerializer(client, USER, None, {**OFF, "use.latest.version": True})
     assert AvroDeserializer(client)(serializer(ADA, CTX), CTX) == {"name": "Ada"}
+
+
+def test_serdes_ask_for_the_latest_version_again_when_told_to(client: SchemaRegistryClient) -> None:
+    conf = {**OFF, "use.latest.version": True}
+    serializer, deserializer = AvroSerializer(client, conf=conf), AvroDeserializer(client)
+    with pytest.raises(SchemaNotFoundError):
+        serializer({"name": "Ada"}, CTX)
+    client.register_schema("users", Schema(json.dumps(record("User", ("name", "string")))))
+    client.clear_latest_caches()  # also of what was not there
+    assert deserializer(serializer(ADA, CTX), CTX) == {"name": "Ada"}
+    client.register_schema("users", Schema(json.dumps(record("User", ("name", "string"), ("age", "int", 0)))))
+    assert deserializer(serializer(ADA, CTX), CTX) == {"name": "Ada"}
+    client.clear_latest_caches()
+    assert deserializer(serializer(ADA, CTX), CTX) == ADA
+
+
+def test_the_last_answer_serves_while_the_registry_is_away(registry: LocalRegistry) -> None:
+    client = SchemaRegistryClient({"url": registry.url, "retries.total.ms": 50, "retries.wait.ms": 1})
+    client.register_schema("users", Schema(USER))
+    serializer = AvroSerializer(client, conf={**OFF, "use.latest.version": True})
+    message = serializer(ADA, CTX)
+    registry.fail(Fault.status(503), times=None)
+    client.clear_latest_caches()
+    assert serializer(ADA, CTX) == message
+    client.clear_caches()
+    with pytest.raises(RegistryUnavailableError):
+        serializer(ADA, CTX)
+
+
+def test_serdes_ask_for_everything_again_when_told_to(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
+    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+    message = serializer(ADA, CTX)
+    assert deserializer(message, CTX) == ADA
+    for clear, calls in ((client.clear_latest_caches, {}), (client.clear_caches, {"POST schema": 1, "GET version": 1})):
+        registry.reset_calls()
+        clear()
+        assert serializer(ADA, CTX) == message
+        assert deserializer(message, CTX) == ADA
+        assert registry.calls == calls
+
+
+def test_serdes_forget_a_subject_that_is_deleted_for_good(client: SchemaRegistryClient) -> None:
+    """Else they would go on with version 0 of before, and read the new version 0 as that."""
+    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+    before = serializer(ADA, CTX)
+    assert deserializer(before, CTX) == ADA
+    client.delete_subject("users-value")
+    assert (serializer(ADA, CTX), deserializer(before, CTX)) == (before, ADA)  # known versions still serve
+    client.delete_subject("users-value", permanent=True)
+    client.register_schema("users", Schema(json.dumps(record("User", ("nick", "string"), ("age", "int")))))
+    assert deserializer(before, CTX) == {"nick": "Ada", "age": 36}
 
 
 def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegistryClient) -> None:
@@ -99,7 +150,7 @@ def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegist
         AvroSerializer(client, USER, conf=OFF)(ADA, CTX)
 
 
-def test_bytes_behind_the_value_are_ignored_as_confluents_does(client: SchemaRegistryClient) -> None:
+def test_trailing_bytes_are_ignored_as_by_confluent(client: SchemaRegistryClient) -> None:
     message = AvroSerializer(client, USER)(ADA, CTX)
     assert message is not None
     assert AvroDeserializer(client)(message + b"more", CTX) == ADA
@@ -107,7 +158,7 @@ def test_bytes_behind_the_value_are_ignored_as_confluents_does(client: SchemaReg
         AvroDeserializer(client, conf={"ignore.trailing.bytes": False})(message + b"more", CTX)
 
 
-def test_further_fields_are_ignored_unless_strict(client: SchemaRegistryClient) -> None:
+def test_additional_fields_are_ignored_unless_strict(client: SchemaRegistryClient) -> None:
     more = {**ADA, "more": 1}
     assert AvroDeserializer(client)(AvroSerializer(client, USER)(more, CTX), CTX) == ADA
     with pytest.raises(EncodeError):
@@ -117,7 +168,7 @@ def test_further_fields_are_ignored_unless_strict(client: SchemaRegistryClient) 
 @pytest.mark.parametrize(
     ("kind", "value"), [("int", True), (logical("long", "timestamp-millis"), datetime.datetime(2020, 1, 1))]
 )
-def test_a_bool_for_a_number_and_a_naive_datetime_pass_unless_strict(
+def test_a_bool_as_a_number_and_a_naive_datetime_are_accepted_unless_strict(
     client: SchemaRegistryClient, kind: Any, value: Any
 ) -> None:
     schema = json.dumps(record("R", ("x", kind)))
@@ -139,8 +190,8 @@ def test_keys_are_refused(client: SchemaRegistryClient) -> None:
     [
         ({"auto.register.schema": False}, "did you mean auto.register.schemas"),
         ({"use.latest.version": True}, "^cannot enable both use.latest.version and auto.register.schemas"),
-        ({"use.latest.version": 1}, "use.latest.version takes true or false"),
-        ({"auto.register.schemas": 1}, "auto.register.schemas takes true or false"),
+        ({"use.latest.version": 1}, "use.latest.version: expected true or false"),
+        ({"auto.register.schemas": 1}, "auto.register.schemas: expected true or false"),
         ({"use.schema.id": 5}, "^use.schema.id is not supported: .* there are no global schema ids"),
         ({"use.latest.with.metadata": {"a": "b"}}, "^use.latest.with.metadata is not supported"),
         ({"subject.name.strategy": lambda ctx, name: name}, "^subject.name.strategy='<lambda>' is not supported"),
@@ -177,7 +228,7 @@ def test_values_that_ask_for_the_default_behaviour_are_accepted() -> None:
     AvroDeserializer(client, conf={**harmless, "schema.id.deserializer": compat.dual_schema_id_deserializer})
 
 
-def test_functions_that_are_only_to_be_named_say_so() -> None:
+def test_functions_that_are_only_accepted_as_options_say_so_when_called() -> None:
     assert topic_subject_name_strategy(CTX, None) == "users-value"
     with pytest.raises(compat.SchemaRegistryError, match="the deserializer reads the version itself"):
         compat.prefix_schema_id_deserializer(b"", CTX, None)
@@ -251,8 +302,8 @@ def test_missing_modules_of_confluent_say_why_however_they_are_imported(name: st
                 exec(statement.format(name))
 
 
-def test_each_of_confluents_names_is_there_or_says_why_not() -> None:
-    names = pytest.importorskip("confluent_kafka.schema_registry").__all__  # what it needs may not be installed
+def test_each_of_confluents_names_exists_or_says_why_not() -> None:
+    names = pytest.importorskip("confluent_kafka.schema_registry").__all__  # its dependencies may not be installed
     assert [name for name in names if name not in {*compat.__all__, *NOT_THERE}] == []
     assert NOT_THERE.keys().isdisjoint(compat.__all__)
     assert not hasattr(compat, "nothing_like_it")
@@ -260,7 +311,7 @@ def test_each_of_confluents_names_is_there_or_says_why_not() -> None:
         exec("from streamnative_serdes.compat import nothing_like_it")
 
 
-def test_both_pickle_with_their_cached_schemas(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
+def test_both_can_be_pickled_with_their_cached_schemas(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
     serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
     assert deserializer(serializer(ADA, CTX), CTX) == ADA
     registry.reset_calls()

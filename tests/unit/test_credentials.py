@@ -64,42 +64,51 @@ def test_each_way_to_sign_in_sends_its_header(options: dict[str, str], sent: str
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"basic.auth.user.info": "a:b", "bearer.auth.token": "t"}, "user.info and bearer.auth.token are two ways"),
-        ({"bearer.auth.token": "t", **CLIENT}, "bearer.auth.token and bearer.auth.client.id are two ways to sign in"),
-        ({**BEARER_INHERIT, **SASL, "bearer.auth.token": "t"}, "two ways to sign in"),
-        ({**INHERIT, **BEARER_INHERIT, **SASL}, "two ways to sign in"),
-        ({**INHERIT, **SASL, "basic.auth.user.info": "a:b"}, "two ways to sign in"),
-        ({**INHERIT, **SASL, **CLIENT, **ISSUER}, "SASL_INHERIT and bearer.auth.issuer.url are two ways"),
-        ({"bearer.auth.credentials.source": "OAUTHBEARER", "bearer.auth.token": "t"}, "two ways to sign in"),
-        ({"bearer.auth.credentials.source": "STATIC_TOKEN", **CLIENT, **ISSUER}, "two ways to sign in"),
+        (
+            {"basic.auth.user.info": "a:b", "bearer.auth.token": "t"},
+            "cannot sign in with both basic.auth.user.info and bearer.auth.token",
+        ),
+        ({"bearer.auth.token": "t", **CLIENT}, "cannot sign in with both bearer.auth.token and bearer.auth.client.id"),
+        ({**BEARER_INHERIT, **SASL, "bearer.auth.token": "t"}, "cannot sign in with both"),
+        ({**INHERIT, **BEARER_INHERIT, **SASL}, "cannot sign in with both"),
+        ({**INHERIT, **SASL, "basic.auth.user.info": "a:b"}, "cannot sign in with both"),
+        ({**INHERIT, **SASL, **CLIENT, **ISSUER}, "both .*SASL_INHERIT and bearer.auth.issuer.url"),
+        ({"bearer.auth.credentials.source": "OAUTHBEARER", "bearer.auth.token": "t"}, "cannot sign in with both"),
+        ({"bearer.auth.credentials.source": "STATIC_TOKEN", **CLIENT, **ISSUER}, "cannot sign in with both"),
         ({"bearer.auth.credentials.source": "STATIC_TOKEN"}, "STATIC_TOKEN needs bearer.auth.token"),
         ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "OAuth needs bearer.auth.client.id and"),
         ({"basic.auth.credentials.source": "USER_INFO"}, "USER_INFO needs basic.auth.user.info"),
         (INHERIT, "SASL_INHERIT needs sasl.username and sasl.password"),
         (BEARER_INHERIT, "SASL_INHERIT needs sasl.password"),
-        ({"basic.auth.credentials.source": "URL"}, "takes USER_INFO or SASL_INHERIT"),
-        ({"bearer.auth.credentials.source": "CUSTOM"}, "takes STATIC_TOKEN or OAUTHBEARER or SASL_INHERIT"),
-        ({"basic.auth.user.info": "password"}, "basic.auth.user.info takes USER:PASSWORD"),
-        ({"basic.auth.user.info": ":password"}, "basic.auth.user.info takes USER:PASSWORD"),
-        ({"basic.auth.user.info": ":pass:word"}, "basic.auth.user.info takes USER:PASSWORD"),
-        ({"basic.auth.user.info": "me:pass\nword"}, "basic.auth.user.info takes USER:PASSWORD"),
-        (SASL, "sasl.username has no effect here .hint: set basic.auth.credentials.source=SASL_INHERIT or"),
+        ({"basic.auth.credentials.source": "URL"}, "expected USER_INFO or SASL_INHERIT"),
+        ({"bearer.auth.credentials.source": "CUSTOM"}, "expected STATIC_TOKEN or OAUTHBEARER or SASL_INHERIT"),
+        ({"basic.auth.user.info": "password"}, "basic.auth.user.info: expected USER:PASSWORD"),
+        ({"basic.auth.user.info": ":password"}, "basic.auth.user.info: expected USER:PASSWORD"),
+        ({"basic.auth.user.info": ":pass:word"}, "basic.auth.user.info: expected USER:PASSWORD"),
+        ({"basic.auth.user.info": "me:pass\nword"}, "basic.auth.user.info: expected USER:PASSWORD"),
+        (
+            SASL,
+            "sasl.username has no effect without SASL_INHERIT .hint: set basic.auth.credentials.source=SASL_INHERIT or",
+        ),
         (CLIENT, "OAuth needs bearer.auth.issuer.url or bearer.auth.issuer.endpoint.url"),
         (ISSUER, "OAuth needs bearer.auth.client.id and"),
         ({**ISSUER, "bearer.auth.client.id": "c"}, "OAuth needs bearer.auth.client.id and bearer.auth.client.secret"),
-        ({**ISSUER, **CLIENT, "bearer.auth.issuer.endpoint.url": "https://x"}, "two ways to the token endpoint"),
-        ({**ISSUER, **CLIENT, "bearer.auth.private.key": "/k"}, "private.key and bearer.auth.client.id both say"),
-        ({**CLIENT, "bearer.auth.issuer.url": "issuer"}, "issuer.url takes an http.s. address"),
-        ({**CLIENT, "bearer.auth.issuer.url": "https://me:password@x"}, "issuer.url takes an http.s. address"),
-        ({**CLIENT, "bearer.auth.issuer.url": "https://x:port"}, "issuer.url takes an http.s. address"),
-        ({**CLIENT, "bearer.auth.issuer.url": "https://x?a=b"}, "issuer.url takes an http.s. address"),
+        ({**ISSUER, **CLIENT, "bearer.auth.issuer.endpoint.url": "https://x"}, "each determines the token endpoint"),
+        (
+            {**ISSUER, **CLIENT, "bearer.auth.private.key": "/k"},
+            "private.key and bearer.auth.client.id: each identifies",
+        ),
+        ({**CLIENT, "bearer.auth.issuer.url": "issuer"}, "issuer.url: expected an http.s. address"),
+        ({**CLIENT, "bearer.auth.issuer.url": "https://me:password@x"}, "issuer.url: expected an http.s. address"),
+        ({**CLIENT, "bearer.auth.issuer.url": "https://x:port"}, "issuer.url: expected an http.s. address"),
+        ({**CLIENT, "bearer.auth.issuer.url": "https://x?a=b"}, "issuer.url: expected an http.s. address"),
         ({"bearer.auth.audience": "a"}, "OAuth needs"),
         ({"schema.registry.ssl.key.location": "k"}, "key.location needs schema.registry.ssl.certificate.location"),
         ({"schema.registry.ssl.key.password": "password"}, "key.password needs schema.registry.ssl.certificate"),
         ({"schema.registry.url": "http://a, http://b", "schema.registry.ssl.ca.location": "c"}, "not an https address"),
-        ({"proxy": "http://me:password@host:port"}, "proxy takes the address of a proxy"),
+        ({"proxy": "http://me:password@host:port"}, "proxy: expected the address of a proxy"),
         ({"schema.registry.url": "https://me:password@x"}, "contains a user name or password .hint: use basic.auth"),
-        ({"schema.registry.url": ["https://me:password@x"]}, "takes a non-empty string, got a value of type list"),
+        ({"schema.registry.url": ["https://me:password@x"]}, "expected a non-empty string, got a value of type list"),
     ],
 )
 def test_contradictory_credentials_are_refused_when_configured(options: dict[str, Any], words: str) -> None:
@@ -120,7 +129,7 @@ def test_mock_and_several_addresses_may_have_tls_options() -> None:
     parse(**{"schema.registry.url": "http://a, https://b", "schema.registry.ssl.ca.location": "c"})
 
 
-# What is the Kafka client's own
+# Options of the Kafka client
 
 
 @pytest.mark.parametrize("builder", [KafkaAvroSerializerBuilder('"int"'), KafkaAvroDeserializerBuilder()])
@@ -138,7 +147,7 @@ def test_a_builder_reads_the_clients_credentials_if_asked_and_leaves_them_there(
 def test_configure_takes_the_clients_whole_configuration_and_keeps_its_secrets_only_if_asked() -> None:
     serializer = KafkaAvroSerializer(None, '"int"').configure({**URL, **SASL, "acks": "all"})
     assert policy_of(serializer).conf["sasl.password"] is None
-    # Of no interest then, so not checked either.
+    # Not used then, so not checked either.
     KafkaAvroSerializer(None, '"int"').configure({**URL, "sasl.password": 12345})
     serializer.configure({**URL, **SASL, **INHERIT})
     assert policy_of(serializer).conf["sasl.password"] == SASL["sasl.password"]

@@ -1,4 +1,4 @@
-"""Defaults that Avro allows and Pulsar's brokers stumble over are refused where they would be registered."""
+"""Defaults that are valid in Avro but that Pulsar's brokers cannot handle are refused before registration."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ WORDS = "field f: bad default: 'x' is not of type null, the first branch of the 
 
 
 @pytest.mark.parametrize(("kind", "default"), TAKEN)
-def test_a_default_that_brokers_take_is_taken(kind: Any, default: Any) -> None:
+def test_a_default_that_brokers_accept_is_accepted(kind: Any, default: Any) -> None:
     assert taken_by_us(record(field(kind, default)))
 
 
 @pytest.mark.parametrize(("kind", "default"), STUMBLED_OVER)
-def test_a_default_that_brokers_stumble_over_is_refused_wherever_it_stands(kind: Any, default: Any) -> None:
+def test_a_default_that_brokers_cannot_handle_is_refused_at_any_depth(kind: Any, default: Any) -> None:
     for schema in (record(field(kind, default)), *broken_elsewhere(kind, default)):
         assert not taken_by_us(schema)
         parse(schema)  # valid Avro 1.12
 
 
 @pytest.mark.parametrize(("kind", "default"), [*TAKEN, *STUMBLED_OVER])
-def test_local_registry_takes_the_next_schema_where_we_took_the_first(kind: Any, default: Any) -> None:
+def test_local_registry_accepts_the_next_schema_if_we_accepted_the_first(kind: Any, default: Any) -> None:
     first, second = record(field(kind, default)), record(field(kind, default), field("int", 0, "y"))
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url, "auto.register.schemas": False}
         assert _post(registry, first) == 200
         assert _post(registry, second) == (200 if taken_by_us(first) else 500)
-        assert KafkaAvroSerializer(conf, first).warm_up("t") is None  # a look-up finds it all the same
+        assert KafkaAvroSerializer(conf, first).warm_up("t") is None  # a lookup still finds it
 
 
 def _post(registry: LocalRegistry, schema: Any) -> int:
@@ -64,7 +64,7 @@ def test_the_error_names_both_branches_and_what_to_do(registry: LocalRegistry) -
         parse(record(field(["null", "int"], "x")), to_register=True)
 
 
-def test_no_constructor_lets_it_through(registry: LocalRegistry, tmp_path: Path) -> None:
+def test_every_constructor_refuses_such_a_default(registry: LocalRegistry, tmp_path: Path) -> None:
     conf = {"schema.registry.url": registry.url}
     file = tmp_path / "schema.avsc"
     file.write_text(json.dumps(SECOND))
@@ -83,14 +83,14 @@ def test_no_constructor_lets_it_through(registry: LocalRegistry, tmp_path: Path)
     assert registry.calls.total() == 0
 
 
-def test_the_corrected_schema_is_taken_by_a_topic_that_never_had_the_other(registry: LocalRegistry) -> None:
+def test_a_new_topic_accepts_the_corrected_schema(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     assert KafkaAvroSerializer(conf, FIXED).serialize("t", {}) is not None
     more = record(*FIXED["fields"], field("int", 0, "y"))
     assert KafkaAvroSerializer(conf, more).serialize("t", {}) is not None
 
 
-def test_a_topic_that_has_such_a_schema_is_written_and_read_all_the_same(registry: LocalRegistry) -> None:
+def test_a_topic_that_already_has_such_a_schema_can_be_written_and_read(registry: LocalRegistry) -> None:
     assert _post(registry, SECOND) == 200
     conf = {"schema.registry.url": registry.url}
     looks_up = KafkaAvroSerializer({**conf, "auto.register.schemas": False}, SECOND)
@@ -102,7 +102,7 @@ def test_a_topic_that_has_such_a_schema_is_written_and_read_all_the_same(registr
             assert deserializer.deserialize("t", framed) == {"f": "x"}
 
 
-def test_what_is_never_registered_is_as_avro_has_it() -> None:
+def test_schemas_that_are_never_registered_follow_avros_rules() -> None:
     assert Codec(SECOND).decode(Codec(SECOND).encode({})) == {"f": "x"}
     assert Codec(record(), SECOND).decode(b"") == {"f": "x"}
 
@@ -118,16 +118,16 @@ class Named:
     name: str | None = "x"
 
 
-def test_a_class_has_the_branch_of_its_default_first_or_is_refused(registry: LocalRegistry) -> None:
+def test_a_class_whose_default_does_not_match_the_first_branch_is_refused_for_writing(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url, "allow.null": False}
     assert KafkaAvroSerializer(conf, Named).serialize("t", Named()) is not None
     for make in (lambda: KafkaAvroSerializer(conf, Tags), lambda: KafkaAvroSerializer(conf).serialize("t", Tags())):
         with pytest.raises(SchemaError, match="field tags: bad default: 'x' is not of type null, the first branch"):
             make()
-    assert KafkaAvroDeserializer({**conf, "value.type": Tags}).stats()["errors"] == 0  # for reading it will do
+    assert KafkaAvroDeserializer({**conf, "value.type": Tags}).stats()["errors"] == 0  # accepted for reading
 
 
-def test_a_parsed_schema_is_checked_as_its_text_is(registry: LocalRegistry) -> None:
+def test_a_parsed_schema_is_checked_like_its_text(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     for schema in (json.dumps(SECOND), Codec(SECOND).schema):
         with pytest.raises(SchemaError, match="x"):

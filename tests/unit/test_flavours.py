@@ -124,7 +124,7 @@ def test_an_unknown_version_falls_back_to_the_latest_schema(registry: LocalRegis
     assert (caught.value.topic, caught.value.version) == ("users", 7)
 
 
-def test_the_client_understands_every_answer(client: SchemaRegistryClient) -> None:
+def test_the_client_understands_every_response(client: SchemaRegistryClient) -> None:
     text = json.dumps(USER)
     assert client.register("users", text) == 0
     assert client.compatibility("users", json.dumps(WIDER)).compatible

@@ -1,18 +1,18 @@
-"""What a message without a header looks like, where it cannot be read."""
+"""Hints about what an unreadable message without a header looks like."""
 
 import gzip
 
 import pytest
 
-from streamnative_serdes._reading.hints import look_of, with_hint
+from streamnative_serdes._reading.foreign import look_of, with_hint
 from streamnative_serdes.errors import DecodeError
 
 
 @pytest.mark.parametrize(
     ("message", "looks"),
     [
-        (b"\x00\x00\x00\x00\x07", "may come from Confluent's serializer (0x00, schema id 7), "),
-        (b"\x00\x7f\xff\xff\xff", "may come from Confluent's serializer (0x00, schema id 2147483647), "),
+        (b"\x00\x00\x00\x00\x07", "may come from Confluent's serializer (0x00, schema id 7); "),
+        (b"\x00\x7f\xff\xff\xff", "may come from Confluent's serializer (0x00, schema id 2147483647); "),
         (b"\x03\x04", "may be truncated: it has 2 of the 10 bytes of a schema version header"),
         (b"\x03\x04" + bytes(7), "may be truncated: it has 9 of the 10 bytes of a schema version header"),
         (b'{"v":5}', "looks like JSON text, not Avro: '{\"v\":5}'"),
@@ -35,7 +35,7 @@ from streamnative_serdes.errors import DecodeError
     ],
     ids=repr,
 )
-def test_the_look_is_named(message: bytes | str, looks: str) -> None:
+def test_the_error_says_what_the_message_looks_like(message: bytes | str, looks: str) -> None:
     hint = look_of(message.encode() if isinstance(message, str) else message)
     assert hint is not None
     assert hint.startswith(f"the message {looks}")
@@ -46,9 +46,9 @@ def test_the_look_is_named(message: bytes | str, looks: str) -> None:
     [
         b"",
         b"\x00\x00\x00\x07",  # one byte too few
-        b"\x00\x80\x00\x00\x00",  # an id below 0
-        b"\x03\x04" + b"\xff" * 8,  # all of a header, with a version below 0
-        b"abc",  # by chance
+        b"\x00\x80\x00\x00\x00",  # a negative schema id
+        b"\x03\x04" + b"\xff" * 8,  # a complete header with a negative version
+        b"abc",  # may be text by chance
         b"\x06Ada\x48",
         b"text\x00",
         b"text\x7f",
@@ -57,11 +57,11 @@ def test_the_look_is_named(message: bytes | str, looks: str) -> None:
     ],
     ids=repr,
 )
-def test_what_may_be_anything_is_not_named(message: bytes) -> None:
+def test_bytes_that_could_be_anything_get_no_hint(message: bytes) -> None:
     assert look_of(message) is None
 
 
-def test_a_header_of_ours_is_evidence_enough() -> None:
+def test_an_existing_hint_is_replaced_only_if_a_headerless_message_looks_like_something() -> None:
     error = DecodeError("m", hint="h")
     assert with_hint(error, b"{}{}{}", 5).hint == "h"
     assert with_hint(error, b"\x01\x02", None).hint == "h"

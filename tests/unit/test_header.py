@@ -1,4 +1,4 @@
-"""The schema version header: ten bytes, both ways, and told apart from all else."""
+"""The schema version header: packing and unpacking ten bytes, and recognizing other data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSIONS = [
 
 
 @pytest.mark.parametrize(("version", "text"), VERSIONS)
-def test_a_version_has_exactly_these_ten_bytes(version: int, text: str) -> None:
+def test_a_version_is_packed_into_exactly_these_ten_bytes(version: int, text: str) -> None:
     assert header.pack(version).hex() == text
     assert header.SIZE == len(header.pack(version))
     assert header.pack(version).startswith(header.MARKER)
@@ -30,7 +30,7 @@ def test_a_version_has_exactly_these_ten_bytes(version: int, text: str) -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 2**63, 10**30, True, 1.0, "1", None])
-def test_what_is_no_version_is_refused(version: Any) -> None:
+def test_an_invalid_version_is_refused(version: Any) -> None:
     with pytest.raises(EncodeError, match="expected a schema version from 0"):
         header.pack(version)
 
@@ -43,7 +43,7 @@ def test_other_bytes_have_no_header(data: bytes) -> None:
     assert header.read(data) is None
 
 
-def test_a_negative_version_is_no_header() -> None:
+def test_bytes_with_a_negative_version_are_not_a_header() -> None:
     assert header.read(b"\x03\x04" + b"\xff" * 8) is None
     assert header.read(b"\x03\x04\x80" + bytes(7)) is None
 
@@ -61,11 +61,11 @@ def test_a_negative_version_is_no_header() -> None:
         (header.pack(1), None),
     ],
 )
-def test_confluents_framing_is_told_by_its_id(data: bytes, number: int | None) -> None:
+def test_confluents_framing_is_recognized_by_its_schema_id(data: bytes, number: int | None) -> None:
     assert header.confluent_id(data) == number
 
 
 @pytest.mark.parametrize("read", [header.read, header.confluent_id])
-def test_text_is_no_message(read: Any) -> None:
+def test_text_is_refused_as_a_message(read: Any) -> None:
     with pytest.raises(TypeError):
         read("text")

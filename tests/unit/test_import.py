@@ -1,4 +1,4 @@
-"""What importing the package may cost: no socket, no Spark, no Pulsar."""
+"""Importing the package opens no socket, and imports neither Spark nor Pulsar."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_the_version_is_that_of_the_project_file() -> None:
     assert streamnative_serdes.__version__ == version(project["name"]) == project["version"]
 
 
-def test_a_package_that_pip_did_not_install_says_why_it_has_no_version(
+def test_without_an_installation_the_error_says_why_there_is_no_version(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def missing(name: str) -> str:

@@ -1,4 +1,4 @@
-"""An interrupt (Ctrl-C) may come between any two bytecodes, and leaves nothing that others wait for without end."""
+"""An interrupt (Ctrl-C) between any two bytecodes never leaves other threads waiting forever."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from waiting import HANG_SECONDS, elsewhere, exit_code, join, until
 
 from streamnative_serdes._auth.renewal import Renewed
 from streamnative_serdes._auth.tokens import Token
-from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes._schema import parse
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes._topics.binding import Binding
@@ -64,22 +64,22 @@ def topics(binding: Binding, monkeypatch: pytest.MonkeyPatch) -> Topics:
     return topics
 
 
-def test_registering_goes_well_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+def test_other_threads_can_register_after_each_interrupt(binding: Binding, topics: Topics) -> None:
     for number, _ in enumerate(each_interrupt(lambda: binding.registered(topics.name, INT)), 1):
         assert elsewhere(lambda: binding.registered(topics.name, INT)) == 3
         assert topics.asked.count(topics.name) in (1, 2)
         topics.after(number)
 
 
-def test_looking_at_a_topic_goes_on_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+def test_other_threads_can_check_a_topic_after_each_interrupt(binding: Binding, topics: Topics) -> None:
     binding.registered("t", INT)
     for _ in each_interrupt(lambda: binding.confirm("t")):
         asked = len(topics.asked)
         elsewhere(lambda: binding.confirm("t"))
-        assert len(topics.asked) == asked + 1  # the registry is asked, and not what was left of a question before
+        assert len(topics.asked) == asked + 1  # the registry is asked again; nobody waits for the interrupted request
 
 
-def test_a_no_is_asked_for_afresh_elsewhere_after_each_interrupt(binding: Binding, topics: Topics) -> None:
+def test_other_threads_repeat_a_refused_request_after_each_interrupt(binding: Binding, topics: Topics) -> None:
     def ask() -> None:
         with pytest.raises(SchemaNotFoundError):
             binding.version("t", 7)
@@ -91,12 +91,12 @@ def test_a_no_is_asked_for_afresh_elsewhere_after_each_interrupt(binding: Bindin
 
 
 @pytest.mark.parametrize("state", ["none", "old", "rejected", "failing"])
-def test_a_token_is_had_elsewhere_after_each_interrupt_of_its_renewal(state: str) -> None:
+def test_other_threads_get_a_token_after_each_interrupt_of_its_renewal(state: str) -> None:
     clock, numbers = Clock(), itertools.count()
     failing = False
 
-    def fetch(_: float) -> Token | Trouble:
-        return Trouble("down") if failing else Token(f"token {next(numbers)}", clock() + 100)
+    def fetch(_: float) -> Token | TransientFailure:
+        return TransientFailure("down") if failing else Token(f"token {next(numbers)}", clock() + 100)
 
     def ask() -> Any:
         nonlocal failing
@@ -117,12 +117,12 @@ def test_a_token_is_had_elsewhere_after_each_interrupt_of_its_renewal(state: str
     for _ in each_interrupt(ask):
         failing = False
         assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text.startswith("token")
-        clock.now += 200  # what is held has expired
+        clock.now += 200  # the cached token has expired
         assert elsewhere(lambda: renewed.token(clock() + HANG_SECONDS)).text == f"token {next(numbers) - 1}"
         prepare()
 
 
-def test_a_leader_that_is_interrupted_leaves_the_work_to_one_of_those_who_wait() -> None:
+def test_after_an_interrupt_of_the_leader_a_waiting_thread_does_the_work() -> None:
     flights, started, go_on = Flights(), threading.Event(), threading.Event()
     worked: list[int] = []
 
@@ -147,21 +147,21 @@ def test_a_leader_that_is_interrupted_leaves_the_work_to_one_of_those_who_wait()
     assert worked == [1]
 
 
-def test_who_waits_gives_up_after_its_time_and_the_work_goes_on() -> None:
+def test_a_waiting_thread_gives_up_at_its_timeout_and_the_work_continues() -> None:
     flights, go_on = Flights(), threading.Event()
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(flights.run, "k", lambda: go_on.wait(HANG_SECONDS))
         until(lambda: _busy(flights, "k"), "the first is at work")
         for seconds in (0.0, -1.0, 0.01):
             with pytest.raises(TimeoutError, match="another thread"):
-                flights.run("k", lambda: pytest.fail("the work is under way"), seconds)
+                flights.run("k", lambda: pytest.fail("the work is already running"), seconds)
         assert flights.waiting("k") == 0
         go_on.set()
         assert first.result(HANG_SECONDS) is True
 
 
-def test_two_threads_in_the_middle_of_their_work_never_wait_for_each_other() -> None:
-    """As where a finalizer asks what another thread is asking for, whose finalizer asks what this one is asking for."""
+def test_two_threads_that_need_each_others_work_do_not_deadlock() -> None:
+    """Such as two finalizers, each of which needs the request that the other thread is making."""
     flights, both = Flights(), threading.Barrier(2, timeout=HANG_SECONDS)
 
     def work(other: str) -> str:
@@ -171,18 +171,18 @@ def test_two_threads_in_the_middle_of_their_work_never_wait_for_each_other() -> 
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(flights.run, "b", lambda: work("a"))
         outcomes = {elsewhere(lambda: flights.run("a", lambda: work("b"))), second.result(HANG_SECONDS)}
-    assert len(outcomes) == 1  # one waited for the other, which did the work itself
+    assert len(outcomes) == 1  # one thread waited, and the other did the work itself
     assert outcomes < {"a by itself", "b by itself"}
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system sends no signal to a thread")
-def test_a_thread_that_waits_twice_is_counted_with_both() -> None:
-    """A handler that runs while its thread waits may wait too; what it waited for first is not forgotten."""
+def test_a_thread_that_waits_twice_is_counted_for_both() -> None:
+    """A signal handler that runs while its thread waits may wait too; the first wait must not be forgotten."""
     flights, third = Flights(), threading.Event()
     seen: list[str] = []
 
     def handler(*_: object) -> None:
-        seen.append(flights.run("c", lambda: "nobody is at it", HANG_SECONDS))
+        seen.append(flights.run("c", lambda: "no other thread runs it", HANG_SECONDS))
 
     def lead_b() -> str:
         until(lambda: flights.waiting("b") == 1, "the main thread waits for this one")
@@ -190,16 +190,16 @@ def test_a_thread_that_waits_twice_is_counted_with_both() -> None:
         until(lambda: flights.waiting("c") == 1, "its handler waits as well")
         third.set()
         until(lambda: seen, "the handler is done")
-        # The main thread waits for us again, so we must not wait for it.
+        # The main thread is waiting for us again, so we must not wait for it.
         return flights.run("a", lambda: "by itself", HANG_SECONDS)
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
         with ThreadPoolExecutor(2) as pool:
             pool.submit(flights.run, "c", lambda: str(third.wait(HANG_SECONDS)))
-            until(lambda: _busy(flights, "c"), "c is under way")
+            until(lambda: _busy(flights, "c"), "c is running")
             pool.submit(flights.run, "b", lead_b)
-            until(lambda: _busy(flights, "b"), "b is under way")
+            until(lambda: _busy(flights, "b"), "b is running")
             assert flights.run("a", lambda: flights.run("b", lambda: "twice")) == "by itself"
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -208,12 +208,12 @@ def test_a_thread_that_waits_twice_is_counted_with_both() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_who_waited_in_the_parent_is_nobody_in_a_child() -> None:
-    """A child's threads get the numbers of the parent's, and wait for each other all the same."""
+def test_threads_that_waited_in_the_parent_are_forgotten_in_a_child() -> None:
+    """The child's threads reuse the thread ids of the parent's, and must still be able to wait for each other."""
     flights, go_on = Flights(), threading.Event()
     leader = threading.Thread(target=flights.run, args=("a", lambda: go_on.wait(HANG_SECONDS)), daemon=True)
     leader.start()
-    until(lambda: _busy(flights, "a"), "a is under way")
+    until(lambda: _busy(flights, "a"), "a is running")
     waiter = threading.Thread(target=flights.run, args=("a", lambda: None), daemon=True)
     waiter.start()
     until(lambda: flights.waiting("a") == 1, "another thread waits")
@@ -233,7 +233,7 @@ def test_who_waited_in_the_parent_is_nobody_in_a_child() -> None:
 
 
 def _ask_in_child(flights: Flights, waits: int | None, leads: int | None) -> int:
-    """0 where the thread with the number ``waits`` waits for the one with ``leads``; 3 where there are none."""
+    """Return 0 if thread ``waits`` waits for thread ``leads``; 3 if the system does not reuse their ids."""
     asked, ended, seen = threading.Event(), threading.Event(), list[int | None]()
 
     def lead() -> None:
@@ -243,7 +243,7 @@ def _ask_in_child(flights: Flights, waits: int | None, leads: int | None) -> int
     def ask() -> None:
         number = threading.get_ident()
         seen.append(number)
-        until(lambda: len(seen) == 4, "all have begun, each with a number of its own")
+        until(lambda: len(seen) == 4, "all have started, each with its own id")
         if number == leads:
             flights.run("g", lead)
         if number == waits and asked.wait(HANG_SECONDS):
@@ -252,10 +252,10 @@ def _ask_in_child(flights: Flights, waits: int | None, leads: int | None) -> int
 
     for _ in range(4):
         threading.Thread(target=ask, daemon=True).start()
-    until(lambda: len(seen) == 4, "all have begun")
+    until(lambda: len(seen) == 4, "all have started")
     if not {waits, leads} <= {*seen}:
         return 3
-    until(lambda: flights.waiting("g") or ended.is_set(), "the other one asks")
+    until(lambda: flights.waiting("g") or ended.is_set(), "the other thread asks")
     return 1 if ended.is_set() else 0
 
 

@@ -1,4 +1,4 @@
-"""SerDes behind the interfaces of kafka-python. Its clients use them in examples/, which tests/integration runs."""
+"""SerDes with the interfaces of kafka-python. tests/integration runs its clients in examples/."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamnative_serdes.testing import LocalRegistry
 
 HEADERS = [("unit", b"mm")]
 
-# kafka-python's import, on 3.11
+# raised by the import of kafka-python on Python 3.11
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated. Use files:DeprecationWarning")
 
 
@@ -27,8 +27,8 @@ def in_unit(length: int, ctx: SerializationContext) -> str:
     return f"{length} {dict(headers or {}).get('unit', b'm').decode()} to {ctx.topic}"
 
 
-def test_both_versions_of_its_interface_are_served(kafka: Any, registry: LocalRegistry) -> None:
-    """Version 2 passes the value alone, version 3 the headers before it."""
+def test_both_versions_of_the_interface_are_supported(kafka: Any, registry: LocalRegistry) -> None:
+    """Version 2 passes only the value, version 3 passes the headers before it."""
     conf = {"schema.registry.url": registry.url}
     writing = for_kafka_python(KafkaAvroSerializer(conf, "string", in_unit))
     reading = for_kafka_python(KafkaAvroDeserializer(conf))
@@ -42,6 +42,6 @@ def test_both_versions_of_its_interface_are_served(kafka: Any, registry: LocalRe
         one.close()
 
 
-def test_what_is_no_serdes_is_refused() -> None:
+def test_anything_but_a_serdes_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected a KafkaAvroSerializer or KafkaAvroDeserializer, got str"):
         for_kafka_python("serializer")  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ CONTRADICTIONS = [
     (user("t2/", **{"pulsar.tenant": "t3"}), "t2", "t3"),
     (user("t2/ns/more", **{"pulsar.tenant": "t3"}), "t2", "t3"),
 ]
-# The namespace in the user's name, KoP ignores; other names and passwords are any Kafka's.
+# KoP ignores the namespace in the user's name; names and passwords of other forms may belong to any Kafka.
 FINE = [
     user("public/default"),
     user("public/other", **{"pulsar.namespace": "third"}),
@@ -63,7 +63,7 @@ def test_a_builder_refuses_a_kafka_user_of_another_tenant(
 
 @pytest.mark.parametrize(("conf", "theirs", "ours"), CONTRADICTIONS)
 @pytest.mark.parametrize("face", [KafkaAvroSerializer, KafkaAvroDeserializer])
-def test_so_does_a_serdes_that_signs_in_as_that_user_or_is_configured_with_the_clients_options(
+def test_a_serdes_with_the_clients_options_refuses_a_kafka_user_of_another_tenant(
     face: Any, conf: dict[str, Any], theirs: str, ours: str
 ) -> None:
     for make in (lambda: face({**conf, **INHERIT}), lambda: face().configure(conf)):
@@ -72,7 +72,7 @@ def test_so_does_a_serdes_that_signs_in_as_that_user_or_is_configured_with_the_c
 
 
 @pytest.mark.parametrize("conf", FINE)
-def test_a_user_that_tells_no_other_tenant_is_taken(conf: dict[str, Any]) -> None:
+def test_a_user_without_another_tenant_is_accepted(conf: dict[str, Any]) -> None:
     for builder in BUILDERS:
         assert builder.build(conf, False)[1].items() >= {key: conf[key] for key in conf if key[:4] == "sasl"}.items()
     KafkaAvroSerializer().configure(conf)

@@ -34,7 +34,7 @@ def test_a_token_as_text_is_the_password_of_plain() -> None:
     }
 
 
-def test_the_tenant_is_that_of_the_serdes_and_tls_may_be_off() -> None:
+def test_the_tenant_comes_from_the_serdes_and_tls_may_be_off() -> None:
     conf = {**URL, "bearer.auth.token": "token:abc", "pulsar.tenant": "acme", "pulsar.namespace": "ns", "acks": "all"}
     settings = kop.sasl_settings(conf, tls=False)
     assert (settings["sasl.username"], settings["sasl.password"]) == ("acme/ns", "token:abc")
@@ -46,7 +46,7 @@ def test_a_user_whose_password_is_a_token_signs_in_with_it() -> None:
     assert settings["sasl.password"] == "token:abc"
 
 
-def test_a_token_that_may_change_is_asked_for_again_and_again(tmp_path: Path) -> None:
+def test_a_token_that_may_change_is_requested_repeatedly(tmp_path: Path) -> None:
     file = tmp_path / "token"
     tokens = [jwt(sub="me", exp=time.time() + 600), jwt(sub="you", exp=time.time() + 900)]
     for given in (file.as_uri(), lambda: file.read_text()):
@@ -76,12 +76,12 @@ def test_a_client_names_the_tenant_in_the_extension_that_kop_reads(tenant: str) 
 
 @pytest.mark.parametrize("name", ["a", "ab", "abc", "abcd"])
 def test_a_token_of_any_length_names_its_principal(name: str) -> None:
-    """Its base64 comes without the padding."""
+    """The base64 of its payload has no padding."""
     conf = {**URL, "bearer.auth.token": jwt(sub=name)}
     assert kop.sasl_settings(conf, "OAUTHBEARER")["oauth_cb"]("")[2] == name
 
 
-def test_either_mechanism_may_be_asked_for(tmp_path: Path) -> None:
+def test_either_mechanism_can_be_chosen(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("abc")
     settings = kop.sasl_settings({**URL, "bearer.auth.token": file.as_uri()}, "PLAIN")
@@ -91,13 +91,13 @@ def test_either_mechanism_may_be_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.e30.c", jwt(exp="soon"), f"a.{'W' * 9999}.c", "a.W10.c"])
-def test_a_token_that_does_not_tell_its_end_is_asked_for_after_minutes(token: str) -> None:
+def test_a_token_without_expiry_is_requested_again_after_minutes(token: str) -> None:
     _, end, principal, _ = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]("")
     assert 0 < end - time.time() <= 300
     assert principal == ""
 
 
-def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_expired_token_is_an_error_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     token = jwt(sub="me", exp=time.time() - 1)
     callback = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]
     with pytest.raises(AuthenticationError, match="the token for Kafka has expired"):
@@ -112,7 +112,7 @@ def test_a_token_that_has_run_out_is_an_error_that_is_logged(caplog: pytest.LogC
         ({}, "KoP requires a token, and the options contain none .hint: set bearer.auth.token"),
         ({"basic.auth.user.info": "me:password"}, "KoP requires a token"),
         ({"bearer.auth.token": "a b"}, "bearer.auth.token is not a token"),
-        ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "two ways to sign in"),
+        ({"bearer.auth.token": "a", "basic.auth.user.info": "me:password"}, "cannot sign in with both"),
         (
             {"basic.auth.user.info": "t2/default:token:a"},
             "user t2/default belongs to tenant t2, but pulsar.tenant is public",
@@ -128,13 +128,13 @@ def test_a_missing_token_or_another_tenant_is_refused(options: dict[str, str], w
         kop.sasl_settings({**URL, **options})
 
 
-def test_a_callback_pickles_and_shows_no_secret() -> None:
+def test_a_callback_can_be_pickled_and_shows_no_secret() -> None:
     callback = kop.sasl_settings({**URL, "bearer.auth.token": "abc"}, "OAUTHBEARER")["oauth_cb"]
     assert pickle.loads(pickle.dumps(callback))("")[0] == "abc"
     assert "abc" not in repr(callback)
 
 
-def test_confluents_clients_take_the_settings() -> None:
+def test_confluents_clients_accept_the_settings() -> None:
     conf = {**URL, "bearer.auth.token": jwt(sub="me", exp=time.time() + 600)}
     for tls in (True, False):
         settings = kop.sasl_settings(conf, tls=tls)

@@ -39,7 +39,7 @@ def optional(*names: str) -> str:
 
 
 class Client:
-    """Plain requests, as a user's script would send them."""
+    """Sends plain requests, like a user's script."""
 
     def __init__(self, registry: LocalRegistry, session: requests.Session) -> None:
         self.url = registry.url
@@ -80,7 +80,7 @@ def client(registry: LocalRegistry) -> Iterator[Client]:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_contract_is_kept(group: str) -> None:
-    """The same cases are played on Pulsar itself: tests/integration/contract."""
+    """tests/integration/contract plays the same cases on Pulsar itself."""
     with LocalRegistry() as registry:
         player = Player(registry.url).prepare()
         found = [complaint for case in GROUPS[group] for complaint in case.complaints(player.play(case))]
@@ -107,7 +107,7 @@ def test_a_timestamp_is_that_of_the_registration(client: Client) -> None:
     assert before <= client.get("t").json()["timestamp"] <= time.time_ns() // 1_000_000 + 1
 
 
-def test_schemas_as_deep_as_the_parser_takes_them_are_compared(client: Client) -> None:
+def test_schemas_of_the_maximum_depth_can_be_compared(client: Client) -> None:
     def nested(innermost: str) -> str:
         tree: Any = innermost
         for level in range(190):
@@ -127,8 +127,8 @@ def test_after_a_forced_delete_versions_start_at_0_with_another_timestamp(client
     assert client.get("t").json()["timestamp"] > before
 
 
-def test_timestamps_rise_within_one_millisecond_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The timestamp distinguishes a recreated topic from the one before."""
+def test_timestamps_also_increase_within_one_millisecond(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timestamp distinguishes a recreated topic from the deleted one."""
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now)
     stamps = []
@@ -139,7 +139,7 @@ def test_timestamps_rise_within_one_millisecond_too(client: Client, monkeypatch:
     assert stamps == [now // 1_000_000 + late for late in range(3)]
 
 
-def test_a_key_value_inside_of_a_key_value_is_refused_as_the_broker_runs_out_of_memory(client: Client) -> None:
+def test_a_key_value_inside_a_key_value_is_refused_because_brokers_run_out_of_memory(client: Client) -> None:
     halves = {"key.schema.type": "KEY_VALUE", "value.schema.type": "STRING"}
     answer = client.post("t", '{"key":{"key":"","value":""},"value":""}', "KEY_VALUE", **halves)
     assert (answer.status_code, answer.reason) == (500, "Java heap space")
@@ -177,7 +177,7 @@ def test_64_threads_with_a_connection_each_are_served_at_once(registry: LocalReg
 @pytest.mark.parametrize(
     "sent", [None, "Bearer wrong", "bearer secret", "secret", "Basic c2VjcmV0", "Bearer token:secret"]
 )
-def test_without_the_right_token_all_is_401_in_jettys_shape(sent: str | None) -> None:
+def test_without_the_right_token_every_request_is_401_in_jettys_format(sent: str | None) -> None:
     with LocalRegistry(token="secret") as registry, requests.Session() as session:
         client = Client(registry, session)
         headers = {"Authorization": sent} if sent else {}
@@ -232,7 +232,7 @@ def reason(text: str) -> Callable[[requests.Response], bool]:
         (Fault.garbage(b"<html>", "text/html"), 200, lambda answer: answer.text == "<html>"),
     ],
 )
-def test_a_fault_answers_in_place_of_the_registry_once(
+def test_a_fault_replaces_one_response_of_the_registry(
     registry: LocalRegistry, client: Client, fault: Fault, status: int, right: Callable[[requests.Response], bool]
 ) -> None:
     registry.fail(fault)
@@ -244,7 +244,7 @@ def test_a_fault_answers_in_place_of_the_registry_once(
     assert registry.calls["POST schema"] == 2
 
 
-def test_faults_wait_in_line_for_the_requests_that_match(registry: LocalRegistry, client: Client) -> None:
+def test_faults_are_queued_for_matching_requests(registry: LocalRegistry, client: Client) -> None:
     registry.fail(Fault.status(503), times=2, match="POST .*/schema$")
     registry.fail(Fault.status(429), match="POST")
     registry.fail(Fault.status(500), times=None, match="/schemas$")
@@ -258,7 +258,7 @@ def test_faults_wait_in_line_for_the_requests_that_match(registry: LocalRegistry
 
 
 @pytest.mark.parametrize("at", ["answer", "body"])
-def test_a_cut_connection_loses_the_answer_but_not_the_registration(
+def test_a_cut_connection_loses_the_response_but_not_the_registration(
     registry: LocalRegistry, client: Client, at: Any
 ) -> None:
     registry.fail(Fault.cut(at))
@@ -267,8 +267,8 @@ def test_a_cut_connection_loses_the_answer_but_not_the_registration(
     assert client.get("t").json()["version"] == 0
 
 
-def test_a_delay_outlasts_the_clients_timeout_and_does_not_hold_up_closing() -> None:
-    before = set(threading.enumerate())  # other tests may keep a registry for the whole run
+def test_a_delay_outlasts_the_clients_timeout_and_does_not_delay_closing() -> None:
+    before = set(threading.enumerate())  # other tests may keep a registry during the whole run
     with LocalRegistry() as registry:
         registry.fail(Fault.delay(600))
         registry.fail(Fault.status(503).after(600))
@@ -297,12 +297,12 @@ def test_307_to_itself_is_a_loop(registry: LocalRegistry, client: Client) -> Non
         session.get(f"{registry.url}{SCHEMAS}/t/schema", timeout=20)
 
 
-def test_307_to_a_whole_url_is_sent_as_it_is(registry: LocalRegistry, client: Client) -> None:
+def test_307_to_a_complete_url_is_sent_unchanged(registry: LocalRegistry, client: Client) -> None:
     registry.fail(Fault.redirect("ftp://elsewhere/x?y=z"))
     assert client.get("t").headers["Location"] == "ftp://elsewhere/x?y=z"
 
 
-def test_one_connection_serves_many_requests_in_one_packet_each(registry: LocalRegistry) -> None:
+def test_one_connection_serves_many_requests_with_one_packet_each(registry: LocalRegistry) -> None:
     host, port = registry.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         for _ in range(3):
@@ -331,7 +331,7 @@ def test_closing_ends_connections_and_frees_the_port() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process on Windows")
 def test_serve_runs_until_ctrl_c() -> None:
-    # Who runs in the background of a script was told to ignore Ctrl-C, and so were all that it starts.
+    # A background process of a script ignores Ctrl-C, and so do the processes that it starts.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     script = "from streamnative_serdes.testing import serve; serve(0, ready=lambda url: print(url, flush=True))"
     command = [sys.executable, "-W", "error", "-c", f"{heed}; {script}"]

@@ -1,4 +1,4 @@
-"""A misspelt logical type in a user's schema is warned about, with the nearest name; other unknown ones are not."""
+"""Misspelt logical types in a user's schema cause a warning with the nearest name; other unknown names do not."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def told(schema: Any, **options: Any) -> list[str]:
         ("durations", "duration"),
     ],
 )
-def test_a_misspelt_name_is_told_with_the_nearest(written: str, meant: str) -> None:
+def test_the_warning_for_a_misspelt_logical_type_suggests_the_nearest_name(written: str, meant: str) -> None:
     near = f'"logicalType": "{meant}"'
     text = f'"logicalType": "{written}" is unknown to Avro, so the type is a plain long: did you mean {near}?'
     assert told(long(written)) == [text]
@@ -67,7 +67,7 @@ def test_a_misspelt_name_is_told_with_the_nearest(written: str, meant: str) -> N
 
 
 @pytest.mark.parametrize("key", ["logicaltype", "logical_type", "LogicalType", "logicalTypes", "logicType"])
-def test_a_misspelt_key_is_told_where_its_value_is_a_logical_type(key: str) -> None:
+def test_a_misspelt_key_is_warned_about_if_its_value_is_a_logical_type(key: str) -> None:
     assert told(long("timestamp-millis", key)) == [
         f'"{key}": "timestamp-millis" is unknown to Avro, so the type is a plain long: '
         'did you mean "logicalType": "timestamp-millis"?'
@@ -75,7 +75,7 @@ def test_a_misspelt_key_is_told_where_its_value_is_a_logical_type(key: str) -> N
     assert told(long("something", key)) == []
 
 
-def test_a_logical_type_beside_the_type_is_told() -> None:
+def test_a_logical_type_outside_its_type_is_warned_about() -> None:
     expected = (
         'field f: "logicalType": "timestamp-millis" is outside the type, where Avro ignores it: '
         'did you mean {"type": "long", "logicalType": "timestamp-millis"}?'
@@ -89,20 +89,20 @@ def test_a_logical_type_beside_the_type_is_told() -> None:
 @pytest.mark.parametrize(
     "name", ["", "json", "varchar", "map", "interval", "datetime", "state", "com.example.Money", "x" * 10**6, 5, None]
 )
-def test_another_word_is_ignored_as_avro_says(name: Any) -> None:
+def test_other_unknown_logical_types_are_ignored_as_avro_requires(name: Any) -> None:
     begin = time.process_time()
     assert told({"type": "string", "logicalType": name}) == []
     assert told({"type": "string", "java-class": name, "avro.java.string": "String", "physicalType": "date"}) == []
     assert time.process_time() - begin < 5
 
 
-def test_each_word_is_told_once() -> None:
+def test_each_misspelling_is_warned_about_once() -> None:
     fields = [{"name": f"f{number}", "type": long("timestamp-milis")} for number in range(1000)]
     found = told({"type": "record", "name": "R", "fields": [*fields, {"name": "d", "type": long("Decimal")}]})
     assert [text.partition('"')[0] for text in found] == ["field f0: ", "field d: "]
 
 
-def test_a_known_name_on_another_type_is_an_error_as_it_was() -> None:
+def test_a_known_logical_type_on_a_wrong_type_is_an_error() -> None:
     for kind in ("array", "map", "record", "enum"):
         schema = {"type": kind, "name": "N", "items": "int", "values": "int", "fields": [], "symbols": ["A"]}
         with pytest.raises(SchemaError, match=f"logical type date: annotates int, not {kind}"):
@@ -112,7 +112,7 @@ def test_a_known_name_on_another_type_is_an_error_as_it_was() -> None:
         parse(long("date"))
 
 
-def test_what_comes_from_the_registry_is_not_told(registry: LocalRegistry) -> None:
+def test_schemas_from_the_registry_cause_no_warning(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     assert told(long("timestamp-milis"), strict=False) == []
     with pytest.warns(SchemaWarning):
@@ -123,7 +123,7 @@ def test_what_comes_from_the_registry_is_not_told(registry: LocalRegistry) -> No
         assert KafkaAvroSerializer(conf).serialize("t", {"f": 1}) == framed
 
 
-def test_it_is_told_at_the_line_of_the_users_code(registry: LocalRegistry) -> None:
+def test_the_warning_points_to_the_users_code(registry: LocalRegistry) -> None:
     conf, schema = {"schema.registry.url": registry.url}, json.dumps(record(long("time-mikros")))
     makers = (
         lambda: parse(schema),
@@ -137,7 +137,7 @@ def test_it_is_told_at_the_line_of_the_users_code(registry: LocalRegistry) -> No
         assert {one.filename for one in caught} == {__file__}
 
 
-def test_a_filter_makes_an_error_of_it() -> None:
+def test_a_warning_filter_can_turn_the_warning_into_an_error() -> None:
     with pytest.raises(SchemaWarning):  # warnings are errors in these tests
         Codec(long("timestamp-milis"))
     assert issubclass(SchemaWarning, UserWarning)

@@ -30,7 +30,7 @@ def test_two_brokers_in_one_process_share_nothing() -> None:
         assert len(second.bootstrap_servers.split(",")) == 2
 
 
-def test_what_is_produced_is_consumed_by_a_group() -> None:
+def test_messages_are_consumed_by_a_group() -> None:
     with MockBroker({"t": 4}) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         sent = {f"value {number}".encode() for number in range(40)}
@@ -62,7 +62,7 @@ def test_another_process_reaches_the_broker() -> None:
 
 
 @pytest.mark.parametrize(("name", "count", "why"), [("t", 2, "already exists"), ("new", 0, "at least one partition")])
-def test_a_topic_that_cannot_be_made_is_an_error(name: str, count: int, why: str) -> None:
+def test_a_topic_that_cannot_be_created_is_an_error(name: str, count: int, why: str) -> None:
     with MockBroker({"t": 1}) as broker, pytest.raises(ConfigError, match=why):
         broker.create_topic(name, count)
 
@@ -75,7 +75,7 @@ def test_a_refused_topic_stops_the_broker() -> None:
         _ = broker.bootstrap_servers
 
 
-def test_before_start_and_after_close_it_says_that_it_is_not_running() -> None:
+def test_before_start_and_after_close_the_error_says_that_it_is_not_running() -> None:
     broker = MockBroker({"t": 1})
     with pytest.raises(ConfigError, match="not running"):
         _ = broker.bootstrap_servers
@@ -92,13 +92,13 @@ def test_without_a_bundled_library_the_error_lists_where_it_looked(monkeypatch: 
         MockBroker({"t": 1}).start()
 
 
-def test_a_platform_without_a_known_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_on_an_unknown_platform_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mock_broker, "_LIBRARIES", {})
     with pytest.raises(ConfigError, match=f"platform {sys.platform}"):
         MockBroker({"t": 1}).start()
 
 
-def test_a_missing_function_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_function_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mock_broker, "_FUNCTIONS", {"rd_kafka_mock_nothing": (None, [])})
     with pytest.raises(ConfigError, match="rd_kafka_mock_nothing"):
         MockBroker({"t": 1}).start()

@@ -1,4 +1,4 @@
-"""Defaults of classes: in a schema without allow_null, in none with it, and in the reader's schema always."""
+"""Defaults of classes: they are in schemas without allow_null, not in those with it, and in every reader's schema."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def one(hint: Any, **default: Any) -> type:
 
 
 @pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
-def test_a_default_of_the_class_is_one_of_the_schema_without_allow_null(hint: Any, value: Any, json: Any) -> None:
+def test_without_allow_null_a_default_of_the_class_is_in_the_schema(hint: Any, value: Any, json: Any) -> None:
     made = schema_of(one(hint, default=value), allow_null=False)["fields"][0]
     assert made["default"] == json
-    assert parse(schema_of(one(hint, default=value), allow_null=False))  # strict: it is a good default
+    assert parse(schema_of(one(hint, default=value), allow_null=False))  # strict, so it checks the default
 
 
 @pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
@@ -98,7 +98,7 @@ def test_with_allow_null_the_default_is_null_as_in_java(hint: Any, value: Any, j
 
 @pytest.mark.parametrize("allow_null", [True, False])
 @pytest.mark.parametrize(("hint", "value", "json"), DEFAULTS, ids=str)
-def test_who_reads_gets_the_default_of_the_class_for_what_the_writer_lacked(
+def test_fields_that_the_writer_lacked_get_the_default_of_the_class(
     hint: Any, value: Any, json: Any, allow_null: bool
 ) -> None:
     writer = {"type": "record", "name": "One", "fields": []}
@@ -110,7 +110,7 @@ def test_who_reads_gets_the_default_of_the_class_for_what_the_writer_lacked(
 
 
 @pytest.mark.parametrize("value", [[], [1, 2]])
-def test_a_factory_that_always_makes_the_same_is_a_default(value: list[int]) -> None:
+def test_a_factory_that_always_returns_the_same_value_gives_a_default(value: list[int]) -> None:
     made = schema_of(one(list[int], default_factory=lambda: list(value)), allow_null=False)["fields"][0]
     assert made["default"] == value
 
@@ -127,11 +127,11 @@ COUNT = itertools.count()
         (int, lambda: next(COUNT)),
     ],
 )
-def test_a_factory_that_does_not_is_none_and_the_schema_stays_the_same(hint: Any, factory: Any) -> None:
+def test_a_factory_that_returns_different_values_gives_no_default(hint: Any, factory: Any) -> None:
     cls = one(hint, default_factory=factory)
     assert "default" not in schema_of(cls, allow_null=False)["fields"][0]
     reading = reading_schema_of(cls, allow_null=True)["fields"][0]
-    assert "default" not in reading  # nor null, which no object of the class has
+    assert "default" not in reading  # not null either, because no object of the class has None there
 
 
 def test_a_factory_that_fails_is_an_error_that_names_it() -> None:
@@ -170,7 +170,7 @@ def test_a_default_of_none_makes_a_field_nullable() -> None:
     ],
     ids=str,
 )
-def test_a_default_that_cannot_stand_in_a_schema_is_refused_with_its_field(hint: Any, value: Any) -> None:
+def test_the_error_for_a_default_that_cannot_be_in_a_schema_names_the_field(hint: Any, value: Any) -> None:
     with pytest.raises(SchemaError, match="cannot be written in a schema") as caught:
         schema_of(one(hint, default=value), allow_null=False)
     assert caught.value.path == "One.f"

@@ -1,4 +1,4 @@
-"""Classes beside schemas: which class a record becomes, how its objects are made, and what cannot be matched."""
+"""Matching classes with schemas: the class of each record, how its objects are built, and what does not match."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def shape_of(cls: type, schema: Any = None) -> RecordShape:
         (Mixed, "call"),
     ],
 )
-def test_only_a_constructor_that_does_nothing_else_is_left_out(cls: type, build: str) -> None:
+def test_only_a_constructor_without_effects_is_skipped(cls: type, build: str) -> None:
     shape = shape_of(cls)
     assert (shape.cls, shape.build) == (cls, build)
     assert {*shape.attributes.values()} == {
@@ -181,7 +181,7 @@ def test_every_record_and_enum_of_the_schema_has_its_class(allow_null: bool) -> 
 NOTHING = object()
 
 
-def test_attributes_that_the_schema_lacks_are_filled_in_anew_each_time() -> None:
+def test_attributes_that_the_schema_lacks_get_a_fresh_default_for_each_object() -> None:
     @dataclass
     class Wide:
         x: int
@@ -199,11 +199,11 @@ def test_attributes_that_the_schema_lacks_are_filled_in_anew_each_time() -> None
     assert shape.defaults["items"]() is not shape.defaults["items"]()
 
 
-def test_a_constructor_fills_in_its_own_defaults() -> None:
+def test_defaults_are_left_to_a_constructor_that_is_called() -> None:
     assert shape_of(After, record("After", ("x", "long"))).defaults == {}
 
 
-def test_a_record_of_another_name_and_older_names_of_fields_are_matched() -> None:
+def test_records_of_other_names_and_aliases_of_fields_are_matched() -> None:
     @dataclass
     class User:
         name: Annotated[str, AvroField(aliases=("login",))]
@@ -231,7 +231,7 @@ class Login:
 
 
 @pytest.mark.parametrize("reading", [True, False])
-def test_an_alias_is_for_a_field_that_no_attribute_is_called_as(reading: bool) -> None:
+def test_an_alias_is_used_only_if_no_attribute_has_the_name_of_the_field(reading: bool) -> None:
     assert matched(Login, "name", "login", reading=reading) == {"name": "name", "login": "login"}
     assert matched(Login, "login", "name", reading=reading) == {"name": "name", "login": "login"}
     assert matched(Login, "login", reading=reading) == {"login": "login"}
@@ -240,19 +240,19 @@ def test_an_alias_is_for_a_field_that_no_attribute_is_called_as(reading: bool) -
 
 @dataclass
 class Crossed:
-    """Each attribute's alias is the other's name; so are Python's names."""
+    """Each attribute's Avro name is the alias and the Python name of the other attribute."""
 
     a: Annotated[str, AvroField(name="b", aliases=("a",))] = ""
     b: Annotated[str, AvroField(name="a", aliases=("b",))] = ""
 
 
 @pytest.mark.parametrize("reading", [True, False])
-def test_names_go_before_aliases_whichever_comes_first(reading: bool) -> None:
+def test_names_take_precedence_over_aliases_in_any_order(reading: bool) -> None:
     assert matched(Crossed, "a", "b", reading=reading) == {"a": "b", "b": "a"}
     assert matched(Crossed, "a", reading=reading) == {"a": "b"}
 
 
-def test_an_attribute_is_one_field_alone() -> None:
+def test_an_attribute_matches_only_one_field() -> None:
     @dataclass
     class Renamed:
         name: Annotated[str, AvroField(aliases=("login", "nick"))] = ""
@@ -278,14 +278,14 @@ class Loose:
     text: Literal["a", "b"] | None
 
 
-def test_what_a_hint_leaves_open_stays_as_the_codec_reads_it() -> None:
+def test_values_that_a_hint_leaves_open_are_read_as_by_the_codec() -> None:
     inner = record("Inner", ("x", "long"))
     schema = record("Loose", ("table", inner), ("anything", ["null", "bytes"]), ("number", "long"), ("text", "string"))
     assert [*shapes_to_read(Loose, parse(schema))] == ["Loose"]
 
 
 def refusals() -> list[tuple[Any, Any, str, str]]:
-    """Hint, Avro type, what is said, and of which attribute."""
+    """Return (hint, Avro type, part of the error, path) for each mismatch."""
     symbols = {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}
     plain, other = record("Plain", ("x", "long")), record("Other", ("q", "long"))
     moment = {"type": "long", "logicalType": "timestamp-millis"}
@@ -298,7 +298,12 @@ def refusals() -> list[tuple[Any, Any, str, str]]:
         (int, symbols, "is read as str", "One.f"),
         (int, plain, "expected int, but the schema has record Plain", "One.f"),
         (Plain, other, "Plain has no attribute for the schema's field q", "One.f"),
-        (Plain, record("Plain", ("y", "string")), "it has no default, and the schema has no such field", "One.f.x"),
+        (
+            Plain,
+            record("Plain", ("y", "string")),
+            "the attribute has no default, and the schema has no such field",
+            "One.f.x",
+        ),
         (Union[Plain, Slots], [plain, other], "record Other does not match Plain | Slots", "One.f"),
         (list[Plain], {"type": "array", "items": other}, "no attribute for the schema's field q", "One.f"),
         (list[int], {"type": "map", "values": "int"}, "the schema has a map", "One.f"),
@@ -309,17 +314,17 @@ def refusals() -> list[tuple[Any, Any, str, str]]:
 
 
 @pytest.mark.parametrize(("hint", "kind", "said", "path"), refusals())
-def test_a_schema_that_makes_no_objects_of_the_class_is_refused(hint: Any, kind: Any, said: str, path: str) -> None:
+def test_a_schema_that_does_not_match_the_class_is_refused(hint: Any, kind: Any, said: str, path: str) -> None:
     one = dataclasses.make_dataclass("One", [("f", hint)])
     schema = parse(record("One", ("f", kind)))
     with pytest.raises(SchemaError) as caught:
         shapes_to_read(one, schema)
     assert said in str(caught.value)
     assert caught.value.path == path
-    assert "One" in shapes_to_write(one, schema)  # whether values fit is for the codec to say
+    assert "One" in shapes_to_write(one, schema)  # when writing, the codec checks the values
 
 
-def test_one_record_cannot_be_two_classes() -> None:
+def test_one_record_cannot_match_two_classes() -> None:
     both = dataclasses.make_dataclass("Both", [("a", Plain), ("b", Slots)])
     schema = record("Both", ("a", record("Plain", ("x", "long"))), ("b", "Plain"))
     with pytest.raises(SchemaError, match="record Plain is already matched to Plain") as caught:
@@ -327,7 +332,7 @@ def test_one_record_cannot_be_two_classes() -> None:
     assert caught.value.path == "Both.b"
 
 
-def test_one_enum_cannot_be_two_classes() -> None:
+def test_one_enum_cannot_match_two_classes() -> None:
     first, second = (enum.Enum(name, ["A", "B"]) for name in ("First", "Second"))
     both = dataclasses.make_dataclass("Both", [("a", first), ("b", second)])
     symbols = {"type": "enum", "name": "First", "symbols": ["A", "B"]}
@@ -336,17 +341,17 @@ def test_one_enum_cannot_be_two_classes() -> None:
     assert caught.value.path == "Both.b"
 
 
-def test_a_schema_that_is_no_record_makes_no_objects() -> None:
+def test_a_schema_that_is_not_a_record_is_refused() -> None:
     with pytest.raises(SchemaError, match="Plain needs a record, but the schema is of type string"):
         shapes_to_read(Plain, parse("string"))
 
 
-def test_a_hint_that_spells_its_type_out_is_not_looked_into() -> None:
+def test_a_hint_with_an_explicit_avro_type_is_not_checked() -> None:
     one = dataclasses.make_dataclass("One", [("f", Annotated[Any, AvroType("string")])])
     assert [*shapes_to_read(one, parse(schema_of(one, allow_null=True)))] == ["One"]
 
 
-def test_a_constructor_without_the_argument_cannot_be_called_with_it() -> None:
+def test_an_attribute_that_the_constructor_does_not_take_is_an_error() -> None:
     @dataclass
     class Computed:
         x: int
@@ -355,12 +360,12 @@ def test_a_constructor_without_the_argument_cannot_be_called_with_it() -> None:
         def __post_init__(self) -> None:
             self.twice = 2 * self.x
 
-    with pytest.raises(SchemaError, match="takes no such keyword") as caught:
+    with pytest.raises(SchemaError, match="has no keyword for this attribute") as caught:
         shape_of(Computed)
     assert caught.value.path == "Computed.twice"
 
 
-def test_a_constructor_that_asks_for_more_cannot_be_called() -> None:
+def test_a_constructor_that_requires_other_arguments_is_an_error() -> None:
     @dataclass
     class Scaled:
         x: int
@@ -373,14 +378,14 @@ def test_a_constructor_that_asks_for_more_cannot_be_called() -> None:
         shape_of(Scaled)
 
 
-def test_to_write_only_what_is_alike_is_matched() -> None:
+def test_for_writing_only_common_fields_are_matched() -> None:
     shapes: dict[str, Shape] = shapes_to_write(Tree, parse(record("Other", ("number", "string"), ("more", "long"))))
     other = shapes["Other"]
     assert isinstance(other, RecordShape)
     assert other.attributes == {"number": "named"}
 
 
-def test_to_write_hints_that_name_nothing_are_left_alone() -> None:
+def test_for_writing_unresolvable_hints_are_ignored() -> None:
     unknown = dataclasses.make_dataclass("Unknown", [("x", "Nowhere")])
     outer = dataclasses.make_dataclass("Outer", [("plain", Plain), ("unknown", unknown)])
     schema = record("Outer", ("plain", record("Plain", ("x", "long"))), ("unknown", record("U", ("x", "long"))))
@@ -389,7 +394,7 @@ def test_to_write_hints_that_name_nothing_are_left_alone() -> None:
         shapes_to_read(outer, parse(schema))
 
 
-def test_to_write_the_same_shapes_are_given_for_the_same_schema() -> None:
+def test_for_writing_the_shapes_of_a_schema_are_cached() -> None:
     schema = parse(schema_of(Tree, allow_null=True))
     assert shapes_to_write(Tree, schema) is shapes_to_write(Tree, schema)
     assert shapes_to_write(Tree, parse(schema.text)) is not shapes_to_write(Tree, schema)

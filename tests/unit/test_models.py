@@ -1,4 +1,4 @@
-"""Classes as schemas: each Python type's Avro type, with and without allow_null, names, and what has no schema."""
+"""Schemas derived from classes: the Avro type of each Python type, allow_null, names, and types without a schema."""
 
 from __future__ import annotations
 
@@ -130,15 +130,15 @@ GOOD = Everything(
 )
 
 
-def test_each_type_without_allow_null() -> None:
+def test_each_python_type_has_its_avro_type_without_allow_null() -> None:
     fields = [{"name": name, "type": kind} for name, kind in TYPES]
     fields[15] = {"name": "maybe", "type": ["null", "long"], "default": None}
 
     assert schema_of(Everything, allow_null=False) == {"type": "record", "name": "Everything", "fields": fields}
 
 
-def test_each_type_with_allow_null_at_every_level() -> None:
-    java: dict[str, Any] = {  # what is written out where it comes first, and what Java marks
+def test_each_python_type_has_its_nullable_avro_type_with_allow_null() -> None:
+    java: dict[str, Any] = {  # types defined at their first use in this order, and with the attributes that Java adds
         "again": NULLABLE_INNER,
         "inner": "Inner",
         "raw": {"type": "bytes", "java-class": "[B"},
@@ -156,7 +156,7 @@ def test_each_type_with_allow_null_at_every_level() -> None:
 
 
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_an_instance_survives_its_own_schema(allow_null: bool) -> None:
+def test_an_instance_is_read_back_equal_with_its_own_schema(allow_null: bool) -> None:
     codec = Codec(schema_of(Everything, allow_null=allow_null))
     expected = dataclasses.asdict(GOOD) | {"colour": "GREEN", "same": "RED"}
 
@@ -164,7 +164,7 @@ def test_an_instance_survives_its_own_schema(allow_null: bool) -> None:
 
 
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_a_class_that_holds_itself(allow_null: bool) -> None:
+def test_a_recursive_class_has_a_recursive_schema(allow_null: bool) -> None:
     codec = Codec(schema_of(Node, allow_null=allow_null))
 
     back = codec.decode(codec.encode(Node(1, Node(2), [Node(3)])))
@@ -203,12 +203,12 @@ def one(hint: Any) -> type:
         (Number, {"type": "enum", "name": "Number", "symbols": ["ONE"]}),
     ],
 )
-def test_other_spellings_of_a_type(hint: Any, kind: Any) -> None:
+def test_equivalent_type_hints_have_the_same_avro_type(hint: Any, kind: Any) -> None:
     assert schema_of(one(hint), allow_null=False)["fields"][0]["type"] == kind
 
 
 @pytest.mark.parametrize("member", [Colour.RED, Text.LOW, Number.ONE])
-def test_every_kind_of_enum_encodes_by_its_names(member: enum.Enum) -> None:
+def test_enums_of_every_kind_are_written_by_member_name(member: enum.Enum) -> None:
     cls = one(type(member))
     codec = Codec(schema_of(cls, allow_null=False))
 
@@ -230,7 +230,7 @@ def test_a_type_without_an_avro_type_is_an_error_that_names_its_field(hint: Any,
     assert caught.value.path == "One.f"
 
 
-def test_the_path_leads_into_nested_classes() -> None:
+def test_the_path_in_an_error_leads_into_nested_classes() -> None:
     outer = dataclasses.make_dataclass("Outer", [("rows", list[one(object)])])  # type: ignore[misc]
 
     with pytest.raises(SchemaError) as caught:
@@ -238,7 +238,7 @@ def test_the_path_leads_into_nested_classes() -> None:
     assert caught.value.path == "Outer.rows.f"
 
 
-def test_two_classes_of_one_name_are_refused() -> None:
+def test_two_classes_of_the_same_name_are_refused() -> None:
     other = dataclasses.make_dataclass("Inner", [("y", str)])
     both = dataclasses.make_dataclass("Both", [("a", Inner), ("b", other)])
 
@@ -253,13 +253,13 @@ def test_a_type_that_cannot_be_resolved_is_refused() -> None:
 
 
 @pytest.mark.parametrize("cls", [int, dict, Colour, "Inner", GOOD, None])
-def test_what_is_no_dataclass_is_no_model(cls: Any) -> None:
+def test_anything_but_a_model_class_is_refused(cls: Any) -> None:
     assert not is_model(cls)
     with pytest.raises(SchemaError, match="expected a dataclass"):
         schema_of(cls, allow_null=True)
 
 
-def test_what_is_said_last_counts() -> None:
+def test_the_last_annotation_on_a_type_wins() -> None:
     said = Annotated[Int32, AvroType("long")]
     assert schema_of(one(said), allow_null=False)["fields"][0]["type"] == "long"
     assert schema_of(one(Annotated[said | None, AvroType("string")]), allow_null=False)["fields"][0]["type"] == [
@@ -271,25 +271,25 @@ def test_what_is_said_last_counts() -> None:
 @pytest.mark.parametrize(
     "hint", [Annotated[int, AvroField(name="x")] | None, Annotated[int | None, AvroField(name="x")]]
 )
-def test_words_of_a_field_may_stand_inside_of_a_union(hint: Any) -> None:
+def test_an_avro_field_may_be_inside_or_outside_an_optional_hint(hint: Any) -> None:
     assert schema_of(one(hint), allow_null=False)["fields"] == [
         {"name": "x", "type": ["null", "long"], "default": None}
     ]
 
 
-def test_words_of_a_field_are_refused_for_its_items() -> None:
+def test_an_avro_field_on_the_items_of_a_field_is_refused() -> None:
     with pytest.raises(SchemaError, match="AvroField applies to a field") as caught:
         schema_of(one(list[Annotated[int, AvroField(name="x")]]), allow_null=False)
     assert caught.value.path == "One.f"
 
 
 @pytest.mark.parametrize("hint", [int | datetime.datetime, str | uuid.UUID, list[int] | list[str]])
-def test_a_union_of_types_that_are_one_in_avro_is_refused(hint: Any) -> None:
+def test_a_union_of_types_with_the_same_avro_type_is_refused(hint: Any) -> None:
     with pytest.raises(SchemaError, match=r"a union may hold .* only once"):
         parse(schema_of(one(hint), allow_null=True))
 
 
-def test_a_generic_class_is_refused_with_a_way_out() -> None:
+def test_a_generic_class_is_refused_with_a_hint_to_use_a_subclass() -> None:
     with pytest.raises(SchemaError, match=r"no Avro type is known for .*Box.*use a subclass") as caught:
         schema_of(one(Box[int]), allow_null=True)
     assert caught.value.path == "One.f"
@@ -301,7 +301,7 @@ def test_a_generic_class_is_refused_with_a_way_out() -> None:
     assert schema_of(IntBox, allow_null=False)["fields"] == [{"name": "content", "type": "long"}]
 
 
-def test_a_class_inside_a_function_may_name_itself() -> None:
+def test_a_class_inside_a_function_may_refer_to_itself() -> None:
     @dataclass
     class Chain:
         link: Chain | None = None
@@ -320,7 +320,7 @@ class Place(NamedTuple):
     y: int = 7
 
 
-def test_a_named_tuple_with_types_is_a_record() -> None:
+def test_a_typed_named_tuple_is_a_record() -> None:
     assert schema_of(Place, allow_null=False) == {
         "type": "record",
         "name": "Place",
@@ -333,11 +333,11 @@ def test_a_named_tuple_with_types_is_a_record() -> None:
 
 
 @pytest.mark.parametrize("cls", [NamedTuple("Functional", [("x", int)]), type("Later", (Place,), {})])
-def test_named_tuples_of_any_making_are_records(cls: type) -> None:
+def test_typed_named_tuples_are_models_however_they_are_created(cls: type) -> None:
     assert is_model(cls)
 
 
-def test_a_named_tuple_without_types_is_none() -> None:
+def test_an_untyped_named_tuple_is_not_a_model() -> None:
     assert not is_model(collections.namedtuple("Untyped", "x y"))
     assert not is_model(tuple)
 
@@ -361,7 +361,7 @@ class Song:
     other_tone: Tone | None = None
 
 
-def test_a_class_says_its_names_and_those_of_its_fields() -> None:
+def test_annotations_set_the_names_of_a_class_and_its_fields() -> None:
     schema = schema_of(Song, allow_null=False)
 
     assert {key: schema[key] for key in ("name", "namespace")} == {"name": "Lied", "namespace": "org.example"}
@@ -384,7 +384,7 @@ def test_a_class_says_its_names_and_those_of_its_fields() -> None:
     assert [*parse(schema).names] == ["org.example.Lied", "music.Ton", "org.example.Inner"]
 
 
-def test_a_subclass_has_a_name_of_its_own_and_its_fields_come_first() -> None:
+def test_a_subclass_has_its_own_name_and_inherits_fields() -> None:
     @dataclass
     class Hymn(Song):
         choir: str = ""
@@ -395,13 +395,13 @@ def test_a_subclass_has_a_name_of_its_own_and_its_fields_come_first() -> None:
     assert [field["name"] for field in schema["fields"]] == ["author", "choir", "inner", "other_tone", "Titel", "tone"]
 
 
-def test_words_of_another_kind_are_refused() -> None:
+def test_invalid_annotations_are_refused() -> None:
     wrong = dataclasses.make_dataclass("Wrong", [("x", int)], namespace={"__avro__": {"name": "X"}})
     with pytest.raises(SchemaError, match="__avro__ to be an AvroClass, got"):
         schema_of(wrong, allow_null=True)
     with pytest.raises(SchemaError, match="aliases to be a tuple of names"):
         AvroField(aliases="nick")  # type: ignore[arg-type]
-    with pytest.raises(SchemaError, match="AvroType takes one type"):
+    with pytest.raises(SchemaError, match="AvroType: expected one type"):
         AvroType(["null", "int"])
     with pytest.raises(SchemaError):
         AvroType("whole")
@@ -410,7 +410,7 @@ def test_words_of_another_kind_are_refused() -> None:
 MD5 = Annotated[bytes, AvroType({"type": "fixed", "name": "MD5", "size": 16})]
 
 
-def test_a_named_type_that_a_hint_spells_out_is_defined_once() -> None:
+def test_a_named_type_of_a_hint_is_defined_only_once() -> None:
     both = dataclasses.make_dataclass("Both", [("a", MD5), ("b", MD5)])
     fields = schema_of(both, allow_null=False)["fields"]
     assert [field["type"] for field in fields] == [{"type": "fixed", "name": "MD5", "size": 16}, "MD5"]
@@ -420,7 +420,7 @@ def test_a_named_type_that_a_hint_spells_out_is_defined_once() -> None:
         schema_of(dataclasses.make_dataclass("Both", [("a", MD5), ("b", other)]), allow_null=False)
 
 
-def test_a_type_without_a_namespace_cannot_be_named_again_inside_of_one() -> None:
+def test_a_type_without_namespace_cannot_be_referred_to_inside_a_namespace() -> None:
     bare = dataclasses.make_dataclass("Bare", [("x", int)], namespace={"__avro__": AvroClass(namespace="")})
     words = {"__avro__": AvroClass(namespace="org.example")}
     once = dataclasses.make_dataclass("Outer", [("a", bare)], namespace=words)
@@ -433,7 +433,7 @@ def test_a_type_without_a_namespace_cannot_be_named_again_inside_of_one() -> Non
 
 
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_a_field_may_say_whether_it_is_nullable(allow_null: bool) -> None:
+def test_an_annotation_sets_whether_a_field_is_nullable(allow_null: bool) -> None:
     cls = dataclasses.make_dataclass(
         "One", [("no", Annotated[int, AvroField(nullable=False)]), ("yes", Annotated[int, AvroField(nullable=True)])]
     )

@@ -1,4 +1,4 @@
-"""A no of the registry holds for a moment: messages that cannot go anywhere do not become a storm of requests."""
+"""Refusals of the registry are cached for a moment, so failing messages do not cause a flood of requests."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def errors(call: Callable[[], object], kind: type[SerdesError], count: int = 3) 
     return found
 
 
-def test_a_topic_without_a_schema_is_asked_about_once(registry: LocalRegistry) -> None:
+def test_a_missing_schema_is_requested_once(registry: LocalRegistry) -> None:
     reader, writer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry))
     first, *others = errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError)
     assert registry.calls == {"GET schema": 1}
     assert [str(error) for error in others] == [str(first)] * 2
-    assert all(error is not first for error in others)  # each has a traceback of its own
+    assert all(error is not first for error in others)  # each has its own traceback
     errors(lambda: writer.serialize("t", BOB), SchemaNotFoundError)
-    assert registry.calls == {"GET schema": 1}  # both share what this process knows
+    assert registry.calls == {"GET schema": 1}  # both share the cache of the process
 
 
-def test_a_topic_of_another_type_is_asked_about_once(registry: LocalRegistry) -> None:
+def test_a_schema_of_another_type_is_requested_once(registry: LocalRegistry) -> None:
     body = {"type": "STRING", "schema": "", "properties": {}}
     requests.post(f"{registry.url}/admin/v2/schemas/public/default/t/schema", json=body, timeout=10).raise_for_status()
     registry.reset_calls()
@@ -72,7 +72,7 @@ def test_a_refused_schema_is_posted_once(registry: LocalRegistry) -> None:
     assert KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB) == FRAMED
 
 
-def test_a_no_holds_for_its_time_only(registry: LocalRegistry) -> None:
+def test_a_refusal_is_cached_only_for_its_time(registry: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0.05}))
     errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1)
     other = conf(registry, **{"retries.wait.ms": 201})  # as if in another process
@@ -87,21 +87,21 @@ def test_a_no_holds_for_its_time_only(registry: LocalRegistry) -> None:
             return
 
 
-def test_who_registers_a_schema_knows_that_it_is_there(registry: LocalRegistry) -> None:
+def test_registering_a_schema_ends_the_cached_refusal(registry: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(registry))
     errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1)
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     assert reader.deserialize("t", b"\x06bob") == BOB
 
 
-def test_a_missing_right_is_asked_for_again(registry: LocalRegistry) -> None:
+def test_a_missing_permission_is_not_cached(registry: LocalRegistry) -> None:
     writer = KafkaAvroSerializer(conf(registry), USER)
     registry.fail(Fault.status(403))
     errors(lambda: writer.serialize("t", BOB), AuthorizationError, 1)
     assert writer.serialize("t", BOB) == FRAMED
 
 
-def test_threads_that_wait_for_one_answer_get_an_error_each(registry: LocalRegistry) -> None:
+def test_threads_that_wait_for_one_response_each_get_their_own_error(registry: LocalRegistry) -> None:
     registry.fail(Fault.delay(0.3))
     reader = KafkaAvroDeserializer(conf(registry))
     found = together(8, lambda _: errors(lambda: reader.deserialize("t", b"\x06bob"), SchemaNotFoundError, 1))
@@ -110,20 +110,20 @@ def test_threads_that_wait_for_one_answer_get_an_error_each(registry: LocalRegis
     assert len({id(error) for error in seen}) == 8
 
 
-def test_a_version_is_missing_no_longer_for_whoever_meets_it_later(registry: LocalRegistry) -> None:
+def test_requests_for_a_missing_version_do_not_extend_the_time_that_it_is_cached(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
     with pytest.raises(SchemaNotFoundError):
         binding.version("t", 7)
     first = binding.missing_seconds("t", 7)
     assert 0 < first <= 5.0
-    with pytest.raises(SchemaNotFoundError):  # the same answer, not a new one
+    with pytest.raises(SchemaNotFoundError):  # the cached refusal, not a new one
         binding.version("t", 7)
     assert binding.missing_seconds("t", 7) < first
     assert binding.missing_seconds("t", 8) == 0.0
 
 
-def test_a_refused_schema_is_asked_about_again_after_all_versions_were_read(registry: LocalRegistry) -> None:
+def test_a_refused_schema_is_posted_again_after_all_versions_were_read(registry: LocalRegistry) -> None:
     often = conf(registry, **{"cache.missing.ttl.sec": 3600})
     KafkaAvroSerializer(often, USER).serialize("t", BOB)
     writer = KafkaAvroSerializer(often, OTHER)
@@ -134,7 +134,7 @@ def test_a_refused_schema_is_asked_about_again_after_all_versions_were_read(regi
     assert writer.serialize("t", {"id": 7}) is not None
 
 
-def test_a_refused_schema_is_asked_about_again_after_the_topic_lost_its_schemas(registry: LocalRegistry) -> None:
+def test_a_refused_schema_is_posted_again_after_the_topic_lost_its_schemas(registry: LocalRegistry) -> None:
     often = conf(registry, **{"cache.missing.ttl.sec": 3600})
     KafkaAvroSerializer(often, USER).serialize("t", BOB)
     writer = KafkaAvroSerializer(often, OTHER)
@@ -153,13 +153,13 @@ def test_a_topic_that_lost_its_schemas_has_no_latest_schema(registry: LocalRegis
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, long, strict=True))
     assert binding.latest("t")[0].version == 0
     requests.delete(f"{registry.url}/admin/v2/schemas/public/default/t/schema", timeout=10).raise_for_status()
-    assert binding.latest("t")[0].version == 0  # it is believed for its time, until a check finds it deleted
+    assert binding.latest("t")[0].version == 0  # cached until it expires, or a check finds that it was deleted
     binding.confirm("t")
     with pytest.raises(SchemaNotFoundError):
         binding.latest("t")
 
 
-def test_a_look_that_failed_is_not_repeated_for_each_message(
+def test_a_failed_check_is_not_repeated_for_each_message(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
@@ -174,7 +174,7 @@ def test_a_look_that_failed_is_not_repeated_for_each_message(
     assert registry.calls == {"GET schema": 1}
 
 
-def test_a_version_that_nobody_can_parse_does_not_hide_the_others(registry: LocalRegistry) -> None:
+def test_a_version_that_cannot_be_parsed_does_not_hide_the_others(registry: LocalRegistry) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     KafkaAvroSerializer(conf(registry), USER).serialize("t", BOB)
     long_name = {**USER, "name": "U" * 500}

@@ -11,7 +11,7 @@ import pytest
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "phrases.py"
 
-pytestmark = pytest.mark.skipif(not TOOL.is_file(), reason="tools/ is not here: a wheel is under test")
+pytestmark = pytest.mark.skipif(not TOOL.is_file(), reason="tools/ is not available when a wheel is tested")
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,18 @@ def phrases() -> ModuleType:
         ("work found no room for the first of its rows", "found no room"),
         ("auditwheel has its say on Linux", "has its say"),
         ("``from_dict`` is left aside", "left aside"),
+        ("a thread that waits for ever", "for ever"),
+        ("while a request is under way", "under way"),
+        ("types inside of a union", "inside of"),
+        ("dicts are written as ever", "as ever"),
+        ("a full name goes before a short one", "goes before a"),
+        ("bytes behind the header", "behind the header"),
+        ("an object comes back as it went", "comes back as"),
+        ("some faults, chosen by lot", "by lot"),
+        ("def test_a_topic_made_anew_is_noticed():", "anew"),
     ],
 )
-def test_a_banned_phrase_is_found_with_something_to_write_instead(phrases: ModuleType, text: str, written: str) -> None:
+def test_a_banned_phrase_is_found_with_a_replacement(phrases: ModuleType, text: str, written: str) -> None:
     ((line, found, instead),) = phrases.findings(text)
     assert (line, found) == (1, written)
     assert instead
@@ -66,7 +75,10 @@ def test_a_banned_phrase_is_found_with_something_to_write_instead(phrases: Modul
         "A long is likewise read.",
         "There is room for one row.",
         "A new topic, a renewed token.",
-        "def test_a_topic_made_anew_is_noticed():",
+        "def made_anew(topic):",
+        "the value at ``inside_of``",
+        "The codec comes back to the start, and behind the scenes nothing changes.",
+        "as everyone knows",
     ],
 )
 def test_good_english_and_code_are_left_alone(phrases: ModuleType, text: str) -> None:
@@ -112,7 +124,7 @@ def test_the_command_prints_findings_and_fails(
     assert len(out.splitlines()) == 1
 
 
-def test_it_checks_every_kind_of_source(phrases: ModuleType) -> None:
+def test_every_kind_of_source_is_checked(phrases: ModuleType) -> None:
     found = phrases.sources()
     assert {path.suffix for path in found} >= {".h", ".md", ".pxd", ".py", ".pyi", ".pyx", ".toml"}
     assert TOOL not in found

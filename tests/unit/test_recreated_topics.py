@@ -19,7 +19,7 @@ from streamnative_serdes._topics import binding as binding_module
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
-PATIENCE = 30.0  # seconds until a test that waits for ever fails
+PATIENCE = 30.0  # seconds until a hanging test fails
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
 COUNT: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
@@ -35,7 +35,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
-    """Deletes the topic's schemas for good and writes its first message, as if in another process."""
+    """Delete the topic's schemas permanently, and write its first message, as if in another process."""
 
     def write(schema: dict[str, Any], value: Any = None, topic: str = "t") -> bytes:
         delete(registry, topic, force=True)
@@ -48,7 +48,7 @@ def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
 
 
 def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
-    """Options that share nothing with :func:`conf`, as in another process."""
+    """Return options that share no cache with :func:`conf`, as in another process."""
     return conf(registry, **{"pulsar.tenant": "public", "retries.wait.ms": 201})
 
 
@@ -82,14 +82,14 @@ def test_an_unreadable_message_makes_the_reader_check_its_topic(
 
 
 def reads(reader: KafkaAvroDeserializer, message: bytes) -> Any:
-    """The datum, or None while it cannot be read: a reader looks again after a moment only."""
+    """Return the datum, or None while it cannot be read: a reader checks again only after a moment."""
     try:
         return reader.deserialize("t", message)
     except DecodeError:
         return None
 
 
-def test_a_reader_uses_what_another_reader_found_out_a_moment_ago(
+def test_a_reader_uses_the_result_of_another_readers_recent_check(
     registry: LocalRegistry, recreate: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
@@ -98,9 +98,9 @@ def test_a_reader_uses_what_another_reader_found_out_a_moment_ago(
     at_work = _call_path.look_up(second, "t", 0)
     new = recreate(COUNT, SEVEN)
     until(lambda: reads(first, new) == SEVEN)
-    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second look
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second check
     policy = _call_path.policy_of(second)
-    assert policy.recover(second, at_work, new, 0, None, DecodeError("by the old schema")) == SEVEN
+    assert policy.recover(second, at_work, new, 0, None, None, DecodeError("by the old schema")) == SEVEN
 
 
 def test_a_message_of_the_deleted_topic_is_an_error(registry: LocalRegistry, recreate: Callable[..., bytes]) -> None:
@@ -122,7 +122,7 @@ def test_a_recreated_topic_with_a_wire_compatible_schema_is_noticed_after_the_tt
     assert short.deserialize("t", old) == long.deserialize("t", old) == BOB
     new = recreate(ORDER)
     until(lambda: short.deserialize("t", new) == {"id": "o-1"})
-    # The documented limit: until then, the name of a field of before, and no error.
+    # The documented limit: until then, the old schema decodes it without an error.
     assert long.deserialize("t", new) == {"name": "o-1"}
 
 
@@ -144,7 +144,7 @@ def test_messages_of_soft_deleted_schemas_are_read_and_the_writer_registers_agai
     old = writer.serialize("t", BOB)
     assert reader.deserialize("t", old) == BOB
     delete(registry, force=False)
-    until(lambda: writer.serialize("t", BOB)[9] == 2)  # the deletion took number 1
+    until(lambda: writer.serialize("t", BOB)[9] == 2)  # the deletion has version 1
     assert reader.deserialize("t", old) == BOB
 
 
@@ -194,7 +194,7 @@ def test_idle_topics_are_not_checked(registry: LocalRegistry) -> None:
         return len(registry.requests) >= 10
 
     until(seen)
-    assert sum("/idle/" in call.path for call in registry.requests) <= 1  # of the round under way at the reset
+    assert sum("/idle/" in call.path for call in registry.requests) <= 1  # from the round that was running at the reset
 
 
 def test_many_topics_are_checked_in_turn_some_in_each_round(
@@ -224,7 +224,7 @@ def test_reading_and_writing_continue_while_the_registry_is_unreachable(
     old = writer.serialize("t", BOB)
     assert reader.deserialize("t", old) == BOB
     registry.close()
-    until(lambda: "topic t keeps its known schemas" in caplog.text)
+    until(lambda: "topic t: cannot check its schemas" in caplog.text)
     assert writer.serialize("t", BOB) == old
     assert reader.deserialize("t", old) == BOB
 
@@ -242,7 +242,7 @@ def test_a_forked_child_notices_a_recreated_topic_by_itself(
     child = os.fork()
     if child == 0:
         signal.alarm(int(PATIENCE))
-        while reader.deserialize("t", new) != {"id": "o-1"}:  # {"name": "o-1"} until it has looked
+        while reader.deserialize("t", new) != {"id": "o-1"}:  # {"name": "o-1"} until it has checked
             time.sleep(0.01)
         os._exit(0)
     assert exit_code(child) == 0
@@ -253,15 +253,15 @@ def watches() -> set[threading.Thread]:
 
 
 def test_the_watch_thread_ends_with_the_last_serdes(registry: LocalRegistry) -> None:
-    before = watches()  # those of other tests may still be ending
+    before = watches()  # threads of other tests may still be ending
     first, second = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
     second.deserialize("t", first.serialize("t", BOB))
     (watch,) = watches() - before
     first.close()
-    assert not watch.ending.is_set()  # type: ignore[attr-defined] # a thread that was told to end lives on for a moment
+    assert not watch.ending.is_set()  # type: ignore[attr-defined] # a thread that should end still runs for a moment
     second.close()
     until(lambda: not watch.is_alive())
-    first.serialize("other", BOB)  # a closed one stays usable, and watched
+    first.serialize("other", BOB)  # a closed serializer can still be used, and its topics are checked
     (again,) = watches() - before
     del first, second
     Binding.forget()
@@ -276,10 +276,10 @@ def test_a_pickle_carries_the_registration_time_of_a_version(
     reader.deserialize("t", old)
     data = pickle.dumps(reader)
     Binding.forget()
-    recreate(USER, BOB)  # the same schema once more: only the time tells
+    recreate(USER, BOB)  # the same schema again; only the timestamp differs
     travelled = pickle.loads(data)
     travelled.deserialize("t", old)
-    until(lambda: reads(travelled, old + b"x") is None and "registered at another time" in caplog.text)
+    until(lambda: reads(travelled, old + b"x") is None and "different registration time" in caplog.text)
 
 
 def test_without_auto_register_a_known_schema_is_looked_up(registry: LocalRegistry) -> None:
@@ -296,7 +296,8 @@ def test_without_auto_register_a_known_schema_is_looked_up(registry: LocalRegist
 def test_without_auto_register_a_new_schema_is_an_error_and_is_not_registered(registry: LocalRegistry) -> None:
     reading = KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER)
     with pytest.raises(
-        SchemaNotFoundError, match=r"topic t: the topic has no such schema .*auto\.register\.schemas=false"
+        SchemaNotFoundError,
+        match=r"topic t: the topic does not have the serializer's schema .*auto\.register\.schemas=true",
     ):
         reading.serialize("t", BOB)
     assert registry.calls == {"GET schemas": 1}
@@ -334,7 +335,7 @@ def test_recreated_topics_are_noticed_when_readers_and_writers_use_more_topics_t
     for topic in written:
         delete(registry, topic, force=True)
 
-    # Until a reader notices, it decodes the new message by the wire-compatible schema of before.
+    # Until a reader notices, it decodes the new message with the old schema, which is wire-compatible.
     until(lambda: [reader.deserialize(topic, messages[topic]) for topic in read] == [{"id": "o-1"}] * 6)
     until(lambda: [writer.serialize(topic, BOB)[9] for topic in written] == [0] * 6)
 

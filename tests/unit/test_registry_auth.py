@@ -11,7 +11,7 @@ import requests
 from scripted_registry import CONF, Answer, ScriptedRegistry
 
 from streamnative_serdes._auth.credentials import credentials, from_token
-from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 
@@ -19,7 +19,7 @@ SECRET = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyIn0.c2VjcmV0"
 EMPTY = Answer(body={"getSchemaResponses": []})
 
 
-def header(option: str | None) -> str | Trouble | None:
+def header(option: str | None) -> str | TransientFailure | None:
     return credentials({**CONF, "bearer.auth.token": option}, time.monotonic).header(time.monotonic() + 1)
 
 
@@ -93,7 +93,7 @@ def test_a_missing_file_is_named_when_a_request_needs_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("token", [None, SECRET])
-def test_netrc_never_takes_the_place_of_our_credentials(
+def test_netrc_never_replaces_our_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str | None
 ) -> None:
     netrc = tmp_path / "netrc"
@@ -136,7 +136,7 @@ FORBIDDEN = Answer(401, {"reason": "Unauthorized to validateTopicOperation for o
 
 
 def asked_by(*answers: Answer, token: object) -> list[str | None]:
-    """The credentials with which all versions are asked for, until that ends well or not."""
+    """Request all versions, and return the credentials of each attempt until success or failure."""
     with ScriptedRegistry(*answers) as server:
         client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": token})
         try:
@@ -147,7 +147,7 @@ def asked_by(*answers: Answer, token: object) -> list[str | None]:
     return credentials
 
 
-def test_a_function_is_asked_for_each_request() -> None:
+def test_a_token_function_is_called_for_each_request() -> None:
     tokens = iter(["first", "token:second"])
     assert asked_by(EMPTY, token=lambda: next(tokens)) == ["Bearer first"]
     assert asked_by(EMPTY, token=lambda: next(tokens)) == ["Bearer second"]
@@ -158,7 +158,7 @@ def test_rejected_credentials_are_fetched_again_once() -> None:
     assert asked_by(UNKNOWN, EMPTY, token=lambda: next(tokens)) == ["Bearer old", "Bearer new"]
 
 
-def test_credentials_that_stay_bad_are_an_error(tmp_path: Path) -> None:
+def test_credentials_that_are_rejected_again_are_an_error(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(SECRET)
     seen: list[int] = []
@@ -169,9 +169,9 @@ def test_credentials_that_stay_bad_are_an_error(tmp_path: Path) -> None:
         asked_by(UNKNOWN, UNKNOWN, token=file.as_uri())
 
 
-def test_a_literal_token_that_is_bad_is_not_tried_again() -> None:
+def test_a_rejected_literal_token_is_not_tried_again() -> None:
     with pytest.raises(AuthenticationError):
-        asked_by(UNKNOWN, EMPTY, token=SECRET)  # a second request would go well
+        asked_by(UNKNOWN, EMPTY, token=SECRET)  # a second request would succeed
 
 
 def test_a_missing_permission_does_not_renew_the_credentials() -> None:

@@ -25,7 +25,7 @@ def stack(message: str) -> str:
 
 
 def jetty(status: int, message: str) -> Answer:
-    """Jetty's error page for ``Accept: application/json``; ``message`` as it stands in it, HTML-escaped."""
+    """Return Jetty's error page for ``Accept: application/json``; ``message`` is HTML-escaped, as in the page."""
     page = {"servlet": "org.glassfish.jersey.servlet.ServletContainer-1", "message": message, "url": BASE}
     return Answer(status, {**page, "status": str(status)})
 
@@ -44,7 +44,7 @@ def client(server: ScriptedRegistry) -> Iterator[SchemaRegistryClient]:
 
 
 def one(server: ScriptedRegistry) -> tuple[str, str, Any]:
-    """Method, path and JSON body of the only request."""
+    """Return method, path and JSON body of the only request."""
     (asked,) = server.asked
     assert asked.headers["Accept"] == "application/json"
     assert asked.headers["Content-Type"] == ("application/json" if asked.body else None)
@@ -71,7 +71,7 @@ def test_an_impossible_version_causes_no_request(
 
 
 def test_a_response_with_another_version_is_refused(client: SchemaRegistryClient) -> None:
-    with pytest.raises(errors.SchemaRegistryError, match="expected version 4, got version 3"):
+    with pytest.raises(errors.SchemaRegistryError, match="asked the registry for its version 4, got version 3"):
         client.by_version("t", 4)
 
 
@@ -112,7 +112,7 @@ def test_the_schema_text_arrives_as_it_was_given(client: SchemaRegistryClient, s
 
 
 @pytest.mark.parametrize("key", ["compatibility", "isCompatibility"])
-def test_compatibility_tells_verdict_and_strategy(
+def test_a_compatibility_check_returns_verdict_and_strategy(
     client: SchemaRegistryClient, server: ScriptedRegistry, key: str
 ) -> None:
     server.script(Answer(202, {key: True, "schemaCompatibilityStrategy": "FULL"}))
@@ -122,10 +122,10 @@ def test_compatibility_tells_verdict_and_strategy(
     assert client.compatibility("t", TEXT) == Compatibility(False, "FULL", None)
 
 
-def test_incompatible_is_an_answer_though_pulsar_sends_500(
+def test_incompatible_is_a_result_although_pulsar_sends_500(
     client: SchemaRegistryClient, server: ScriptedRegistry
 ) -> None:
-    # The field's name looks like storage trouble, which would be retried.
+    # The name of the field looks like a storage error, which would be retried.
     message = "org.apache.avro.SchemaValidationException: Unable to read schema: {metadata_store bookkeeper}"
     server.script(Answer(500, {"reason": stack(message)}))
     assert client.compatibility("t", TEXT) == Compatibility(False, None, message)
@@ -136,6 +136,47 @@ def test_another_500_on_compatibility_is_an_error(client: SchemaRegistryClient, 
     server.script(Answer(500, {"reason": stack("No enum constant org.apache.pulsar.common.schema.SchemaType.avro")}))
     with pytest.raises(errors.SchemaRegistryError, match="No enum constant"):
         client.compatibility("t", TEXT, type="avro")
+
+
+def test_topics_are_listed_once_each_whatever_their_partitions(
+    client: SchemaRegistryClient, server: ScriptedRegistry
+) -> None:
+    own = "persistent://my-tenant/my ns/"
+    exist = Answer(body=[f"{own}b-partition-1", f"{own}b-partition-0", f"{own}a/x", f"{own}c-partition-x"])
+    server.script(exist, Answer(body=[f"{own}b", f"{own}empty"]))
+    names = [topic.path for topic in client.topics("my-tenant/my ns")]
+    assert names == [f"my-tenant/my%20ns/{name}" for name in ("a%2Fx", "b", "c-partition-x", "empty")]
+    assert [(asked.method, asked.path) for asked in server.asked] == [
+        ("GET", "/admin/v2/persistent/my-tenant/my%20ns"),
+        ("GET", "/admin/v2/persistent/my-tenant/my%20ns/partitioned"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, ["x"], [1], ["non-persistent://a/b/c"], ["persistent://a/b"], ["persistent://a//c"]]
+)
+def test_a_list_of_something_else_than_topics_is_refused(
+    client: SchemaRegistryClient, server: ScriptedRegistry, body: Any
+) -> None:
+    server.script(Answer(body=body))
+    with pytest.raises(errors.SchemaRegistryError, match=r"cannot list the topics: expected .* got"):
+        client.topics("a/b")
+
+
+def test_a_missing_right_to_list_topics_is_named(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
+    server.script(Answer(401, {"reason": "Unauthorized to validateNamespaceOperation for operation [GET_TOPICS]"}))
+    with pytest.raises(errors.AuthorizationError, match="the role needs the right to list the topics") as caught:
+        client.topics("a/b")
+    assert caught.value.topic is None
+
+
+@pytest.mark.parametrize("namespace", ["", "a", "a/", "a/b/c", "a/..", "persistent://a/b"])
+def test_topics_are_listed_of_a_namespace_alone(
+    client: SchemaRegistryClient, server: ScriptedRegistry, namespace: str
+) -> None:
+    with pytest.raises(errors.SerdesError, match="expected tenant/namespace, got"):
+        client.topics(namespace)
+    assert server.asked == []
 
 
 def test_a_topic_may_be_given_as_a_parsed_name(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
@@ -149,7 +190,7 @@ def test_a_topic_may_be_given_as_a_parsed_name(client: SchemaRegistryClient, ser
     ("force", "path", "body", "taken"),
     [(False, "/schema", {"version": 3}, 3), (True, "/schema?force=true", {"version": -1}, None)],
 )
-def test_delete_tells_the_version_that_it_took(
+def test_delete_returns_the_version_of_the_deletion(
     client: SchemaRegistryClient,
     server: ScriptedRegistry,
     force: bool,
@@ -230,7 +271,7 @@ ADMIN = "Don't have permission to administrate resources on this tenant"
         (Answer(204, b"", {}, phrase="No Content"), errors.SchemaRegistryError, "No Content"),
     ],
 )
-def test_a_refusal_is_its_typed_error_in_the_brokers_words(
+def test_a_refusal_is_a_typed_error_with_the_brokers_text(
     client: SchemaRegistryClient, server: ScriptedRegistry, answer: Answer, kind: type, reason: str
 ) -> None:
     server.script(answer)
@@ -269,7 +310,7 @@ def test_missing_and_bad_credentials_have_hints_of_their_own(
     other.close()
 
 
-def test_the_version_asked_for_is_in_the_error(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
+def test_the_requested_version_is_in_the_error(client: SchemaRegistryClient, server: ScriptedRegistry) -> None:
     server.script(Answer(404, {"reason": "Schema not found"}))
     with pytest.raises(errors.SchemaNotFoundError, match="topic t, schema version 9: ") as caught:
         client.by_version("t", 9)
@@ -324,7 +365,7 @@ def test_an_unexpected_success_is_an_error_that_quotes_it(
         {"properties": {"a": 1}},
     ],
 )
-def test_a_schema_of_another_shape_is_refused(
+def test_an_invalid_schema_response_is_refused(
     client: SchemaRegistryClient, server: ScriptedRegistry, wrong: dict[str, Any]
 ) -> None:
     server.script(Answer(body={**STORED, **wrong}))
@@ -373,7 +414,7 @@ def test_a_path_in_front_of_the_api_is_kept(server: ScriptedRegistry, tail: str)
     assert one(server)[1] == f"{tail.rstrip('/')}{BASE}/schema"
 
 
-def test_a_bad_tenant_is_found_at_once() -> None:
+def test_a_bad_tenant_is_refused_at_once() -> None:
     with pytest.raises(errors.ConfigError, match=r"pulsar\.tenant"):
         SchemaRegistryClient({**CONF, "schema.registry.url": "http://localhost", "pulsar.tenant": "a/b"})
 
@@ -399,17 +440,17 @@ def test_calls_are_counted_by_method(client: SchemaRegistryClient, server: Scrip
     assert client.calls == {"GET": 1, "POST": 1, "DELETE": 1}
 
 
-def test_of_several_addresses_the_next_is_asked_where_one_fails(server: ScriptedRegistry) -> None:
+def test_if_one_of_several_addresses_fails_the_next_is_tried(server: ScriptedRegistry) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         dead = f"http://127.0.0.1:{taken.getsockname()[1]}"
     client = SchemaRegistryClient({**CONF, "schema.registry.url": f"{dead}, {server.url}/"})
     server.script(Answer(body={"getSchemaResponses": []}))
     assert client.all_versions("t") == client.all_versions("t") == []
-    assert client.calls == {"GET": 3}  # once the dead one, and then straight the one that answered last
+    assert client.calls == {"GET": 3}  # the dead address once, and then directly the one that answered last
     client.close()
 
 
-def test_of_several_addresses_one_that_refuses_has_the_last_word() -> None:
+def test_if_one_of_several_addresses_refuses_the_others_are_not_asked() -> None:
     refusal, answer = Answer(404, {"reason": "Schema not found"}), Answer(body={"getSchemaResponses": []})
     with ScriptedRegistry(refusal) as first, ScriptedRegistry(answer) as second:
         client = SchemaRegistryClient({**CONF, "schema.registry.url": f"{first.url},{second.url}"})

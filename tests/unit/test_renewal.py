@@ -1,4 +1,4 @@
-"""A token is renewed ahead of its end by one thread; nobody else waits for it, and nobody waits twice."""
+"""One thread renews a token before it expires, while the others keep using it; no thread waits twice."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes._auth.renewal import _NEXT, Renewed
 from streamnative_serdes._auth.tokens import Token
-from streamnative_serdes._http.retry import Trouble
+from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes.errors import AuthenticationError
 
 LIFETIME = 100.0
 
 
 class Issuer:
-    """``fetch`` gives token after token, or what is in ``faults`` first; it waits while ``open`` is not set."""
+    """``fetch`` returns a new token each time, after the ``faults``; it waits while ``open`` is not set."""
 
     def __init__(self, clock: Clock) -> None:
-        self.faults: list[Trouble | Exception] = []
+        self.faults: list[TransientFailure | Exception] = []
         self.deadlines: list[float] = []
         self.open = threading.Event()
         self.open.set()
         self._clock = clock
 
-    def fetch(self, deadline: float) -> Token | Trouble:
+    def fetch(self, deadline: float) -> Token | TransientFailure:
         self.deadlines.append(deadline)
         number = len(self.deadlines)
         assert self.open.wait(HANG_SECONDS)
@@ -57,7 +57,7 @@ def renewed(issuer: Issuer, clock: Clock) -> Renewed:
 
 @pytest.fixture
 def ask(renewed: Renewed, clock: Clock) -> Callable[[], object]:
-    """The token's text, or the trouble there is."""
+    """Return the token's text, or the error."""
 
     def text() -> object:
         token = renewed.token(clock() + HANG_SECONDS)
@@ -66,7 +66,7 @@ def ask(renewed: Renewed, clock: Clock) -> Callable[[], object]:
     return text
 
 
-def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], object], clock: Clock) -> None:
+def test_a_token_is_kept_for_four_fifths_of_its_lifetime(ask: Callable[[], object], clock: Clock) -> None:
     assert ask() == "token 1"
     clock.now += 0.79 * LIFETIME
     assert ask() == "token 1"
@@ -76,7 +76,7 @@ def test_a_token_is_kept_for_four_fifths_of_its_time(ask: Callable[[], object], 
     assert ask() == "token 3"
 
 
-def test_while_one_thread_renews_the_others_go_on_with_the_old_one(
+def test_while_one_thread_renews_the_others_use_the_old_token(
     ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
@@ -92,7 +92,7 @@ def test_while_one_thread_renews_the_others_go_on_with_the_old_one(
     assert len(issuer.deadlines) == 2
 
 
-def test_a_renewal_takes_no_more_than_half_of_what_is_left(
+def test_a_renewal_takes_at_most_half_of_the_remaining_lifetime(
     ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
@@ -101,12 +101,12 @@ def test_a_renewal_takes_no_more_than_half_of_what_is_left(
     assert issuer.deadlines[1] == pytest.approx(clock.now + 0.05 * LIFETIME)
 
 
-@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+@pytest.mark.parametrize("fault", [TransientFailure("down"), AuthenticationError("invalid_client")])
 def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
     ask: Callable[[], object],
     issuer: Issuer,
     clock: Clock,
-    fault: Trouble | Exception,
+    fault: TransientFailure | Exception,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ask()
@@ -119,20 +119,20 @@ def test_a_renewal_that_fails_is_tried_again_later_and_the_old_token_goes_on(
     assert ask() == "token 3"
 
 
-def test_a_token_that_ends_while_its_renewal_fails_is_not_given_out(
+def test_a_token_that_expires_while_its_renewal_fails_is_not_returned(
     ask: Callable[[], object], issuer: Issuer, clock: Clock
 ) -> None:
     ask()
     clock.now += LIFETIME - 0.01
-    issuer.faults = [Trouble("down")]
+    issuer.faults = [TransientFailure("down")]
     clock.step = 0.004  # at each look
     assert ask() == "token 3"
-    assert issuer.deadlines[1] - clock.now > 0.9  # a second, however little was left
+    assert issuer.deadlines[1] - clock.now > 0.9  # a second, even if less was left
 
 
-@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+@pytest.mark.parametrize("fault", [TransientFailure("down"), AuthenticationError("invalid_client")])
 def test_waiting_threads_take_the_one_answer_of_the_issuer_and_do_not_each_ask(
-    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, fault: Trouble | Exception
+    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, fault: TransientFailure | Exception
 ) -> None:
     issuer.faults = [fault]
     issuer.open.clear()
@@ -144,13 +144,11 @@ def test_waiting_threads_take_the_one_answer_of_the_issuer_and_do_not_each_ask(
     assert len(issuer.deadlines) == 1
     assert [str(outcome) for outcome in outcomes] == [str(fault)] * 8
     errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    assert len({id(error) for error in errors}) == len(errors)  # each has its own
+    assert len({id(error) for error in errors}) == len(errors)  # each thread has its own error
     assert ask() == "token 2"
 
 
-def test_waiting_threads_take_the_one_token_that_comes(
-    ask: Callable[[], object], renewed: Renewed, issuer: Issuer
-) -> None:
+def test_waiting_threads_share_one_token(ask: Callable[[], object], renewed: Renewed, issuer: Issuer) -> None:
     issuer.open.clear()
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(ask) for _ in range(8)]
@@ -160,11 +158,11 @@ def test_waiting_threads_take_the_one_token_that_comes(
     assert len(issuer.deadlines) == 1
 
 
-@pytest.mark.parametrize("fault", [Trouble("down"), AuthenticationError("invalid_client")])
+@pytest.mark.parametrize("fault", [TransientFailure("down"), AuthenticationError("invalid_client")])
 def test_a_token_that_is_rejected_while_its_renewal_fails_is_not_given_out_again(
-    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, clock: Clock, fault: Trouble | Exception
+    ask: Callable[[], object], renewed: Renewed, issuer: Issuer, clock: Clock, fault: TransientFailure | Exception
 ) -> None:
-    """The registry takes it no more, say after a change of keys, while the issuer is about to say no."""
+    """The registry no longer accepts it, for example after a change of keys, while the issuer refuses a new one."""
     assert ask() == "token 1"
     clock.now += 0.9 * LIFETIME
     issuer.faults = [fault]
@@ -180,7 +178,7 @@ def test_a_token_that_is_rejected_while_its_renewal_fails_is_not_given_out_again
     assert len(issuer.deadlines) == 3
 
 
-def test_a_token_that_is_rejected_is_replaced_unless_another_thread_did(
+def test_a_rejected_token_is_replaced_unless_another_thread_replaced_it(
     ask: Callable[[], object], renewed: Renewed
 ) -> None:
     assert ask() == "token 1"
@@ -190,7 +188,7 @@ def test_a_token_that_is_rejected_is_replaced_unless_another_thread_did(
     assert ask() == "token 2"
 
 
-def test_a_token_without_a_lifetime_serves_who_asked_for_it(clock: Clock) -> None:
+def test_a_token_without_a_lifetime_is_used_only_by_its_request(clock: Clock) -> None:
     renewed = Renewed(lambda _: Token("brief", clock()), clock)
     token = renewed.token(clock() + 1)
     assert isinstance(token, Token)
@@ -198,7 +196,7 @@ def test_a_token_without_a_lifetime_serves_who_asked_for_it(clock: Clock) -> Non
     assert "brief" not in repr(token)
 
 
-def test_who_waits_for_a_request_of_another_thread_does_so_until_its_deadline(issuer: Issuer) -> None:
+def test_a_thread_waits_for_the_request_of_another_thread_until_its_own_deadline(issuer: Issuer) -> None:
     import time
 
     renewed = Renewed(issuer.fetch, time.monotonic)
@@ -207,7 +205,7 @@ def test_who_waits_for_a_request_of_another_thread_does_so_until_its_deadline(is
         first = pool.submit(renewed.token, time.monotonic() + HANG_SECONDS)
         until(lambda: issuer.deadlines, "the first asks")
         outcome = renewed.token(time.monotonic() + 0.05)
-        assert isinstance(outcome, Trouble)
+        assert isinstance(outcome, TransientFailure)
         assert "another thread that is making the same request" in outcome.text
         issuer.open.set()
         assert isinstance(first.result(HANG_SECONDS), Token)

@@ -1,4 +1,4 @@
-"""Reading by another schema than data was written with (Avro specification 1.12, "Schema Resolution")."""
+"""Reading data with another schema than it was written with (Avro specification 1.12, "Schema Resolution")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO = object()  # no default
 
 
 def record(name: str, *fields: Any, **more: Any) -> Json:
-    """Fields are (name, type), (name, type, default) or whole dicts."""
+    """Return a record; fields are (name, type), (name, type, default) or dicts."""
     parts = [f if isinstance(f, dict) else dict(zip(("name", "type", "default"), f, strict=False)) for f in fields]
     return {"type": "record", "name": name, "fields": parts, **more}
 
@@ -54,7 +54,7 @@ LOCAL_MILLIS, NANOS = logical("long", "local-timestamp-millis"), logical("long",
 MOMENT = dt.datetime(2024, 2, 29, 1, 2, 3, 4000, dt.UTC)
 A1 = record("A", ("x", "int"))
 
-# name -> (writer's schema, reader's schema, what is written, what is read)
+# name -> (writer's schema, reader's schema, value written, value read)
 PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
     # promotions
     "int as long": ("int", "long", -7, -7),
@@ -72,7 +72,7 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
         record("R", ("a", "int"), ("b", "string")), record("R", ("b", "string"), ("a", "int")),
         {"a": 1, "b": "x"}, {"b": "x", "a": 1},
     ),
-    "a field dropped in front, within and behind": (
+    "fields dropped at the start, in the middle and at the end": (
         record("R", ("a", array("string")), ("b", "int"), ("c", map_("long")), ("d", "int"), ("e", ["null", "R"])),
         record("R", ("b", "int"), ("d", "long")),
         {"a": ["x", "y"], "b": 1, "c": {"k": 5}, "d": 2, "e": None}, {"b": 1, "d": 2},
@@ -89,7 +89,7 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
         record("n.New", {"name": "y", "type": "int", "aliases": ["x"]}, aliases=["Old"]),
         {"x": 1}, {"y": 1},
     ),
-    "a field renamed, and another one that takes its name": (
+    "a field renamed, and another field with its old name": (
         record("A", ("x", "int")), record("A", ("x", "int", 0), {"name": "y", "type": "int", "aliases": ["x"]}),
         {"x": 1}, {"x": 0, "y": 1},
     ),
@@ -123,7 +123,7 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
     "out of a union": (["null", "int"], "int", 5, 5),
     "out of a union by promotion": (["null", "int", "string"], "bytes", "a", b"a"),
     "a union in another order": (["null", "int", "string"], ["string", "null", "int"], "a", "a"),
-    "a nullable made the other way round": (["null", "int"], ["int", "null"], None, None),
+    "a nullable type with null last": (["null", "int"], ["int", "null"], None, None),
     "a union widened": (["null", "int"], ["null", "string", "long"], 3, 3),
     "a union narrowed": (["null", "int", "string"], ["null", "string"], "x", "x"),
     "the record of the same name": (
@@ -136,9 +136,9 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
     "micros as millis": (MICROS, MILLIS, MOMENT + dt.timedelta(microseconds=7), MOMENT),
     "millis as nanos": (MILLIS, NANOS, MOMENT, 1_709_168_523_004_000_000),
     "nanos as micros": (NANOS, MICROS, -1, dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, dt.UTC)),
-    "a moment as a local one": (MICROS, LOCAL_MILLIS, MOMENT, MOMENT.replace(tzinfo=None)),
-    "a moment as a number": (MILLIS, "long", MOMENT, 1_709_168_523_004),
-    "a number as a moment": ("int", MILLIS, 1000, dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)),
+    "a timestamp as a local timestamp": (MICROS, LOCAL_MILLIS, MOMENT, MOMENT.replace(tzinfo=None)),
+    "a timestamp as a number": (MILLIS, "long", MOMENT, 1_709_168_523_004),
+    "a number as a timestamp": ("int", MILLIS, 1000, dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)),
     "a number as a date": ("int", logical("int", "date"), 1, dt.date(1970, 1, 2)),
     "a date as a double": (logical("int", "date"), "double", dt.date(1970, 1, 2), 1.0),
     "time-millis as time-micros": (
@@ -162,22 +162,22 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_pair_reads(name: str) -> None:
+def test_data_is_read_with_the_readers_schema(name: str) -> None:
     writer, reader, written, expected = PAIRS[name]
     codec = Codec(writer, reader)
-    data = codec.encode(written)  # by the writer's schema
+    data = codec.encode(written)  # with the writer's schema
 
     got = codec.decode(data)
 
     assert got == expected
-    assert repr(got) == repr(expected)  # 1 is not 1.0, and fields stand in the reader's order
+    assert repr(got) == repr(expected)  # distinguishes 1 from 1.0, and shows the order of the fields
     assert codec.skip(data) == len(data)
     assert pickle.loads(pickle.dumps(codec)).decode(data) == expected
     with pytest.raises(DecodeError):
         codec.decode(data + b"\0")
 
 
-# reader's type -> its default in JSON, what is filled in
+# name -> (reader's type, default in JSON, value filled in)
 DEFAULTS: dict[str, tuple[Json, Json, Any]] = {
     "null": ("null", None, None),
     "boolean": ("boolean", True, True),
@@ -208,7 +208,7 @@ DEFAULTS: dict[str, tuple[Json, Json, Any]] = {
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_a_default_is_filled_in_afresh_for_each_record(name: str) -> None:
+def test_each_record_gets_its_own_copy_of_the_readers_default(name: str) -> None:
     kind, default, expected = DEFAULTS[name]
     codec = Codec(A1, record("A", ("x", "int"), ("d", kind, default)))
     data = codec.encode({"x": 1})
@@ -218,12 +218,12 @@ def test_a_default_is_filled_in_afresh_for_each_record(name: str) -> None:
     assert first == second == {"x": 1, "d": expected}
     assert repr(first["d"]) == repr(expected)
     for value in inner(first["d"]):
-        value.clear()  # what one reader does to it, the next one does not see
+        value.clear()  # must not affect other copies
     assert second == codec.decode(data) == {"x": 1, "d": expected}
 
 
 def inner(value: Any) -> list[Any]:
-    """The lists and dicts in ``value``, those within others first."""
+    """Return the lists and dicts in ``value``, the innermost first."""
     if not isinstance(value, list | dict):
         return []
     parts = value.values() if isinstance(value, dict) else value
@@ -257,7 +257,7 @@ def inner(value: Any) -> list[Any]:
     ],
     ids=repr,
 )
-def test_java_and_the_letter_of_the_specification_part(
+def test_java_and_spec_rules_differ_as_documented(
     writer: Json, reader: Json, written: Any, java: Any, spec: Any
 ) -> None:
     for rules, expected in (("java", java), ("spec", spec)):
@@ -277,7 +277,7 @@ IMPOSSIBLE: dict[str, tuple[Json, Json, str, str]] = {
     "narrower": ("long", "int", "", "the writer's long cannot be read as the reader's int"),
     "no branch": ("string", ["null", "int"], "", "writer's string cannot be read as the reader's union of null, int"),
     "no branch of any": (["null", "string"], "int", "", "the writer's null cannot be read as the reader's int"),
-    "a field of a field": (
+    "a field of a nested record": (
         record("R", ("a", record("S", ("b", "string")))), record("R", ("a", record("S", ("b", "int")))), "a.b",
         "the writer's string cannot be read as the reader's int",
     ),
@@ -292,8 +292,8 @@ IMPOSSIBLE: dict[str, tuple[Json, Json, str, str]] = {
         logical(fixed("F", 4), "decimal", precision=4, scale=0), "",
         r"of 4 bytes decimal\(4, 2\) cannot be read as the reader's fixed F of 4 bytes decimal\(4, 0\)",
     ),
-    "a decimal with a scale of its own": (D42, logical("bytes", "big-decimal"), "", "reader's bytes big-decimal"),
-    "fields that aliases give one name": (
+    "a big-decimal, which has no fixed scale": (D42, logical("bytes", "big-decimal"), "", "reader's bytes big-decimal"),
+    "two fields with the same name by aliases": (
         record("A", ("x", "int"), ("y", "int")), record("A", {"name": "y", "type": "int", "aliases": ["x"]}), "",
         "Duplicate field y in record A",
     ),
@@ -302,7 +302,7 @@ IMPOSSIBLE: dict[str, tuple[Json, Json, str, str]] = {
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 @pytest.mark.parametrize("rules", ["java", "spec"])
-def test_a_pair_that_never_reads_is_an_error_at_once(name: str, rules: Any) -> None:
+def test_schemas_that_can_never_be_resolved_are_an_error_when_the_codec_is_created(name: str, rules: Any) -> None:
     writer, reader, path, text = IMPOSSIBLE[name]
 
     with pytest.raises(SchemaError, match=text) as caught:
@@ -310,7 +310,7 @@ def test_a_pair_that_never_reads_is_an_error_at_once(name: str, rules: Any) -> N
     assert (caught.value.path or "") == path
 
 
-def test_a_bad_default_that_each_record_needs_is_an_error_at_once() -> None:
+def test_a_bad_default_that_each_record_needs_is_an_error_when_the_codec_is_created() -> None:
     reader = parse(record("A", ("x", "int"), ("y", "int", "bad")), strict=False)
 
     with pytest.raises(SchemaError, match="no field 'y', and the reader's default is bad: 'bad' is not of type int"):
@@ -318,19 +318,19 @@ def test_a_bad_default_that_each_record_needs_is_an_error_at_once() -> None:
     assert Codec(record("A", ("x", "int"), ("y", "int")), reader).decode(b"\2\4") == {"x": 1, "y": 2}
 
 
-# name -> (writer's schema, reader's schema, what reads, what it reads as, what does not, path and text of the error)
+# name -> (writer's schema, reader's schema, good datum, its value when read, bad datum, path and text of the error)
 SOMETIMES: dict[str, tuple[Json, Json, Any, Any, Any, str, str]] = {
     "an empty array": (array("string"), array("int"), [], [], ["a"], "[0]", "the writer's string cannot be read"),
     "an empty map": (map_("string"), map_("int"), {}, {}, {"k": "a"}, '["k"]', "the writer's string cannot be read"),
     "a branch": (["null", "int"], "int", 1, 1, None, "", "the writer's null cannot be read as the reader's int"),
     "another branch": (["null", "int"], ["null", "string"], None, None, 1, "", "writer's int cannot be read as"),
     "a symbol": (enum("E", "AB"), enum("E", "B"), "B", "B", "A", "", "the reader's enum E has no symbol 'A'"),
-    "a record behind a union": (
+    "a record inside a union": (
         record("L", ("n", ["null", "L", "int"])), record("L", ("n", ["null", "L", "string"])), {"n": {"n": None}},
         {"n": {"n": None}}, {"n": {"n": 5}}, "n.n", "the writer's int cannot be read",
     ),
     "text": ("bytes", "string", b"a", "a", b"\xff", "", "expected text in UTF-8"),
-    "a moment out of range": (NANOS, NANOS | {"logicalType": "timestamp-micros"}, 0,
+    "a timestamp out of range": (NANOS, NANOS | {"logicalType": "timestamp-micros"}, 0,
                               dt.datetime(1970, 1, 1, tzinfo=dt.UTC), None, "", ""),
     "nanoseconds of a far year": (MICROS, NANOS, dt.datetime(1970, 1, 1, tzinfo=dt.UTC), 0,
                                   dt.datetime(9999, 1, 1, tzinfo=dt.UTC), "", "too large for the reader's unit"),
@@ -338,7 +338,7 @@ SOMETIMES: dict[str, tuple[Json, Json, Any, Any, Any, str, str]] = {
 
 
 @pytest.mark.parametrize("name", SOMETIMES)
-def test_what_only_some_data_meets_is_an_error_when_it_does(name: str) -> None:
+def test_a_mismatch_that_depends_on_the_data_is_an_error_only_for_such_data(name: str) -> None:
     writer, reader, good, expected, bad, path, text = SOMETIMES[name]
     codec = Codec(writer, reader)
 
@@ -350,7 +350,7 @@ def test_what_only_some_data_meets_is_an_error_when_it_does(name: str) -> None:
         assert caught.value.offset is not None
 
 
-def test_record_names_come_with_records_of_the_readers_unions() -> None:
+def test_record_names_are_returned_for_records_in_the_readers_unions() -> None:
     reader = record("R", ("a", ["null", record("B", ("x", "int"))]), ("b", "B"), ("c", ["B", "int"], {"x": 3}))
     codec = Codec(record("R", ("a", A1), ("b", ["null", "A"])), reader, return_record_name=True)
 
@@ -359,14 +359,14 @@ def test_record_names_come_with_records_of_the_readers_unions() -> None:
     assert got == {"a": ("B", {"x": 1}), "b": {"x": 2}, "c": ("B", {"x": 3})}
 
 
-def test_raw_values_resolve_raw() -> None:
+def test_without_logical_types_raw_values_are_resolved() -> None:
     assert read(MILLIS, MICROS, 5, avro_logical_types=False) == 5
     assert read(D42, D93, Decimal("1.00"), avro_logical_types=False) == b"\x64"
     added = record("A", ("x", "int"), ("at", MILLIS, 7))
     assert read(A1, added, {"x": 1}, avro_logical_types=False) == {"x": 1, "at": 7}
 
 
-def test_an_alias_that_gives_two_records_one_name_keeps_them_apart() -> None:
+def test_two_records_with_the_same_name_by_an_alias_are_read_separately() -> None:
     writer = record("R", ("a", record("A", ("x", "int"))), ("b", record("B", ("y", "string"))))
     new = record("B", ("x", "int", 0), ("y", "string", ""), aliases=["A"])
 
@@ -375,7 +375,7 @@ def test_an_alias_that_gives_two_records_one_name_keeps_them_apart() -> None:
     assert got == {"a": {"x": 1, "y": ""}, "b": {"x": 0, "y": "s"}}
 
 
-def test_fields_filled_in_count_as_items() -> None:
+def test_values_filled_in_from_defaults_count_as_items() -> None:
     reader = array(record("A", ("x", "int"), ("d", array("int"), [1, 2, 3])))
     codec = Codec(array(A1), reader, max_items=60)
     data = codec.encode([{"x": 1}] * 10)
@@ -385,7 +385,7 @@ def test_fields_filled_in_count_as_items() -> None:
         codec.decode(codec.encode([{"x": 1}] * 13))
 
 
-def test_a_record_without_bytes_pays_for_what_is_filled_in() -> None:
+def test_values_filled_into_records_without_bytes_count_as_items() -> None:
     reader = array(record("E", ("d", array("int"), [0] * 1000)))
     codec = Codec(array(record("E")), reader)
 
@@ -393,7 +393,7 @@ def test_a_record_without_bytes_pays_for_what_is_filled_in() -> None:
         codec.decode(b"\x80\x80\x40" + b"\0")
 
 
-def test_a_codec_that_resolves_can_be_copied() -> None:
+def test_a_resolving_codec_can_be_copied_and_pickled() -> None:
     codec = Codec(A1, record("A", ("x", "long"), ("y", "int", 2)), max_depth=3)
 
     for other in (copy.copy(codec), copy.deepcopy(codec), pickle.loads(pickle.dumps(codec))):
@@ -401,11 +401,11 @@ def test_a_codec_that_resolves_can_be_copied() -> None:
         assert other.reader_schema.text == codec.reader_schema.text
 
 
-def test_schemas_that_only_differ_in_words_need_no_resolution() -> None:
+def test_schemas_that_differ_only_in_documentation_are_accepted() -> None:
     assert Codec(A1, {**A1, "doc": "The same."}).decode(b"\2") == {"x": 1}
 
 
-def test_unions_of_many_records_do_not_take_for_ever() -> None:
+def test_resolving_unions_of_many_records_stops_at_a_limit() -> None:
     def union(prefix: str, count: int) -> Json:
         return [record(f"{prefix}{i}", *((f"f{i}_{k}", "int") for k in range(3))) for i in range(count)]
 
@@ -418,13 +418,13 @@ def test_schemas_too_deep_to_resolve_are_an_error() -> None:
         links = [record(f"R{k}", ("f", f"R{k - 1}" if k else leaf)) for k in range(1500)]
         return record("Top", (name, ["null", *links], None), ("last", "R1499"))
 
-    assert Codec(chain("links", "int"), chain("links", "long"))  # each link is met after the one below it
+    assert Codec(chain("links", "int"), chain("links", "long"))  # each link is resolved after the one below it
     with pytest.raises(SchemaError, match="nested too deeply to be resolved"):
         Codec(chain("links", "int"), chain("others", "long"))
 
 
 @pytest.mark.parametrize("rules", ["java", "spec"])
-def test_large_schemas_resolve_in_a_number_of_steps_that_grows_with_them(rules: Any) -> None:
+def test_the_steps_to_resolve_large_schemas_grow_linearly(rules: Any) -> None:
     def big(leaf: str) -> Json:
         inner = record("Big", *((f"x{i}", "int") for i in range(600)))
         return record("Root", ("big", inner), *((f"f{i}", ["null", "Big"]) for i in range(600)), ("leaf", leaf))
@@ -436,7 +436,7 @@ def test_large_schemas_resolve_in_a_number_of_steps_that_grows_with_them(rules: 
     assert Codec(wide(1), wide(2), schema_resolution="java").decode(b"\0") == {"u": None}
 
 
-def test_nested_unions_resolve_by_the_letter_in_one_pass() -> None:
+def test_nested_unions_are_resolved_in_one_pass_by_spec_rules() -> None:
     writer: Json = "int"
     reader: Json = "long"
     for _ in range(30):
@@ -445,7 +445,7 @@ def test_nested_unions_resolve_by_the_letter_in_one_pass() -> None:
     assert Codec(writer, reader, schema_resolution="spec").decode(b"\0") == []
 
 
-def test_a_resolved_record_of_many_fields_looks_for_bytes_before_it_makes_room() -> None:
+def test_the_minimum_size_of_a_resolved_record_is_checked_before_memory_is_allocated() -> None:
     fields = [(f"x{i}", "int") for i in range(100)]
     writer = record("L", ("n", ["null", "L"]), *fields)
     codec = Codec(writer, record("L", ("n", ["null", "L"]), *fields, ("y", "int", 1)))
@@ -454,7 +454,7 @@ def test_a_resolved_record_of_many_fields_looks_for_bytes_before_it_makes_room()
         codec.decode(b"\2" * 50)
 
 
-def test_long_text_in_a_default_counts_for_more_than_one_item() -> None:
+def test_long_text_in_a_default_counts_as_several_items() -> None:
     codec = Codec(array(record("E")), array(record("E", ("d", array("string"), ["x" * 1_000_000]))))
 
     with pytest.raises(DecodeError, match="too many items"):
@@ -462,7 +462,7 @@ def test_long_text_in_a_default_counts_for_more_than_one_item() -> None:
 
 
 @pytest.mark.parametrize(("most", "fits"), [(3, True), (2, False)])
-def test_steps_of_a_resolution_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, most: int, fits: bool) -> None:
+def test_the_limit_on_steps_of_a_resolution_is_exact(monkeypatch: pytest.MonkeyPatch, most: int, fits: bool) -> None:
     monkeypatch.setattr(resolution, "MAX_STEPS", most)
 
     if fits:

@@ -1,4 +1,4 @@
-"""Schemas: what is parsed and what is kept, strict for users and lenient for a registry, names, equality, sources."""
+"""Parsing schemas: contents, sources, names, equality, strict for users and lenient for the registry."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def enum(*symbols: Any, **more: Any) -> dict[str, Any]:
     return {"type": "enum", "name": "E", "symbols": list(symbols), **more}
 
 
-# --- what is kept -----------------------------------------------------------------------------------------------------
+# --- contents ---------------------------------------------------------------------------------------------------------
 
 
-def test_all_that_a_schema_says_is_kept() -> None:
+def test_all_attributes_of_a_schema_are_parsed() -> None:
     schema = record(
         f("int", "a", default=5, aliases=["old"], order="descending", doc="a doc", custom=[1]),
         f({"type": "array", "items": enum("A", "B", default="B", aliases=["x.Old", "Older"])}, "b"),
@@ -65,13 +65,13 @@ def test_all_that_a_schema_says_is_kept() -> None:
     assert isinstance(c.type.values, Fixed)
     assert (c.type.values.name, c.type.values.size, c.type.values.aliases) == ("ns.F", 2, ("ns.G",))
     assert isinstance(d.type, Union)
-    assert d.type.branches[1] is root  # a name used inside its own definition points back at it
+    assert d.type.branches[1] is root  # a recursive reference is the record itself
     assert d.default is None
     assert sorted(parse(schema).names) == ["ns.E", "ns.F", "ns.R"]
 
 
 @pytest.mark.parametrize("name", ["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
-def test_a_primitive_in_each_spelling(name: str) -> None:
+def test_each_notation_of_a_primitive_type_is_parsed(name: str) -> None:
     for source in (name, f'"{name}"', {"type": name}, json.dumps({"type": name}), {"type": {"type": name}}):
         root = parse(source).root
         assert isinstance(root, Primitive)
@@ -97,7 +97,7 @@ def test_namespaces_are_inherited_as_specified(outer: dict[str, str], inner: dic
     assert Codec(schema).encode({"f": b"a", "again": b"b"}) == b"ab"
 
 
-def test_a_name_without_dots_is_looked_for_in_its_own_namespace_first() -> None:
+def test_a_name_without_dots_refers_to_the_enclosing_namespace() -> None:
     schema = record(
         f({"type": "fixed", "name": "top.I", "size": 1}, "a"),
         f({"type": "fixed", "name": "ns.I", "size": 2}, "b"),
@@ -111,7 +111,7 @@ def test_a_name_without_dots_is_looked_for_in_its_own_namespace_first() -> None:
 # --- sources ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_schema_comes_as_dict_list_text_path_or_parsed(tmp_path: Path) -> None:
+def test_a_schema_may_be_a_dict_list_text_path_or_parsed_schema(tmp_path: Path) -> None:
     schema = record(f("int"), doc="é")
     file = tmp_path / "schema.avsc"
     file.write_text(json.dumps(schema, ensure_ascii=False), encoding="utf-8")
@@ -138,14 +138,14 @@ def test_a_schema_comes_as_dict_list_text_path_or_parsed(tmp_path: Path) -> None
         ({"type": {1, 2}}, "the schema cannot be written as JSON"),
     ],
 )
-def test_what_is_no_schema_at_all(source: Any, text: str) -> None:
+def test_anything_but_a_schema_is_refused(source: Any, text: str) -> None:
     for strict in (True, False):
         with pytest.raises(SchemaError) as caught:
             parse(source, strict=strict)
         assert text in str(caught.value)
 
 
-def test_a_dict_that_holds_itself_is_refused() -> None:
+def test_a_dict_that_contains_itself_is_refused() -> None:
     schema: dict[str, Any] = {"type": "array"}
     schema["items"] = schema
 
@@ -223,7 +223,7 @@ STRICT: list[tuple[Any, str, str]] = [
     (record(f({"type": "array", "items": "int"}, default=[1, "x"])), "f", "'x' is not of type int"),
     (record(f({"type": "array", "items": "int"}, default={})), "f", "is not of type array"),
     (record(f({"type": "map", "values": "int"}, default={"k": None})), "f", "None is not of type int"),
-    (record(f(record(f("int", "x"), name="I"), default={})), "f", "x: has no value"),
+    (record(f(record(f("int", "x"), name="I"), default={})), "f", "x: the default has no value for this field"),
     (record(f(record(f("int", "x"), name="I"), default=[])), "f", "is not of type record I"),
     (record(f(record(f("int", "x", default="bad"), name="I"))), "f.x", "'bad' is not of type int"),
     ({"type": "string", "logicalType": "date"}, "", "logical type date: annotates int, not string"),
@@ -247,7 +247,7 @@ def ident(sample: object) -> str:
 
 @pytest.mark.parametrize(("schema", "path", "text"), ALWAYS, ids=ident)
 @pytest.mark.parametrize("strict", [True, False])
-def test_what_has_no_meaning_is_refused_with_its_path(schema: Any, path: str, text: str, strict: bool) -> None:
+def test_a_schema_without_meaning_is_refused_with_its_path(schema: Any, path: str, text: str, strict: bool) -> None:
     with pytest.raises(SchemaError) as caught:
         parse(schema, strict=strict)
     assert text in str(caught.value)
@@ -255,7 +255,7 @@ def test_what_has_no_meaning_is_refused_with_its_path(schema: Any, path: str, te
 
 
 @pytest.mark.parametrize(("schema", "path", "text"), STRICT, ids=ident)
-def test_what_only_a_registry_may_hold_is_refused_from_users(schema: Any, path: str, text: str) -> None:
+def test_schemas_accepted_only_from_a_registry_are_refused_from_users(schema: Any, path: str, text: str) -> None:
     with pytest.raises(SchemaError) as caught:
         parse(schema)
     assert text in str(caught.value)
@@ -264,7 +264,7 @@ def test_what_only_a_registry_may_hold_is_refused_from_users(schema: Any, path: 
     Codec(parse(schema, strict=False))
 
 
-def test_a_record_without_end_has_no_data() -> None:
+def test_an_endless_record_can_be_neither_written_nor_read() -> None:
     codec = Codec(parse(record(f("R")), strict=False))
     datum: dict[str, Any] = {}
     datum["f"] = datum
@@ -276,13 +276,13 @@ def test_a_record_without_end_has_no_data() -> None:
             read(bytes(1000))
 
 
-def test_strict_and_lenient_parse_a_good_schema_alike() -> None:
+def test_strict_and_lenient_parsing_of_a_valid_schema_agree() -> None:
     schema = record(f(["null", "R"], default=None), f(enum("A", default="A"), "e"), f("bytes", "b", default="\u00ff"))
 
     assert parse(schema).same_as(parse(schema, strict=False))
 
 
-# --- equality, as Pulsar's registry has it ----------------------------------------------------------------------------
+# --- equality, as in Pulsar's registry --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -305,14 +305,14 @@ def test_strict_and_lenient_parse_a_good_schema_alike() -> None:
         (record(f("int"), f("int", "g")), False),
     ],
 )
-def test_two_schemas_are_one_where_pulsar_takes_them_for_one(other: Any, same: bool) -> None:
+def test_two_schemas_are_equal_if_pulsar_treats_them_as_equal(other: Any, same: bool) -> None:
     one = parse(record(f("int")))
 
     assert one.same_as(parse(other)) is same
     assert (comparable(one.root) == comparable(parse(other).root)) is same
 
 
-def test_what_a_parsed_schema_prints_does_not_double_with_each_record() -> None:
+def test_the_repr_of_a_parsed_schema_does_not_double_with_each_record() -> None:
     schema, reader = parse(doubling(14)), parse(json.dumps(doubling(14)).replace('"int"', '"long"'))
 
     for printed in (schema, schema.root, [schema.names["R1"]], resolve(schema, reader)):
@@ -320,7 +320,7 @@ def test_what_a_parsed_schema_prints_does_not_double_with_each_record() -> None:
     assert repr(schema.names["R1"]) == "Record(name='R1', fields=['a', 'b'])"
 
 
-def test_canonical_form_and_its_schema_agree() -> None:
+def test_the_canonical_form_contains_only_names_and_types() -> None:
     schema = record(f(["null", "R"], doc="d", default=None), name="ns.R", doc="words", aliases=["Old"])
 
     assert json.loads(parse(schema).canonical_form()) == {
@@ -331,7 +331,7 @@ def test_canonical_form_and_its_schema_agree() -> None:
 
 
 @pytest.mark.parametrize(("levels", "fits"), [(99, True), (101, False)])
-def test_each_union_and_record_of_a_nested_default_is_a_level(levels: int, fits: bool) -> None:
+def test_unions_and_records_of_a_nested_default_count_as_levels(levels: int, fits: bool) -> None:
     value: Any = {"next": None}
     for _ in range(levels):
         value = {"next": value}
@@ -346,7 +346,7 @@ def test_each_union_and_record_of_a_nested_default_is_a_level(levels: int, fits:
 
 
 @pytest.mark.parametrize(("kind", "bits"), [("int", 32), ("long", 64)])
-def test_defaults_of_the_least_and_the_largest_number_are_taken(kind: str, bits: int) -> None:
+def test_the_smallest_and_largest_numbers_are_accepted_as_defaults(kind: str, bits: int) -> None:
     for value in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
         assert Codec(record(f(kind, default=value))).encode({})
     for value in (-(2 ** (bits - 1)) - 1, 2 ** (bits - 1)):
@@ -354,7 +354,7 @@ def test_defaults_of_the_least_and_the_largest_number_are_taken(kind: str, bits:
             parse(record(f(kind, default=value)))
 
 
-def test_a_default_that_is_no_symbol_is_none_in_what_a_registry_holds() -> None:
+def test_a_default_that_is_not_a_symbol_is_ignored_in_a_schema_from_the_registry() -> None:
     root = parse(enum("A", "B", default="C"), strict=False).root
     assert isinstance(root, Enum)
     assert root.default is None

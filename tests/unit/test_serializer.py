@@ -1,4 +1,4 @@
-"""What KafkaAvroSerializer promises its users, against a registry over real HTTP."""
+"""KafkaAvroSerializer, with a registry over real HTTP."""
 
 import copy
 import dataclasses
@@ -56,26 +56,26 @@ def value(topic: str) -> SerializationContext:
     return SerializationContext(topic, MessageField.VALUE)
 
 
-def test_writes_marker_version_and_datum(registry: LocalRegistry) -> None:
+def test_a_message_is_marker_version_and_datum(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     assert serializer(BOB, value("users")) == header(0) + BOB_BODY
     assert serializer.serialize("users", BOB) == header(0) + BOB_BODY
 
 
-def test_is_confluents_serializer_and_its_call_is_the_compiled_one(registry: LocalRegistry) -> None:
+def test_it_is_an_instance_of_confluents_serializer_and_its_call_is_compiled(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     assert isinstance(serializer, Serializer)
     assert type(type(serializer).__call__).__name__ == "wrapper_descriptor"
 
 
-def test_none_is_a_tombstone_and_touches_nothing(registry: LocalRegistry) -> None:
+def test_none_is_a_tombstone_and_does_not_use_the_registry(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer()
     assert serializer(None, None) is None
     assert serializer.serialize("users", None) is None
     assert not registry.calls
 
 
-def test_registers_once_for_all_messages_and_instances(registry: LocalRegistry) -> None:
+def test_a_schema_is_registered_once_for_all_messages_and_instances(registry: LocalRegistry) -> None:
     for _ in range(3):
         serializer = KafkaAvroSerializer(conf(registry), USER)
         for _ in range(5):
@@ -91,7 +91,7 @@ def test_each_topic_is_written_with_its_own_version(registry: LocalRegistry) -> 
         assert serializer(BOB, value("b")) == header(1) + BOB_BODY + b"\x00"
 
 
-def test_a_known_schema_goes_on_after_the_topic_has_moved_on(registry: LocalRegistry) -> None:
+def test_a_known_schema_is_still_written_after_the_topic_has_changed(registry: LocalRegistry) -> None:
     old, new = KafkaAvroSerializer(conf(registry), USER), KafkaAvroSerializer(conf(registry), WIDER)
     assert old(BOB, value("users"))[:10] == header(0)
     assert new(BOB, value("users"))[:10] == header(1)
@@ -115,7 +115,7 @@ def test_schemas_may_be_dict_text_or_file(registry: LocalRegistry, tmp_path: Pat
         assert KafkaAvroSerializer(conf(registry), schema)(BOB, value("users")) == header(0) + BOB_BODY
 
 
-def test_without_a_schema_a_mapping_is_written_by_the_topics_latest(registry: LocalRegistry) -> None:
+def test_without_a_schema_a_mapping_is_written_with_the_topics_latest(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry))
     with pytest.raises(SchemaNotFoundError, match="topic users"):
         serializer(BOB, value("users"))
@@ -124,7 +124,7 @@ def test_without_a_schema_a_mapping_is_written_by_the_topics_latest(registry: Lo
     assert serializer(OrderedDict(BOB), value("users")) == header(0) + BOB_BODY
 
 
-def test_the_latest_schema_is_asked_for_again_when_its_time_is_over(registry: LocalRegistry) -> None:
+def test_the_latest_schema_is_requested_again_after_its_ttl(registry: LocalRegistry) -> None:
     always = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 0}))
     held = KafkaAvroSerializer(conf(registry, **{"cache.latest.ttl.sec": 3600}))
     KafkaAvroSerializer(conf(registry), USER)(BOB, value("users"))
@@ -146,7 +146,7 @@ class Line:
     end: Point
 
 
-def test_a_dataclass_brings_its_own_schema_nullable_by_default(registry: LocalRegistry) -> None:
+def test_the_schema_is_derived_from_a_dataclass_with_nullable_fields_by_default(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry))
     assert serializer(Point(1), value("points")) == header(0) + b"\x00\x02\x02"
     assert [field["type"] for field in registered(registry, "points")["fields"]] == [
@@ -160,7 +160,7 @@ def test_without_allow_null_only_optional_fields_are_nullable(registry: LocalReg
     assert serializer(Line(Point(1), Point(2, "b")), value("lines")) == header(0) + b"\x02\x00\x04\x02\x02b"
 
 
-def test_one_serializer_takes_classes_each_by_its_own_schema(registry: LocalRegistry) -> None:
+def test_one_serializer_writes_each_class_with_its_own_schema(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry))
     registry.set_strategy("ALWAYS_COMPATIBLE", "public/default")
     assert serializer(Point(1), value("shapes"))[:10] == header(0)
@@ -168,7 +168,7 @@ def test_one_serializer_takes_classes_each_by_its_own_schema(registry: LocalRegi
     assert serializer(Point(1), value("shapes"))[:10] == header(0)
 
 
-def test_a_class_may_be_the_schema(registry: LocalRegistry) -> None:
+def test_a_class_may_be_given_as_the_schema(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), Point)
     assert serializer({"x": 1}, value("points")) == header(0) + b"\x00\x02\x02"
 
@@ -206,7 +206,7 @@ def test_errors_name_topic_version_and_field(registry: LocalRegistry) -> None:
 @pytest.mark.parametrize(
     ("ctx", "words"), [(None, "SerializationContext"), (SerializationContext(5, "value"), "topic as str, got int")]
 )
-def test_needs_a_context_that_names_the_topic(registry: LocalRegistry, ctx: Any, words: str) -> None:
+def test_a_context_that_names_the_topic_is_required(registry: LocalRegistry, ctx: Any, words: str) -> None:
     with pytest.raises(EncodeError, match=words):
         KafkaAvroSerializer(conf(registry), USER)(BOB, ctx)
 
@@ -229,7 +229,7 @@ def test_the_constructor_refuses_unknown_options_and_configure_does_not(registry
     assert serializer(BOB, value("users")) == header(0) + BOB_BODY
 
 
-def test_configure_again_replaces_all(registry: LocalRegistry) -> None:
+def test_configuring_again_replaces_all_options(registry: LocalRegistry) -> None:
     with LocalRegistry() as second:
         serializer = KafkaAvroSerializer(conf(registry), USER)
         serializer(BOB, value("users"))
@@ -268,14 +268,14 @@ def test_topics_in_full_and_by_partition_share_one_schema(registry: LocalRegistr
 
 
 def pickled(serdes: Any) -> Any:
-    """What another process, which knows nothing yet, makes of it."""
+    """Return the unpickled object in a state as in a new process."""
     data = pickle.dumps(serdes)
     Binding.forget()
     return pickle.loads(data)
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
-def test_copies_know_what_the_original_knew(registry: LocalRegistry, clone: Any) -> None:
+def test_copies_have_the_cached_schemas_of_the_original(registry: LocalRegistry, clone: Any) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     latest = KafkaAvroSerializer(conf(registry))
     expected = serializer(BOB, value("users")), latest(BOB, value("users"))
@@ -307,13 +307,13 @@ class Subclass(KafkaAvroSerializer):
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
-def test_subclasses_with_another_constructor_survive(registry: LocalRegistry, clone: Any) -> None:
+def test_subclasses_with_another_constructor_can_be_copied_and_pickled(registry: LocalRegistry, clone: Any) -> None:
     copied = clone(Subclass(registry.url, "mine"))
     assert (type(copied), copied.tag) == (Subclass, "mine")
     assert copied(BOB, value("users")) == header(0) + BOB_BODY
 
 
-def test_a_local_to_dict_travels_by_cloudpickle(registry: LocalRegistry) -> None:
+def test_a_local_to_dict_can_be_pickled_by_cloudpickle(registry: LocalRegistry) -> None:
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
     serializer = KafkaAvroSerializer(conf(registry), USER, lambda obj, ctx: {"name": obj, "age": 7})
     message = serializer("bob", value("users"))
@@ -340,7 +340,7 @@ def test_a_topic_is_compared_as_plain_text(registry: LocalRegistry) -> None:
     assert serializer(BOB, value(AnyCase("Users")))[:10] == header(1)
 
 
-def test_an_answer_of_the_registry_of_before_is_not_kept(registry: LocalRegistry) -> None:
+def test_a_response_of_the_previous_registry_is_not_cached(registry: LocalRegistry) -> None:
     with LocalRegistry() as second:
         KafkaAvroSerializer(conf(second), USER)(BOB, value("users"))  # WIDER will be version 1 there
         serializer = KafkaAvroSerializer(conf(registry), WIDER)
@@ -354,21 +354,21 @@ def test_an_answer_of_the_registry_of_before_is_not_kept(registry: LocalRegistry
 
 
 @pytest.mark.parametrize("wrong", ["http://localhost:8080", object()])
-def test_options_that_are_no_dict_are_named(wrong: Any) -> None:
+def test_the_error_for_options_that_are_not_a_dict_names_their_type(wrong: Any) -> None:
     with pytest.raises(ConfigError, match="expected the options as a dict, got"):
         KafkaAvroSerializer(wrong, USER)
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_an_option_that_is_not_there_yet_is_refused_and_not_ignored(registry: LocalRegistry, strict: bool) -> None:
+def test_an_option_that_is_not_supported_yet_is_refused_and_not_ignored(registry: LocalRegistry, strict: bool) -> None:
     asking = conf(registry, **{"normalize.schemas": True})
-    with pytest.raises(ConfigError, match=r"normalize\.schemas with True is not supported yet"):
+    with pytest.raises(ConfigError, match=r"normalize\.schemas=True is not supported yet"):
         KafkaAvroSerializer(asking, USER) if strict else KafkaAvroSerializer(schema=USER).configure(asking)
     harmless = conf(registry, **{"normalize.schemas": False})
     assert KafkaAvroSerializer(harmless, USER)(BOB, value("users")) == header(0) + BOB_BODY
 
 
-def test_an_unconfigured_serializer_pickles_too(registry: LocalRegistry) -> None:
+def test_an_unconfigured_serializer_can_be_pickled(registry: LocalRegistry) -> None:
     copied = pickle.loads(pickle.dumps(KafkaAvroSerializer(schema=USER)))
     assert copied.configure(conf(registry))(BOB, value("users")) == header(0) + BOB_BODY
 
@@ -402,7 +402,7 @@ def test_a_serializer_that_is_its_own_to_dict_ends_in_a_recursion_error(registry
         serializer(1, SerializationContext("t", MessageField.VALUE))
 
 
-def test_the_limits_of_schemas_hold_for_the_one_that_is_given(registry: LocalRegistry) -> None:
+def test_the_limits_of_schemas_apply_to_a_given_schema(registry: LocalRegistry) -> None:
     schema = {"type": "array", "items": {"type": "array", "items": "int"}}
     with pytest.raises(SchemaError, match="nested deeper than 1 levels"):
         KafkaAvroSerializer(conf(registry, **{"max.schema.depth": 1}), schema)
@@ -417,7 +417,7 @@ def test_stats_count_an_object_that_does_not_fit_as_a_message_and_an_error(regis
         assert serializer.stats() == {"messages": 3, "hits": 2, "misses": 1, "errors": 2, "registry_calls": 1}
 
 
-def test_hits_do_not_fall_below_zero_where_nothing_can_be_written(registry: LocalRegistry) -> None:
+def test_the_count_of_hits_is_not_negative_if_nothing_can_be_written(registry: LocalRegistry) -> None:
     with KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER) as serializer:
         for _ in range(3):
             with pytest.raises(SchemaNotFoundError):

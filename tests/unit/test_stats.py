@@ -1,4 +1,4 @@
-"""What stats() counts: each message once, as a hit or a miss, and its failure once."""
+"""stats(): each message counts once, as a hit or a miss, and each failure counts once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USER = record("User", ("name", "string"))
 WIDER = record("User", ("name", "string"), ("age", ["null", "int"], None))
 OTHER = record("User", ("name", "int"))
 LONGS = record("Longs", *((letter, "long") for letter in "abcdefghij"))
-TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # as Avro: the header of version 0
+TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # encoded, it equals the header of version 0
 ADA = {"name": "Ada"}
 BODY = b"\x06Ada"
 
@@ -33,7 +33,7 @@ def register(registry: LocalRegistry, schema: Any, topic: str = "t") -> None:
 
 
 def counts(serdes: Any) -> dict[str, int]:
-    """All that is not 0, without the calls of the whole process."""
+    """Return the counts other than 0, without the registry calls of the whole process."""
     return {name: count for name, count in serdes.stats().items() if count and name != "registry_calls"}
 
 
@@ -46,11 +46,11 @@ def test_a_message_of_an_unknown_topic_is_one_miss_and_one_error(registry: Local
     reader = KafkaAvroDeserializer(conf(registry))
     refused(reader, header(0) + BODY)
     assert counts(reader) == {"messages": 1, "misses": 1, "errors": 1}
-    refused(reader, header(0) + BODY)  # that the topic has no such version is known now
+    refused(reader, header(0) + BODY)  # the missing version is cached now
     assert counts(reader) == {"messages": 2, "hits": 1, "misses": 1, "errors": 2}
 
 
-def test_a_bare_message_of_an_unknown_topic_is_one_miss_and_one_error(registry: LocalRegistry) -> None:
+def test_a_headerless_message_of_an_unknown_topic_is_one_miss_and_one_error(registry: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(registry))
     for times in (1, 2):
         refused(reader, BODY)
@@ -58,7 +58,7 @@ def test_a_bare_message_of_an_unknown_topic_is_one_miss_and_one_error(registry: 
 
 
 @pytest.mark.parametrize("fallback", [True, False])
-def test_a_message_of_a_registry_that_is_away_is_one_miss_and_one_error(
+def test_a_message_while_the_registry_is_unavailable_is_one_miss_and_one_error(
     registry: LocalRegistry, fallback: bool
 ) -> None:
     reader = KafkaAvroDeserializer(conf(registry, **{"fallback.to.latest": fallback}))
@@ -87,7 +87,7 @@ def test_a_message_that_falls_back_is_one_miss_and_a_hit_afterwards(registry: Lo
 def test_a_message_that_no_fallback_reads_is_one_error(registry: LocalRegistry) -> None:
     register(registry, USER)
     reader = KafkaAvroDeserializer(conf(registry))
-    for version in (None, 0, 5):  # the latest, one that is there, one that is not
+    for version in (None, 0, 5):  # the latest version, an existing one, a missing one
         reader.configure(conf(registry))
         before = reader.stats()
         refused(reader, header(7) + b"\xff", version=version)
@@ -96,7 +96,7 @@ def test_a_message_that_no_fallback_reads_is_one_error(registry: LocalRegistry) 
         assert grown == {"messages": 1, "misses": 1, "errors": 1, "fallbacks": 0}
 
 
-def test_a_message_that_the_callers_version_does_not_read_either_is_one_error(registry: LocalRegistry) -> None:
+def test_a_message_that_cannot_be_read_with_the_callers_version_either_is_one_error(registry: LocalRegistry) -> None:
     register(registry, LONGS)
     reader = KafkaAvroDeserializer(conf(registry))
     data = Codec(LONGS).encode(TEN)
@@ -108,7 +108,7 @@ def test_a_message_that_the_callers_version_does_not_read_either_is_one_error(re
     assert counts(reader) == {"messages": 3, "hits": 2, "misses": 1, "errors": 2, "fallbacks": 1}
 
 
-def test_many_messages_count_as_each_of_them_would(registry: LocalRegistry) -> None:
+def test_deserialize_many_counts_each_message(registry: LocalRegistry) -> None:
     register(registry, USER)
     reader = KafkaAvroDeserializer(conf(registry))
     data = [header(0) + BODY, header(7) + b"\xff", header(7) + BODY, BODY, b"\xff", None]
@@ -152,7 +152,7 @@ def test_a_batch_that_fails_as_a_whole_is_one_error(registry: LocalRegistry) -> 
     assert counts(writer) == {"errors": 2}
 
 
-def test_the_rows_of_a_batch_count_as_messages_do(registry: LocalRegistry) -> None:
+def test_the_rows_of_a_batch_count_as_messages(registry: LocalRegistry) -> None:
     pa = pytest.importorskip("pyarrow")
     register(registry, USER)
     data = [header(0) + BODY, header(7) + b"\xff", header(7) + BODY, BODY, b"\xff", None]

@@ -1,4 +1,4 @@
-"""Topic names lead to the place where Pulsar keeps the schema, or to an error that tells the forms allowed."""
+"""Topic names: their tenant and namespace in Pulsar, and errors that list the allowed forms."""
 
 import pytest
 
@@ -21,11 +21,11 @@ from streamnative_serdes.schema_registry import TopicName
         ("...", "public/default/..."),
     ],
 )
-def test_every_form_of_a_name_has_its_place(topic: str, path: str) -> None:
+def test_every_form_of_a_name_has_its_tenant_namespace_and_topic(topic: str, path: str) -> None:
     assert TopicName.parse(topic, "public", "default").path == path
 
 
-def test_a_name_remembers_how_the_user_wrote_it_and_equals_its_other_forms() -> None:
+def test_a_name_keeps_the_form_that_the_user_wrote_and_equals_its_other_forms() -> None:
     short, full = TopicName.parse("t-partition-3"), TopicName.parse("persistent://public/default/t")
     assert (short.given, full.given) == ("t-partition-3", "persistent://public/default/t")
     assert short == full == TopicName("public", "default", "t")
@@ -33,7 +33,7 @@ def test_a_name_remembers_how_the_user_wrote_it_and_equals_its_other_forms() -> 
     assert TopicName("public", "default", "t").given == "persistent://public/default/t"
 
 
-def test_short_names_stand_in_the_configured_tenant_and_namespace() -> None:
+def test_short_names_are_in_the_configured_tenant_and_namespace() -> None:
     name = TopicName.parse("orders", "shop", "sales")
     assert str(name) == "persistent://shop/sales/orders"
     assert TopicName.parse(str(name), "other", "other") == name
@@ -53,11 +53,11 @@ def test_short_names_stand_in_the_configured_tenant_and_namespace() -> None:
         ("t-partition-2147483648", "t-partition-2147483648"),
         ("t-partition-", "t-partition-"),
         ("t-partition-1x", "t-partition-1x"),
-        ("t-partition-\u0663", "t-partition-\u0663"),  # a digit to Python, not to Pulsar
+        ("t-partition-\u0663", "t-partition-\u0663"),  # a digit for Python, but not for Pulsar
         ("-partition-3", "-partition-3"),
     ],
 )
-def test_a_partition_shares_the_schema_of_its_topic_and_only_a_partition_does(topic: str, local: str) -> None:
+def test_only_a_partition_shares_the_schema_of_its_topic(topic: str, local: str) -> None:
     assert TopicName.parse(topic, "public", "default").local == local
 
 
@@ -84,14 +84,14 @@ def test_a_partition_shares_the_schema_of_its_topic_and_only_a_partition_does(to
         "t\ud800",
     ],
 )
-def test_what_is_no_topic_is_refused_with_the_forms_allowed(topic: str) -> None:
+def test_an_invalid_topic_is_refused_with_the_allowed_forms(topic: str) -> None:
     with pytest.raises(SerdesError) as caught:
         TopicName.parse(topic, "public", "default")
     assert "tenant/namespace/topic" in str(caught.value)
 
 
 @pytest.mark.parametrize("bad", ["", "a/b", ".", ".."])
-def test_a_bad_tenant_or_namespace_is_named_as_the_option_it_is(bad: str) -> None:
+def test_the_error_for_a_bad_tenant_or_namespace_names_the_option(bad: str) -> None:
     with pytest.raises(ConfigError, match=r"pulsar\.tenant"):
         TopicName.parse("t", bad, "default")
     with pytest.raises(ConfigError, match=r"pulsar\.namespace"):

@@ -53,7 +53,7 @@ def test_as_many_topics_as_the_capacity_are_kept() -> None:
     assert known_topics(topics, *"abc") == ["a", "b", "c"]
 
 
-def test_one_topic_more_drops_the_one_whose_use_is_longest_ago() -> None:
+def test_one_more_topic_drops_the_least_recently_used() -> None:
     topics = made(3)
     for topic in "abc":
         topics.use(name(topic))
@@ -64,7 +64,7 @@ def test_one_topic_more_drops_the_one_whose_use_is_longest_ago() -> None:
     assert len(topics) == 3
 
 
-def test_an_answer_for_a_topic_does_not_count_as_its_use() -> None:
+def test_a_response_for_a_topic_does_not_count_as_its_use() -> None:
     topics = made(2)
     for topic in "ab":
         topics.use(name(topic))
@@ -85,15 +85,15 @@ def test_topics_without_schemas_evict_no_known_topic() -> None:
         topics.change(unknown, lambda state: state.with_refusal(("latest",), refusal, 10))
     assert known_topics(topics, *"ab") == ["a", "b"]
     assert topics.get(name("unknown4")).refusals == {("latest",): refusal}
-    assert topics.get(name("unknown2")).refusals == {}  # the capacity bounds them, too
+    assert topics.get(name("unknown2")).refusals == {}  # the capacity limits them, too
     topics.keep(name("unknown4"), info(0))
     assert topics.get(name("unknown4")).refusals == {("latest",): refusal}
     topics.forget(name("unknown4"))
     assert topics.get(name("unknown4")).refusals == {}
 
 
-def test_a_change_in_the_middle_of_another_one_is_kept() -> None:
-    """As by a signal handler or a finalizer that serializes."""
+def test_a_change_during_another_change_is_kept() -> None:
+    """Such as by a signal handler or a finalizer that serializes."""
     topics = made()
     topics.keep(T, info(0))
     versions = iter((1, 2))
@@ -128,7 +128,7 @@ def test_with_a_capacity_of_one_the_topic_used_last_stays() -> None:
 
 
 @pytest.mark.parametrize(("users", "kept"), [(0, 2), (1, 2), (3, 6)])
-def test_each_user_has_room_for_as_many_topics_as_the_capacity(users: int, kept: int) -> None:
+def test_the_capacity_counts_topics_for_each_user(users: int, kept: int) -> None:
     topics = made(2)
     topics.make_room(5)
     for topic in "abcdefghi":
@@ -140,23 +140,23 @@ def test_each_user_has_room_for_as_many_topics_as_the_capacity(users: int, kept:
     assert known_topics(topics, *"abcdefghi") == [*"abcdefghi"][-kept:]
 
 
-def test_a_capacity_of_nothing_is_refused() -> None:
+def test_a_capacity_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a capacity of at least 1, got 0"):
         LruMap(0)
 
 
-def test_as_many_versions_as_the_capacity_are_kept_and_one_more_drops_the_first() -> None:
+def test_one_version_more_than_the_capacity_drops_the_first() -> None:
     topics = made(2)
     for version in (0, 1):
         topics.keep(T, info(version))
     assert [*topics.get(T).schemas] == [0, 1]
     topics.keep(T, info(2))
     assert [*topics.get(T).schemas] == [1, 2]
-    topics.keep(T, info(1, timestamp=5))  # a known one is replaced in its place
+    topics.keep(T, info(1, timestamp=5))  # a known version is replaced in place
     assert [*topics.get(T).schemas] == [1, 2]
 
 
-def test_as_many_written_schemas_as_the_capacity_are_kept_and_one_more_drops_the_first() -> None:
+def test_one_written_schema_more_than_the_capacity_drops_the_first() -> None:
     topics = made(2)
     for size in (1, 2):
         topics.keep_registered(T, parse(fixed(size)), size)
@@ -172,10 +172,10 @@ def test_refusals_are_bounded_too() -> None:
     assert [*state.refusals] == [("version", 2), ("version", 3)]
 
 
-# What is forgotten, and what is not
+# Forgetting
 
 
-def test_forgetting_a_topic_forgets_all_of_it_and_nothing_else() -> None:
+def test_forgetting_a_topic_drops_its_whole_state_and_no_other() -> None:
     topics = made()
     for topic in ("t", "other"):
         topics.keep_registered(name(topic), parse(INT), 0)
@@ -185,10 +185,10 @@ def test_forgetting_a_topic_forgets_all_of_it_and_nothing_else() -> None:
     state = topics.get(T)
     assert (state.schemas, state.versions, state.refusals, state.latest, state.newest) == ({}, {}, {}, None, None)
     assert known_topics(topics, "t", "other") == ["other"]
-    topics.forget(T)  # twice is as good as once
+    topics.forget(T)  # twice has the same effect
 
 
-def test_a_topic_that_lost_its_schemas_is_asked_again_and_still_reads() -> None:
+def test_a_topic_that_lost_its_schemas_is_requested_again_and_can_still_be_read() -> None:
     topics = made()
     topics.keep_registered(T, parse(INT), 0)
     topics.keep_latest(T, topics.keep(T, info(0)))
@@ -199,33 +199,57 @@ def test_a_topic_that_lost_its_schemas_is_asked_again_and_still_reads() -> None:
     assert state.newest is state.schemas[0]
 
 
+def test_an_expired_topic_keeps_its_versions_and_its_latest_schema_but_has_to_be_asked_for_it() -> None:
+    topics, unknown = made(), name("unknown")
+    topics.keep_registered(T, parse(INT), 0)
+    held = topics.keep_latest(T, topics.keep(T, info(0)))
+    refusal = Refusal(SchemaNotFoundError("no"), time.monotonic() + 60)
+    for topic in (T, unknown):
+        topics.change(topic, lambda now: now.with_refusal(("latest",), refusal, 2))
+    topics.expire()
+    state = topics.get(T)
+    assert ([*state.schemas], state.versions, state.refusals) == ([0], {INT: 0}, {})
+    assert state.latest is not None
+    assert (state.latest.known, state.latest.valid, held.valid) == (held.known, False, True)
+    assert (topics.get(unknown).latest, topics.get(unknown).refusals) == (None, {})
+
+
+def test_all_topics_may_be_forgotten_at_once() -> None:
+    topics = made()
+    refusal = Refusal(SchemaNotFoundError("no"), time.monotonic() + 60)
+    topics.keep(T, info(0))
+    topics.change(name("unknown"), lambda now: now.with_refusal(("latest",), refusal, 2))
+    topics.forget_all()
+    assert (len(topics), topics.get(name("unknown")).refusals) == (0, {})
+
+
 def test_the_registration_time_of_the_newest_version_is_kept_after_the_version_was_dropped() -> None:
     topics = made(1)
-    topics.keep(T, info(5))  # a POST does not tell the time
+    topics.keep(T, info(5))  # a POST does not return the registration time
     topics.keep(T, info(5, timestamp=9))
     topics.keep(T, info(3, timestamp=8))
     state = topics.get(T)
     assert [*state.schemas] == [3]
     assert state.contradiction(info(5, timestamp=10), Limits()) == (
-        "version 5 was registered at another time than before"
+        "version 5 has a different registration time than before"
     )
 
 
 @pytest.mark.parametrize(
     ("before", "after", "fits"), [(0, 0, True), (9, 0, True), (0, 9, True), (9, 9, True), (9, 8, False)]
 )
-def test_only_two_known_times_of_registration_can_contradict_each_other(before: int, after: int, fits: bool) -> None:
+def test_only_two_known_registration_times_can_contradict_each_other(before: int, after: int, fits: bool) -> None:
     topics = made()
     topics.keep(T, info(0, timestamp=before))
     assert (topics.get(T).contradiction(info(0, timestamp=after), Limits()) == "") is fits
 
 
-def test_another_schema_of_a_known_version_is_a_contradiction_and_an_unknown_version_is_none() -> None:
+def test_a_different_schema_of_a_known_version_is_a_contradiction() -> None:
     topics = made()
     topics.keep(T, info(0))
     state = topics.get(T)
-    assert state.contradiction(info(0, text='"long"'), Limits()) == "version 0 has another schema than before"
-    assert state.contradiction(info(0, text="{"), Limits()) == "version 0 has another schema than before"
+    assert state.contradiction(info(0, text='"long"'), Limits()) == "version 0 has a different schema than before"
+    assert state.contradiction(info(0, text="{"), Limits()) == "version 0 has a different schema than before"
     assert state.contradiction(info(1, text='"long"'), Limits()) == ""
     assert TopicState(T).contradiction(info(0), Limits()) == ""
 
@@ -238,17 +262,17 @@ def test_an_older_known_version_is_compared_too() -> None:
     assert topics.get(T).contradiction(info(1), Limits()) != ""
 
 
-def test_what_was_refused_may_be_asked_again_after_a_registration() -> None:
+def test_a_refused_request_may_be_repeated_after_a_registration() -> None:
     topics = made()
     topics.change(T, lambda state: state.with_refusal(("latest",), Refusal(SchemaNotFoundError("no"), 9e9), 2))
     topics.keep_registered(T, parse(INT), 0)
     assert topics.get(T).refusals == {}
 
 
-# The watch
+# Checking topics in use
 
 
-def test_known_topics_in_use_are_listed_with_the_one_asked_about_longest_ago_first() -> None:
+def test_known_topics_in_use_are_listed_with_the_least_recently_checked_first() -> None:
     topics = made()
     for topic in ("late", "early", "idle"):
         topics.use(name(topic))
@@ -264,7 +288,7 @@ def test_known_topics_in_use_are_listed_with_the_one_asked_about_longest_ago_fir
     assert len(topics.in_use()) == 4
 
 
-def test_a_state_has_the_name_by_which_its_topic_was_used_last() -> None:
+def test_a_state_has_the_name_with_which_its_topic_was_last_used() -> None:
     topics = made()
     full = name("persistent://public/default/t")
     topics.keep(T, info(0))
@@ -288,7 +312,7 @@ def test_a_state_never_changes() -> None:
         before.latest = None  # type: ignore[misc]
 
 
-def test_changes_of_several_threads_all_remain() -> None:
+def test_changes_of_several_threads_are_all_kept() -> None:
     topics = made(1000)
 
     def write(number: int) -> None:
@@ -301,7 +325,7 @@ def test_changes_of_several_threads_all_remain() -> None:
     assert len(topics) == 401
 
 
-def test_a_reader_sees_whole_states_while_others_write_and_forget() -> None:
+def test_a_reader_sees_consistent_states_while_others_write_and_forget() -> None:
     topics, ended = made(20), threading.Event()
     broken: list[TopicState] = []
 
@@ -327,7 +351,7 @@ def test_a_reader_sees_whole_states_while_others_write_and_forget() -> None:
     assert not broken
 
 
-def test_a_change_that_fails_leaves_the_state_and_the_lock_alone() -> None:
+def test_a_change_that_fails_does_not_affect_the_state_and_the_lock() -> None:
     topics = made()
     topics.keep(T, info(0))
     before = topics.get(T)
@@ -341,7 +365,7 @@ def test_a_change_that_fails_leaves_the_state_and_the_lock_alone() -> None:
     assert elsewhere(lambda: topics.use(T).schemas) == before.schemas
 
 
-def test_an_invalid_schema_leaves_the_state_alone() -> None:
+def test_an_invalid_schema_does_not_affect_the_state() -> None:
     topics = made()
     for wrong in (SchemaInfo(0, "JSON", INT), info(0, text="{")):
         with pytest.raises(SchemaError, match="topic t, schema version 0"):
@@ -349,8 +373,8 @@ def test_an_invalid_schema_leaves_the_state_alone() -> None:
     assert len(topics) == 0
 
 
-def test_a_change_may_be_made_in_the_middle_of_another_one() -> None:
-    """As by a signal handler or a finalizer, in the thread that holds the lock."""
+def test_a_change_can_be_made_during_another_one_by_the_same_thread() -> None:
+    """Such as by a signal handler or a finalizer, in the thread that holds the lock."""
     topics = made()
 
     def nested(state: TopicState) -> TopicState:
@@ -361,7 +385,7 @@ def test_a_change_may_be_made_in_the_middle_of_another_one() -> None:
     assert known_topics(topics, "other") == ["other"]
 
 
-def test_after_a_fork_nobody_waits_for_a_thread_of_the_parent() -> None:
+def test_after_a_fork_no_thread_waits_for_a_thread_of_the_parent() -> None:
     topics, inside, go_on = made(), threading.Event(), threading.Event()
 
     def wait(state: TopicState) -> TopicState:
@@ -381,7 +405,7 @@ def test_after_a_fork_nobody_waits_for_a_thread_of_the_parent() -> None:
 # Pickles
 
 
-def test_what_was_learnt_travels_in_a_pickle() -> None:
+def test_a_pickle_carries_the_known_schemas() -> None:
     topics = made()
     topics.keep(T, info(0, timestamp=7))
     topics.keep_latest(T, topics.keep(T, info(1, timestamp=8, text='"long"')))
@@ -394,19 +418,19 @@ def test_what_was_learnt_travels_in_a_pickle() -> None:
     assert there.learn(pickle.loads(pickle.dumps(learnt))) == {}
     assert there.learnt([T]) == learnt
     assert there.get(T).topic.given == "t"
-    assert there.in_use() == []  # nobody has used it there
+    assert there.in_use() == []  # not used there yet
 
 
-def test_a_registration_time_is_learnt_from_whoever_knows_it() -> None:
+def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
     topics = made()
     for timestamp, expected in ((0, 0), (9, 9), (0, 9)):
         assert topics.learn([Learnt(T, 0, INT, False, timestamp)]) == {}
         assert topics.get(T).schemas[0].timestamp == expected
-    assert topics.learn([Learnt(T, 0, INT, False, 8)]) == {T: "version 0 was registered at another time than before"}
+    assert topics.learn([Learnt(T, 0, INT, False, 8)]) == {T: "version 0 has a different registration time than before"}
     assert topics.get(T).newest is None
 
 
-def test_an_older_latest_schema_is_not_learnt() -> None:
+def test_an_older_latest_schema_is_not_taken_over() -> None:
     topics = made()
     for version, latest in ((1, 1), (0, 1), (2, 2)):
         topics.learn([Learnt(T, version, fixed(version + 1), True, 0)])
@@ -417,7 +441,7 @@ def test_an_older_latest_schema_is_not_learnt() -> None:
     assert topics.get(T).latest is held
 
 
-def test_a_latest_schema_is_valid_for_its_time_only() -> None:
+def test_a_latest_schema_is_valid_only_until_its_ttl() -> None:
     for seconds, valid in ((60.0, True), (0.0, False)):
         latest = made(ttl=seconds).keep_latest(T, Known(0, Compiled.of(INT, Limits())))
         assert latest.valid is valid

@@ -1,4 +1,4 @@
-"""What a serializer or a deserializer knows goes with it into another process."""
+"""Pickles of serializers and deserializers carry their cached schemas to other processes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from streamnative_serdes.testing import LocalRegistry
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_what_was_warmed_up_needs_no_registry_elsewhere(registry: LocalRegistry, times: int) -> None:
+def test_warmed_up_topics_need_no_registry_in_another_process(registry: LocalRegistry, times: int) -> None:
     conf = {"schema.registry.url": registry.url}
     serializer, deserializer = KafkaAvroSerializer(conf, "int"), KafkaAvroDeserializer(conf)
     serializer.warm_up("numbers")
     deserializer.warm_up("numbers")
     for _ in range(times):
         packed = pickle.dumps((serializer, deserializer))
-        Binding.forget()  # as in another process
+        Binding.forget()  # simulates another process
         serializer, deserializer = pickle.loads(packed)
     before = registry.calls.copy()
     message = serializer.serialize("numbers", 7)
@@ -34,7 +34,7 @@ def test_what_was_warmed_up_needs_no_registry_elsewhere(registry: LocalRegistry,
 
 
 @pytest.mark.parametrize("writes", [True, False])
-def test_each_topic_that_was_warmed_up_travels(registry: LocalRegistry, writes: bool) -> None:
+def test_a_pickle_carries_each_warmed_up_topic(registry: LocalRegistry, writes: bool) -> None:
     conf = {"schema.registry.url": registry.url}
     topics = ["first", "second", "third"]
     messages = [KafkaAvroSerializer(conf, "int").serialize(topic, 7) for topic in topics]
@@ -42,7 +42,7 @@ def test_each_topic_that_was_warmed_up_travels(registry: LocalRegistry, writes: 
     for topic in topics:
         face.warm_up(topic)
     packed = pickle.dumps(face)
-    Binding.forget()  # as in another process
+    Binding.forget()  # simulates another process
     face = pickle.loads(packed)
     before = registry.calls.copy()
     if isinstance(face, KafkaAvroSerializer):
@@ -58,7 +58,7 @@ ADA = {"first": "Ada", "last": "Lovelace"}
 
 
 def made(registry: LocalRegistry, schema: dict[str, Any]) -> tuple[bytes, bytes, KafkaAvroSerializer]:
-    """A reader of another process, pickled, a message of its topic's latest schema, and what wrote it."""
+    """Return a pickled reader of another process, a message of its topic's latest schema, and the writer."""
     Binding.forget()
     conf = {"schema.registry.url": registry.url}
     serializer, reader = KafkaAvroSerializer(conf, schema), KafkaAvroDeserializer(conf)
@@ -74,10 +74,10 @@ def delete(registry: LocalRegistry) -> None:
         client.delete("names", force=True)
 
 
-def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
+def test_if_two_pickles_contradict_each_other_the_registry_is_asked(
     registry: LocalRegistry, unwatched: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker of Spark is reused by jobs that were planned before and after the topic was recreated."""
+    """Such as when a Spark worker runs jobs that were planned before and after the topic was recreated."""
     old, old_message, _ = made(registry, FIRST)
     delete(registry)
     new, new_message, _ = made(registry, LAST)
@@ -85,16 +85,18 @@ def test_two_processes_that_know_different_topics_of_one_name_make_a_third_ask(
     for first, second in ((old, new), (new, old)):
         Binding.forget()
         readers = [pickle.loads(first)]
-        readers[0].deserialize("names", old_message)  # it has a plan by what it knows
+        readers[0].deserialize("names", old_message)  # compiles a plan with its known schemas
         caplog.clear()
         readers.append(pickle.loads(second))
-        assert "topic names was recreated between what two processes know of it" in caplog.text
+        assert "topic names was recreated: a pickle and this process know different schemas" in caplog.text
         before = registry.calls.copy()
         assert [reader.deserialize("names", new_message) for reader in readers] == [ADA, ADA]
         assert registry.calls - before == {"GET version": 1}
 
 
-def test_a_schema_that_has_another_version_elsewhere_is_asked_for(registry: LocalRegistry, unwatched: None) -> None:
+def test_if_a_schema_has_another_version_in_a_pickle_the_registry_is_asked(
+    registry: LocalRegistry, unwatched: None
+) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     _, _, serializer = made(registry, FIRST)
     old = pickle.dumps(serializer)
@@ -111,8 +113,8 @@ def test_a_schema_that_has_another_version_elsewhere_is_asked_for(registry: Loca
         assert [writer.serialize("names", ADA) for writer in writers] == [message, message]
 
 
-def test_a_later_latest_schema_takes_the_place_of_one_before(registry: LocalRegistry, unwatched: None) -> None:
-    """It is the one that messages without a header are read by."""
+def test_a_newer_latest_schema_of_a_pickle_replaces_the_known_one(registry: LocalRegistry, unwatched: None) -> None:
+    """Messages without a header are read with the latest schema."""
     registry.set_strategy("ALWAYS_COMPATIBLE")
     old, _, _ = made(registry, FIRST)
     new, message, _ = made(registry, LAST)
@@ -121,7 +123,7 @@ def test_a_later_latest_schema_takes_the_place_of_one_before(registry: LocalRegi
     assert pickle.loads(old).deserialize("names", b"\x06Ada\x10Lovelace") == ADA
     before = registry.calls.copy()
     assert pickle.loads(new).deserialize("names", bare) == ADA
-    assert pickle.loads(old).deserialize("names", bare) == ADA  # what is known does not go back
+    assert pickle.loads(old).deserialize("names", bare) == ADA  # an older pickle does not replace the newer schema
     assert registry.calls == before
 
 
@@ -137,7 +139,7 @@ def unwatched() -> Iterator[None]:
     Watch.allowed = True
 
 
-def test_a_process_may_be_told_not_to_watch(unwatched: None) -> None:
+def test_the_check_for_recreated_topics_can_be_turned_off_in_a_process(unwatched: None) -> None:
     looker = Looker()
     watch = Watch(60.0, looker.look)
     watch.ensure()

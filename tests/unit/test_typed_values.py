@@ -1,4 +1,4 @@
-"""Objects of classes in, objects of classes out: value.type, classes as schemas, and what contradicts it."""
+"""Writing and reading objects of classes: value.type, classes as schemas, and options that contradict it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def everything(*below: Everything) -> Everything:
 
 @pytest.mark.parametrize("allow_null", [True, False])
 @pytest.mark.parametrize("schema", [None, Everything], ids=["object's class", "class as schema"])
-def test_objects_come_back_as_they_went(registry: LocalRegistry, schema: Any, allow_null: bool) -> None:
+def test_objects_are_read_back_equal(registry: LocalRegistry, schema: Any, allow_null: bool) -> None:
     options = {"allow.null": allow_null}
     written = KafkaAvroSerializer(conf(registry, **options), schema).serialize(TOPIC, everything(everything()))
 
@@ -106,7 +106,7 @@ def test_objects_come_back_as_they_went(registry: LocalRegistry, schema: Any, al
 
 @pytest.mark.parametrize("read_nulls", [True, False])
 @pytest.mark.parametrize("write_nulls", [True, False])
-def test_who_reads_need_not_know_whether_who_wrote_allowed_nulls(
+def test_reader_and_writer_may_differ_in_allow_null(
     registry: LocalRegistry, write_nulls: bool, read_nulls: bool
 ) -> None:
     written = KafkaAvroSerializer(conf(registry, **{"allow.null": write_nulls})).serialize(TOPIC, everything())
@@ -114,7 +114,7 @@ def test_who_reads_need_not_know_whether_who_wrote_allowed_nulls(
     assert found == everything()
 
 
-def test_without_value_type_dicts_are_read(registry: LocalRegistry) -> None:
+def test_without_value_type_messages_are_read_as_dicts(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
     for schema in (None, Point):
         assert KafkaAvroDeserializer(conf(registry), schema).deserialize(TOPIC, written) == {"x": 1, "y": 0.5}
@@ -149,18 +149,20 @@ class AccountTuple(NamedTuple):
 
 
 @pytest.mark.parametrize("cls", [Account, AccountTuple])
-def test_an_alias_that_is_another_attributes_name_is_written_once(registry: LocalRegistry, cls: Any) -> None:
+def test_an_alias_that_equals_the_name_of_another_attribute_is_ignored_when_writing(
+    registry: LocalRegistry, cls: Any
+) -> None:
     both = record("User", ("name", ["null", "string"], None), ("login", ["null", "string"], None))
     plain = KafkaAvroDeserializer(conf(registry))
     for topic, schema in (("brought", None), ("given", cls), ("by hand", both)):
         message = KafkaAvroSerializer(conf(registry), schema).serialize(topic, cls("Ada", "ada1"))
         assert plain.deserialize(topic, message) == {"name": "Ada", "login": "ada1"}
-        if schema is not both:  # that alias would make "name" of both its fields, which Java refuses too
+        if schema is not both:  # here the alias would rename both fields to "name", which Java refuses too
             assert reader(registry, cls).deserialize(topic, message) == cls("Ada", "ada1")
         assert reader(registry, cls, both).deserialize(topic, message) == cls("Ada", "ada1")
 
 
-def test_a_value_is_not_written_a_second_time_under_its_alias(registry: LocalRegistry) -> None:
+def test_a_value_is_written_only_once_and_not_to_its_alias_too(registry: LocalRegistry) -> None:
     @dataclass
     class User:
         name: Annotated[str, AvroField(aliases=("login",))]
@@ -173,9 +175,7 @@ def test_a_value_is_not_written_a_second_time_under_its_alias(registry: LocalReg
 
 
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_a_class_that_has_changed_reads_old_messages_with_its_defaults(
-    registry: LocalRegistry, allow_null: bool
-) -> None:
+def test_a_changed_class_reads_old_messages_with_its_defaults(registry: LocalRegistry, allow_null: bool) -> None:
     options = {"allow.null": allow_null}
     old = KafkaAvroSerializer(conf(registry, **options)).serialize(TOPIC, Earlier("Ada"))
     first, second = (reader(registry, Later, **options).deserialize(TOPIC, old) for _ in range(2))
@@ -183,7 +183,7 @@ def test_a_class_that_has_changed_reads_old_messages_with_its_defaults(
     assert first.tags is not second.tags
 
 
-def test_a_field_without_a_default_is_none_or_a_fault(registry: LocalRegistry) -> None:
+def test_a_missing_field_without_a_default_is_read_as_none_or_is_an_error(registry: LocalRegistry) -> None:
     @dataclass
     class Strict:
         __avro__ = AvroClass(name="User")
@@ -191,12 +191,12 @@ def test_a_field_without_a_default_is_none_or_a_fault(registry: LocalRegistry) -
         age: int
 
     old = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Earlier("Ada"))
-    assert reader(registry, Strict).deserialize(TOPIC, old).age is None  # as Java's client with alwaysAllowNull
+    assert reader(registry, Strict).deserialize(TOPIC, old).age is None  # like Java's client with alwaysAllowNull
     with pytest.raises(SchemaError, match="age"):
         reader(registry, Strict, **{"allow.null": False}).deserialize(TOPIC, old)
 
 
-def test_a_null_for_what_cannot_be_none_is_a_fault_without_allow_null(registry: LocalRegistry) -> None:
+def test_a_null_for_a_required_attribute_is_an_error_without_allow_null(registry: LocalRegistry) -> None:
     nameless = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(None))  # type: ignore[arg-type]
     assert reader(registry, Point).deserialize(TOPIC, nameless) == (None, 0.5)
     with pytest.raises(DecodeError, match="field x"):
@@ -213,12 +213,12 @@ class Wide:
     label: str = "none"
 
 
-def test_a_given_schema_is_the_readers_and_what_it_lacks_is_filled_in(registry: LocalRegistry) -> None:
+def test_a_given_schema_is_the_readers_schema_and_other_attributes_get_defaults(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry), PARTIAL).serialize(TOPIC, {"number": 3, "colour": "RED"})
     assert reader(registry, Wide, PARTIAL).deserialize(TOPIC, written) == Wide(Colour.RED, 3, "none")
 
 
-def test_objects_are_written_by_a_given_schema_too(registry: LocalRegistry) -> None:
+def test_objects_can_be_written_with_a_given_schema(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), PARTIAL)
     as_object = serializer.serialize(TOPIC, Wide(Colour.RED, 3))
     assert as_object == serializer.serialize(TOPIC, {"number": 3, "colour": "RED"})
@@ -227,7 +227,7 @@ def test_objects_are_written_by_a_given_schema_too(registry: LocalRegistry) -> N
     assert KafkaAvroSerializer(conf(registry, **latest)).serialize(TOPIC, Wide(Colour.RED, 3)) == as_object
 
 
-def test_symbols_may_be_the_values_of_members_both_ways(registry: LocalRegistry) -> None:
+def test_symbols_may_be_the_values_of_enum_members(registry: LocalRegistry) -> None:
     schema = record("Wide", ("number", "int"), ("colour", avro_enum("Colour", "g", "r")))
     written = KafkaAvroSerializer(conf(registry), schema).serialize(TOPIC, Wide(Colour.RED, 3))
     assert written == KafkaAvroSerializer(conf(registry), schema).serialize(TOPIC, {"number": 3, "colour": "r"})
@@ -235,7 +235,9 @@ def test_symbols_may_be_the_values_of_members_both_ways(registry: LocalRegistry)
 
 
 @pytest.mark.parametrize("symbols", [("RED", "r"), ("r", "RED"), ("RED", "ROT"), ("ROT", "RED")])
-def test_a_member_of_two_symbols_is_written_by_its_name(registry: LocalRegistry, symbols: tuple[str, str]) -> None:
+def test_a_member_that_matches_two_symbols_is_written_by_its_name(
+    registry: LocalRegistry, symbols: tuple[str, str]
+) -> None:
     red_twice = enum.Enum("Colour", {"RED": "r", "ROT": "r"})
     cls = dataclasses.make_dataclass("Painted", [("colour", red_twice)])
     schema = record("Painted", ("colour", avro_enum("Colour", *symbols)))
@@ -248,7 +250,7 @@ def test_a_member_of_two_symbols_is_written_by_its_name(registry: LocalRegistry,
 
 
 @pytest.mark.parametrize("value", [Wide(Colour.RED, 3), Point(1)])
-def test_strict_validation_refuses_what_the_schema_has_no_field_for(registry: LocalRegistry, value: Any) -> None:
+def test_strict_validation_refuses_attributes_without_a_field(registry: LocalRegistry, value: Any) -> None:
     schema = record(type(value).__name__, ("number" if isinstance(value, Wide) else "x", "int"))
     lax, strict = (
         KafkaAvroSerializer(conf(registry, **{"validate.strict": strict}), schema) for strict in (False, True)
@@ -258,20 +260,20 @@ def test_strict_validation_refuses_what_the_schema_has_no_field_for(registry: Lo
         strict.serialize(TOPIC, value)
 
 
-def test_what_does_not_fit_is_named_by_its_field(registry: LocalRegistry) -> None:
+def test_the_error_for_a_wrong_value_names_the_field(registry: LocalRegistry) -> None:
     bad = everything()
     bad.renamed = "seven"  # type: ignore[assignment]
     with pytest.raises(EncodeError, match="Renamed"):
         KafkaAvroSerializer(conf(registry)).serialize(TOPIC, bad)
 
 
-def test_a_whole_batch_is_objects(registry: LocalRegistry) -> None:
+def test_deserialize_many_returns_objects(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
     found = reader(registry, Point).deserialize_many(TOPIC, [written, None, b"garbage", written], on_error="skip")
     assert [*found] == [Point(1), None, Point(1)]
 
 
-def test_a_deserializer_of_objects_pickles(registry: LocalRegistry) -> None:
+def test_a_deserializer_with_value_type_can_be_pickled(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, everything())
     again = pickle.loads(pickle.dumps(reader(registry, Everything)))
     assert again.deserialize(TOPIC, written) == everything()
@@ -286,7 +288,7 @@ def test_a_class_is_compiled_once_for_all_topics(registry: LocalRegistry) -> Non
         assert first is second
 
 
-def test_deserializers_of_one_class_share_what_is_compiled(registry: LocalRegistry) -> None:
+def test_deserializers_of_one_class_share_the_compiled_codec(registry: LocalRegistry) -> None:
     written = KafkaAvroSerializer(conf(registry)).serialize(TOPIC, Point(1))
     readers = [reader(registry, Point) for _ in range(2)]
     assert [one.deserialize(TOPIC, written) for one in readers] == [Point(1)] * 2
@@ -305,19 +307,19 @@ def not_called(data: Any, ctx: Any) -> Any:
         ({"value.type": Point}, Cat, None, "value.type is Point, but the reader's schema is Cat"),
         ({"value.type": Point, "return.record.name": True}, None, None, "both value.type and return.record.name"),
         ({"value.type": Point, "avro.logical.types": False}, None, None, "requires avro.logical.types"),
-        ({"value.type": dict}, None, None, "value.type takes a class with a schema, got dict"),
-        ({"value.type": "Point"}, None, None, "value.type takes a class, got 'Point'"),
-        ({"value.type": Point(1)}, None, None, "value.type takes a class"),
+        ({"value.type": dict}, None, None, "value.type: expected a class with a schema, got dict"),
+        ({"value.type": "Point"}, None, None, "value.type: expected a class, got 'Point'"),
+        ({"value.type": Point(1)}, None, None, "value.type: expected a class"),
     ],
 )
-def test_what_contradicts_value_type_is_refused_at_once(
+def test_options_that_contradict_value_type_are_refused_at_once(
     options: dict[str, Any], schema: Any, from_dict: Any, said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         KafkaAvroDeserializer({"schema.registry.url": "http://localhost:1", **options}, schema, from_dict)
 
 
-def test_a_schema_that_makes_no_objects_of_the_class_is_refused_at_once() -> None:
+def test_a_schema_that_does_not_match_the_class_is_refused_at_once() -> None:
     with pytest.raises(SchemaError, match=r"field Point\.x: expected int, but the schema's string is read as str"):
         KafkaAvroDeserializer(
             {"schema.registry.url": "http://localhost:1", "value.type": Point},
@@ -330,7 +332,7 @@ def namesakes(namespace: str) -> type:
     return dataclasses.make_dataclass("Item", [("x", int)], namespace=words)
 
 
-def test_of_two_classes_of_one_name_the_namespace_tells(registry: LocalRegistry) -> None:
+def test_two_classes_of_the_same_name_are_distinguished_by_namespace(registry: LocalRegistry) -> None:
     one, two = namesakes("one"), namesakes("two")
     both = dataclasses.make_dataclass("Both", [("items", list[Union[one, two]])])
     value = both([two(2), one(1)])

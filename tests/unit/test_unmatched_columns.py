@@ -1,4 +1,4 @@
-"""A column that was renamed is not written as its field's default: unmatched.columns, and validate.strict."""
+"""unmatched.columns and validate.strict: a field whose column was renamed is not written as its default."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_renamed_column_is_an_error_that_names_column_and_field() -> None:
 
 
 @pytest.mark.parametrize("strict", [STRICT, ALLOWING])
-def test_the_error_promises_nothing_that_validate_strict_forbids(strict: dict[str, Any]) -> None:
+def test_the_hint_says_that_ignore_has_no_effect_with_validate_strict(strict: dict[str, Any]) -> None:
     with pytest.raises(EncodeError, match=r"without validate.strict, unmatched.columns=ignore drops them"):
         columns_of(ORDER, **strict, **IGNORE).encode(batch(id=[1], totl=[2.5], note=["x"]))
 
 
-def test_the_error_names_all_of_them_and_the_nearest() -> None:
+def test_the_error_names_all_unmatched_columns_and_the_nearest_field() -> None:
     with pytest.raises(
         EncodeError, match=r"no field for columns 'zzz', 'nots', and no column for its fields 'total', 'note'"
     ) as caught:
@@ -80,19 +80,19 @@ def test_the_error_names_all_of_them_and_the_nearest() -> None:
         columns_of(ORDER).encode(batch(id=[1], **many))
 
 
-def test_a_field_without_a_default_is_named_beside_the_column_too() -> None:
+def test_the_error_also_names_unmatched_fields_without_a_default() -> None:
     with pytest.raises(EncodeError, match=r"no field for column 'ident', and no column for its field 'id'"):
         columns_of(ORDER).encode(batch(ident=[1], total=[2.5], note=["x"]))
 
 
-def test_columns_too_many_alone_and_defaults_alone_are_no_errors() -> None:
+def test_only_extra_columns_or_only_missing_columns_are_accepted() -> None:
     more = columns_of(ORDER).encode(batch(id=[1], total=[2.5], note=["x"], totl=[9]))
     fewer = columns_of(ORDER).encode(batch(id=[1], total=[2.5]))
     assert more.to_pylist() == [Codec(ORDER).encode({"id": 1, "total": 2.5, "note": "x"})]
     assert fewer.to_pylist() == [Codec(ORDER).encode({"id": 1, "total": 2.5, "note": ""})]
 
 
-def test_ignore_leaves_columns_out_and_writes_defaults() -> None:
+def test_ignore_drops_columns_and_writes_defaults() -> None:
     codec = columns_of(ORDER, **IGNORE)
     assert codec.encode(batch(id=[1], totl=[2.5], note=["x"])).to_pylist() == [
         Codec(ORDER).encode({"id": 1, "total": None, "note": "x"})
@@ -105,7 +105,7 @@ def test_ignore_leaves_columns_out_and_writes_defaults() -> None:
         columns_of(MONEY, **IGNORE).encode(batch(ident=[1]))
 
 
-def test_another_case_goes_before() -> None:
+def test_a_column_that_differs_only_in_case_is_reported_first() -> None:
     with pytest.raises(
         EncodeError,
         match=r"^field total: there is no column of that name, but there is 'Total' .hint: rename the column",
@@ -125,7 +125,7 @@ def test_another_case_goes_before() -> None:
     ],
     ids=["record", "nullable", "union", "array", "map", "deep"],
 )
-def test_structs_in_columns_are_looked_at_too(schema: Any, value: Any, path: str) -> None:
+def test_nested_structs_are_checked_too(schema: Any, value: Any, path: str) -> None:
     pa = pytest.importorskip("pyarrow")
     kind = (
         pa.map_(pa.string(), pa.struct([("amont", pa.int64()), ("unit", pa.string())]))
@@ -141,7 +141,7 @@ def test_structs_in_columns_are_looked_at_too(schema: Any, value: Any, path: str
     assert len(columns_of(around(schema), **IGNORE).encode(given)) == 1
 
 
-def test_of_records_in_a_union_the_one_that_matches_is_taken() -> None:
+def test_the_record_of_a_union_that_matches_the_columns_is_chosen() -> None:
     other = {
         "type": "record",
         "name": "Sum",
@@ -156,7 +156,7 @@ def test_of_records_in_a_union_the_one_that_matches_is_taken() -> None:
 
 
 @pytest.mark.parametrize("options", [STRICT, ALLOWING, {**STRICT, **IGNORE}, {**ALLOWING, **IGNORE}], ids=str)
-def test_strict_columns_are_those_of_the_schema(options: dict[str, Any]) -> None:
+def test_strict_modes_allow_only_the_columns_of_the_schema(options: dict[str, Any]) -> None:
     codec = columns_of(ORDER, **options)
     whole = {"id": [1], "total": [2.5], "note": ["x"]}
     assert len(codec.encode(batch(**whole))) == 1
@@ -173,7 +173,7 @@ def test_strict_columns_are_those_of_the_schema(options: dict[str, Any]) -> None
         assert len(codec.encode(batch(id=[1], total=[2.5]))) == 1
 
 
-def test_the_option_is_the_serializer_s() -> None:
+def test_the_option_of_the_serializer_applies() -> None:
     renamed = batch(id=[1], totl=[2.5], note=["x"])
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
@@ -186,15 +186,15 @@ def test_the_option_is_the_serializer_s() -> None:
         strict = KafkaAvroSerializer({**conf, "validate.strict": True}, ORDER)
         with pytest.raises(EncodeError, match="record Order has no field 'more'"):
             strict.serialize_batch("orders", batch(id=[1], total=[2.5], note=["x"], more=[1]))
-        with pytest.raises(ConfigError, match=r"unmatched.columns takes error or ignore, got 'warn'"):
+        with pytest.raises(ConfigError, match=r"unmatched.columns: expected error or ignore, got 'warn'"):
             KafkaAvroSerializer({**conf, "unmatched.columns": "warn"}, ORDER)
 
 
-# --- rows of Spark, and all else --------------------------------------------------------------------------------------
+# --- rows of Spark, and other objects ---------------------------------------------------------------------------------
 
 
 class Row(tuple[Any, ...]):
-    """As pyspark's: a tuple that knows its columns, all of one class."""
+    """Has the attributes of a pyspark.sql.Row: a tuple with column names."""
 
     __fields__: tuple[str, ...]
 
@@ -217,7 +217,7 @@ def test_a_row_with_a_renamed_column_is_an_error() -> None:
     assert caught.value.path == "of"
 
 
-def test_a_row_with_too_many_columns_or_without_a_default_is_written() -> None:
+def test_a_row_with_only_extra_or_only_missing_columns_is_written() -> None:
     for row in (Row(id=1, note="x", total=2.5, more=1), Row(id=1, note="x", total=2.5), Row(total=2.5, note="x", id=1)):
         assert Codec(ORDER).encode(row) == Codec(ORDER).encode({"id": 1, "total": 2.5, "note": "x"})
     assert Codec(ORDER).encode(Row(id=1)) == Codec(ORDER).encode({"id": 1, "total": None, "note": ""})
@@ -225,7 +225,7 @@ def test_a_row_with_too_many_columns_or_without_a_default_is_written() -> None:
         Codec(ORDER).encode(Row(total=2.5))
 
 
-def test_ignore_writes_a_row_as_before() -> None:
+def test_with_ignore_a_row_with_a_renamed_column_is_written_with_the_default() -> None:
     codec = Codec(ORDER, unmatched_columns="ignore")
     assert codec.encode(Row(id=1, totl=2.5)) == codec.encode({"id": 1, "total": None, "note": ""})
     with pytest.raises(EncodeError, match="but the row has a column 'Total'"):
@@ -234,13 +234,13 @@ def test_ignore_writes_a_row_as_before() -> None:
         Codec(MONEY, unmatched_columns="ignore").encode(Row(totl=1))
 
 
-def test_objects_of_other_kinds_are_written_as_before() -> None:
+def test_other_mappings_may_have_unmatched_keys() -> None:
     expected = Codec(ORDER).encode({"id": 1, "total": None, "note": ""})
     assert Codec(ORDER).encode({"id": 1, "totl": 2.5}) == expected
     assert Codec(ORDER).encode(types.MappingProxyType({"id": 1, "totl": 2.5})) == expected
 
 
-def test_compat_writes_rows_as_before() -> None:
+def test_compat_writes_rows_with_renamed_columns_unless_told_otherwise() -> None:
     from streamnative_serdes.compat import SchemaRegistryClient
     from streamnative_serdes.compat.avro import AvroSerializer
     from streamnative_serdes.serialization import MessageField, SerializationContext
@@ -255,7 +255,7 @@ def test_compat_writes_rows_as_before() -> None:
             given(Row(id=1, totl=2.5), context)
 
 
-def test_the_real_rows_are_such_rows() -> None:
+def test_a_real_pyspark_row_with_a_renamed_column_is_an_error() -> None:
     row = pytest.importorskip("pyspark.sql").Row
     with pytest.raises(EncodeError, match="no field for column 'totl'"):
         Codec(ORDER).encode(row(id=1, totl=2.5, note="x"))

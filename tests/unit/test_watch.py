@@ -1,4 +1,4 @@
-"""A watch looks for as long as there is something to look after, and starts again after whatever ended it."""
+"""The watch thread checks topics as long as there are any, and is restarted after whatever ended it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamnative_serdes._topics.watch import Watch
 
 
 class Owner:
-    """Looks, and fails as it is told to."""
+    """An owner whose check can be made to fail."""
 
     def __init__(self) -> None:
         self.looks = 0
@@ -34,7 +34,7 @@ def threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name == "streamnative_serdes watch"}
 
 
-def test_it_looks_again_and_again_in_one_thread_until_it_is_stopped() -> None:
+def test_one_thread_checks_repeatedly_until_it_is_stopped() -> None:
     before, owner = threads(), Owner()
     for _ in range(3):
         owner.watch.ensure()
@@ -48,7 +48,7 @@ def test_it_looks_again_and_again_in_one_thread_until_it_is_stopped() -> None:
     owner.watch.stop()
 
 
-def test_it_outlives_whatever_a_look_raises_and_says_so_once_per_kind(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_thread_survives_errors_of_checks_and_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
     before, owner = threads(), Owner()
     owner.watch.ensure()
     for error in (ValueError("first"), RecursionError("second"), ValueError("third")):
@@ -63,7 +63,7 @@ def test_it_outlives_whatever_a_look_raises_and_says_so_once_per_kind(caplog: py
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_after_an_interrupt_the_next_question_starts_it_again() -> None:
+def test_after_an_interrupt_the_next_use_restarts_the_thread() -> None:
     before, owner = threads(), Owner()
     owner.fails = KeyboardInterrupt()
     owner.watch.ensure()
@@ -74,7 +74,7 @@ def test_after_an_interrupt_the_next_question_starts_it_again() -> None:
     owner.watch.stop()
 
 
-def test_after_each_interrupt_of_its_start_it_looks_and_can_be_stopped() -> None:
+def test_after_each_interrupt_of_its_start_the_thread_checks_and_can_be_stopped() -> None:
     before, owners = threads(), [Owner()]
     for _ in each_interrupt(lambda: owners[-1].watch.ensure()):
         owner = owners[-1]
@@ -85,7 +85,7 @@ def test_after_each_interrupt_of_its_start_it_looks_and_can_be_stopped() -> None
         owners.append(Owner())
 
 
-def test_of_two_threads_that_start_at_once_one_remains() -> None:
+def test_if_two_threads_start_at_once_only_one_remains() -> None:
     before, owner = threads(), Owner()
     owner.watch._start()  # two threads call ensure() and find that none is running
     owner.watch._start()
@@ -96,7 +96,7 @@ def test_of_two_threads_that_start_at_once_one_remains() -> None:
     until(lambda: not threads() - before)
 
 
-def test_it_keeps_nobody_alive() -> None:
+def test_the_thread_does_not_keep_its_owner_alive() -> None:
     before, owners = threads(), [Owner()]
     owners[0].watch.ensure()
     (thread,) = threads() - before
@@ -105,12 +105,10 @@ def test_it_keeps_nobody_alive() -> None:
     until(lambda: not thread.is_alive())
 
 
-def test_where_no_thread_can_be_had_nothing_fails(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_thread_nothing_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     Owner().watch.ensure()
-    assert "topics are not checked for being recreated: can't start new thread" in caplog.text
+    assert "cannot start the thread that checks for recreated topics: can't start new thread" in caplog.text

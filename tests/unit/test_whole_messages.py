@@ -1,4 +1,4 @@
-"""A message without the header of a known version is read whole or not at all, on every way, ``compat``'s included."""
+"""A message without the header of a known version must be consumed exactly, however it is read, also in ``compat``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streamnative_serdes.testing import LocalRegistry
 USER = record("User", ("name", "string"), ("age", ["null", "int"]))
 VALUE = record("Value", ("v", "long"))
 LONGS = record("Longs", *((letter, "long") for letter in "abcdefghij"))
-TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # as Avro: the header of version 0
+TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # encoded, it equals the header of version 0
 CONFLUENT = b"\x00\x00\x00\x00\x07\x02A\x00"
 JSON = b'{"v":5}'
 CTX = SerializationContext("t", MessageField.VALUE)
@@ -78,47 +78,51 @@ def register(registry: LocalRegistry, schema: Any) -> None:
 
 
 @each_way
-def test_confluents_bytes_are_no_record_with_bytes_behind_it(registry: LocalRegistry, read: Read) -> None:
+def test_a_confluent_message_is_not_read_as_a_record_with_trailing_bytes(registry: LocalRegistry, read: Read) -> None:
     register(registry, USER)
     with pytest.raises(DecodeError, match=r"topic t, .*Confluent's serializer \(0x00, schema id 7\)"):
         read(registry, CONFLUENT)
 
 
 @each_way
-def test_json_is_no_number_with_bytes_behind_it(registry: LocalRegistry, read: Read) -> None:
+def test_json_is_not_read_as_a_number_with_trailing_bytes(registry: LocalRegistry, read: Read) -> None:
     register(registry, VALUE)
     with pytest.raises(DecodeError, match=r"topic t, .*got 6 more bytes \(hint: the message looks like JSON text"):
         read(registry, JSON)
 
 
 @each_way
-def test_bytes_may_follow_behind_the_header_of_a_known_version(registry: LocalRegistry, read: Read) -> None:
+def test_trailing_bytes_are_ignored_after_the_header_of_a_known_version(registry: LocalRegistry, read: Read) -> None:
     register(registry, VALUE)
     assert read(registry, header(0) + b"\x0amore") == {"v": 5}
     assert read(registry, b"\x0a") == {"v": 5}
 
 
 @each_way
-def test_an_unknown_version_lets_nothing_follow_its_body(registry: LocalRegistry, read: Read) -> None:
+def test_trailing_bytes_are_an_error_after_the_header_of_an_unknown_version(
+    registry: LocalRegistry, read: Read
+) -> None:
     register(registry, VALUE)
     assert read(registry, header(9) + b"\x0a") == {"v": 5}
-    with pytest.raises(DecodeError, match=r"behind the header: .*got 4 more bytes.*as a whole: .*got 14 more bytes"):
+    with pytest.raises(DecodeError, match=r"after the header: .*got 4 more bytes.*as a whole: .*got 14 more bytes"):
         read(registry, header(9) + b"\x0amore")
 
 
 @each_way
-def test_an_unknown_version_lets_nothing_follow_the_whole(registry: LocalRegistry, read: Read) -> None:
+def test_trailing_bytes_are_an_error_if_a_message_of_an_unknown_version_is_read_as_a_whole(
+    registry: LocalRegistry, read: Read
+) -> None:
     register(registry, LONGS)
-    nine = {**TEN, "j": 9}  # as Avro: the header of version 18
+    nine = {**TEN, "j": 9}  # encoded, it equals the header of version 18
     assert read(registry, Codec(LONGS).encode(nine)) == nine
     with pytest.raises(DecodeError, match=r"as a whole: .*got 1 more bytes"):
         read(registry, Codec(LONGS).encode(nine) + b"x")
 
 
-def test_the_callers_version_reads_a_message_without_header_whole_and_both_keep_apart(registry: LocalRegistry) -> None:
+def test_with_the_callers_version_a_headerless_message_must_be_consumed_exactly(registry: LocalRegistry) -> None:
     register(registry, VALUE)
     reader = loose(registry)
-    for _ in range(2):  # the second time, all is bound
+    for _ in range(2):  # the second time, the version is bound
         assert reader.deserialize("t", header(0) + b"\x0amore", version=0) == {"v": 5}
         assert reader.deserialize("t", b"\x0a", version=0) == {"v": 5}
         with pytest.raises(DecodeError, match=r"topic t, schema version 0, byte 1: .*got 6 more bytes.*JSON text"):
@@ -127,7 +131,9 @@ def test_the_callers_version_reads_a_message_without_header_whole_and_both_keep_
             reader.deserialize("t", JSON, version=-1)
 
 
-def test_the_callers_version_reads_a_message_of_an_unknown_version_whole(registry: LocalRegistry) -> None:
+def test_with_the_callers_version_a_message_of_an_unknown_version_must_be_consumed_exactly(
+    registry: LocalRegistry,
+) -> None:
     register(registry, LONGS)
     reader = loose(registry)
     nine = {**TEN, "j": 9}
@@ -136,17 +142,19 @@ def test_the_callers_version_reads_a_message_of_an_unknown_version_whole(registr
         reader.deserialize("t", Codec(LONGS).encode(nine) + b"x", version=0)
 
 
-def test_the_callers_version_reads_what_the_headers_version_does_not_whole(registry: LocalRegistry) -> None:
+def test_with_the_callers_version_a_message_that_its_own_version_does_not_read_must_be_consumed_exactly(
+    registry: LocalRegistry,
+) -> None:
     register(registry, LONGS)
     reader = loose(registry)
     assert reader.deserialize("t", Codec(LONGS).encode(TEN), version=0) == TEN
     with pytest.raises(
-        DecodeError, match=r"topic t, schema version 0: .*behind the header: .*as a whole: byte 10: .*got 1 more bytes"
+        DecodeError, match=r"topic t, schema version 0: .*after the header: .*as a whole: byte 10: .*got 1 more bytes"
     ):
         reader.deserialize("t", Codec(LONGS).encode(TEN) + b"x", version=0)
 
 
-def test_another_readers_schema_changes_nothing(registry: LocalRegistry) -> None:
+def test_the_rule_applies_with_a_readers_schema_too(registry: LocalRegistry) -> None:
     register(registry, VALUE)
     wider = record("Value", ("v", "double"))
     assert loose(registry, wider).deserialize("t", header(0) + b"\x0amore") == {"v": 5.0}
@@ -155,7 +163,7 @@ def test_another_readers_schema_changes_nothing(registry: LocalRegistry) -> None
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_it_holds_for_a_topic_that_was_recreated_meanwhile(
+def test_the_rule_applies_after_a_topic_was_recreated(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, batch: bool
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)

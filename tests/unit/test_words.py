@@ -1,4 +1,4 @@
-"""Errors, options and the cache: small promises that all rooms stand on."""
+"""Errors, options and the cache, which all other parts use."""
 
 import pickle
 from pathlib import Path
@@ -21,27 +21,27 @@ ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubc
 
 
 @pytest.mark.parametrize("error", ALL_ERRORS)
-def test_every_error_is_confluents_and_a_value_error(error: type[Exception]) -> None:
+def test_every_error_is_a_confluent_error_and_a_value_error(error: type[Exception]) -> None:
     assert {SerializationError, KafkaException, ValueError} <= set(error.__mro__)
 
 
-def test_an_error_says_where_what_and_what_to_do() -> None:
+def test_an_error_says_where_it_occurred_what_is_wrong_and_what_to_do() -> None:
     error = errors.DecodeError("expected a, got b", path="x.y", offset=3, hint="do c").at(topic="t", version=4)
     assert str(error) == "topic t, schema version 4, field x.y, byte 3: expected a, got b (hint: do c)"
 
 
-def test_a_byte_of_the_message_and_its_offset_in_kafka_are_told_apart() -> None:
+def test_an_error_distinguishes_a_byte_of_the_message_from_its_kafka_offset() -> None:
     error = errors.DecodeError("m", path="x", offset=14).at(topic="t", version=0)
     error.raw = errors.RawMessage(b"", "t", partition=3, offset=42)
     assert str(error) == "topic t, partition 3, offset 42, schema version 0, field x, byte 14: m"
 
 
-def test_at_keeps_what_is_known() -> None:
+def test_at_keeps_attributes_that_are_already_set() -> None:
     assert errors.EncodeError("m", topic="a").at(topic="b", version=1).topic == "a"
 
 
 @pytest.mark.parametrize("error", ALL_ERRORS)
-def test_errors_survive_pickling(error: Any) -> None:
+def test_errors_can_be_pickled(error: Any) -> None:
     raised = error("message", topic="t", path="p", hint="h")
     copied = pickle.loads(pickle.dumps(raised))
     assert (type(copied), str(copied), vars(copied)) == (error, str(raised), vars(raised))
@@ -57,12 +57,12 @@ def test_a_registry_error_keeps_status_and_reason() -> None:
     ):
         found = errors.SchemaRegistryError("m", status=status, version=version)
         assert (found.error_code, found.http_status_code) == (code, -1 if status is None else status)
-    assert not errors.SchemaRegistryError("m").retriable  # nobody has said that it may go well later
+    assert not errors.SchemaRegistryError("m").retriable  # not retriable unless stated
     copied = pickle.loads(pickle.dumps(errors.IncompatibleSchemaError("m", status=409, reason="r", retriable=False)))
     assert (copied.status, copied.reason) == (409, "r")
 
 
-def test_options_take_text_as_javas_properties_give_it() -> None:
+def test_options_accept_text_like_javas_properties() -> None:
     given = {**URL, "allow.null": "FALSE", "cache.capacity": "7", "cache.latest.ttl.sec": "0.5"}
     values = config.parse(config.SERIALIZER_OPTIONS, given, strict=True)
     assert (values["allow.null"], values["cache.capacity"], values["cache.latest.ttl.sec"]) == (False, 7, 0.5)
@@ -71,18 +71,18 @@ def test_options_take_text_as_javas_properties_give_it() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("allow.null", "yes", "allow.null takes true or false, got 'yes' of type str"),
-        ("allow.null", 1, "takes true or false, got 1 of type int"),
-        ("cache.capacity", 0, "takes a whole number from 1, got 0"),
-        ("cache.capacity", 1.5, "takes a whole number from 1, got 1.5"),
-        ("cache.capacity", True, "takes a whole number from 1, got True"),
-        ("cache.latest.ttl.sec", -1, "takes seconds, from 0, got -1"),
-        ("http.read.timeout.ms", "soon", "takes milliseconds, from 1, got 'soon'"),
-        ("retries.total.ms", float("nan"), "takes milliseconds, from 1, got nan"),
-        ("pulsar.tenant", "", "takes a non-empty string, got ''"),
+        ("allow.null", "yes", "allow.null: expected true or false, got 'yes' of type str"),
+        ("allow.null", 1, "expected true or false, got 1 of type int"),
+        ("cache.capacity", 0, "expected a whole number from 1, got 0"),
+        ("cache.capacity", 1.5, "expected a whole number from 1, got 1.5"),
+        ("cache.capacity", True, "expected a whole number from 1, got True"),
+        ("cache.latest.ttl.sec", -1, "expected a number of seconds from 0, got -1"),
+        ("http.read.timeout.ms", "soon", "expected a number of milliseconds from 1, got 'soon'"),
+        ("retries.total.ms", float("nan"), "expected a number of milliseconds from 1, got nan"),
+        ("pulsar.tenant", "", "expected a non-empty string, got ''"),
     ],
 )
-def test_a_bad_value_names_option_and_expectation(key: str, value: object, words: str) -> None:
+def test_the_error_for_a_bad_value_names_the_option_and_the_expected_value(key: str, value: object, words: str) -> None:
     with pytest.raises(errors.ConfigError) as caught:
         config.parse(config.SERIALIZER_OPTIONS, {**URL, key: value}, strict=True)
     assert words in str(caught.value)
@@ -94,13 +94,13 @@ def test_a_bad_secret_is_not_shown() -> None:
     assert "hush" not in str(caught.value)
 
 
-def test_an_unknown_option_gets_the_nearest_known_one() -> None:
+def test_the_error_for_an_unknown_option_suggests_the_nearest_one() -> None:
     with pytest.raises(errors.ConfigError, match=r"did you mean fallback\.to\.latest\?"):
         config.parse(config.DESERIALIZER_OPTIONS, {**URL, "fall.back.to.latest": True}, strict=True)
 
 
 @pytest.mark.parametrize("key", ["bootstrap.servers", "fields", "x", ""])
-def test_an_option_that_is_like_none_gets_the_nearest_one_and_not_all(key: str) -> None:
+def test_the_error_for_an_option_unlike_all_others_names_only_the_nearest_one(key: str) -> None:
     for table in TABLES.values():
         with pytest.raises(errors.ConfigError) as caught:
             config.parse(table, {**URL, key: 1}, strict=True)
@@ -109,13 +109,14 @@ def test_an_option_that_is_like_none_gets_the_nearest_one_and_not_all(key: str) 
         assert len(hint) < 100
 
 
-def test_the_documented_options_are_the_real_ones() -> None:
+def test_the_documented_options_equal_those_of_the_code() -> None:
     text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
     shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
     for table in TABLES.values():
-        own = tuple(option for option in table if option not in shared)
+        own = tuple(option for option in table if option not in (*shared, *config.CONFLUENT_OPTIONS))
         assert config.markdown(own) in text
     assert config.markdown(shared) in text
+    assert config.markdown(config.CONFLUENT_OPTIONS) in text
 
 
 def test_the_default_limits_of_schemas_are_those_of_the_options() -> None:
@@ -126,7 +127,7 @@ def test_the_default_limits_of_schemas_are_those_of_the_options() -> None:
     )
 
 
-def test_a_codec_takes_the_options_with_underscores_for_dots() -> None:
+def test_a_codec_accepts_the_options_with_underscores_for_dots() -> None:
     conf = config.parse(config.DESERIALIZER_OPTIONS, {**URL, "max.depth": "3"}, strict=True)
     arguments = config.codec_arguments(conf)
     assert arguments["max_depth"] == 3
@@ -134,7 +135,7 @@ def test_a_codec_takes_the_options_with_underscores_for_dots() -> None:
     assert config.codec_options(arguments)["max.depth"] == 3
     with pytest.raises(TypeError, match="did you mean 'max_depth'"):
         Codec("int", max_dept=3)  # type: ignore[call-arg]
-    with pytest.raises(ConfigError, match=r"schema\.resolution takes java or spec, got 'scala'"):
+    with pytest.raises(ConfigError, match=r"schema\.resolution: expected java or spec, got 'scala'"):
         Codec("int", schema_resolution="scala")  # type: ignore[arg-type]
 
 
@@ -152,6 +153,6 @@ def test_the_cache_drops_the_oldest_topic_and_the_oldest_key() -> None:
     assert len(cache) == 0
 
 
-def test_a_cache_needs_room() -> None:
+def test_a_cache_of_capacity_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         TopicCache(0)

@@ -1,0 +1,680 @@
+"""Confluent's framings, read beside SNIP 42: by prefix and by header, in objects, in batches, and what is ambiguous."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from confluent_stand_in import ConfluentStandIn
+from scripted_registry import Answer
+
+from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.compat import SchemaRegistryClient
+from streamnative_serdes.compat.avro import AvroDeserializer
+from streamnative_serdes.errors import (
+    ConfigError,
+    DecodeError,
+    EncodeError,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.serialization import MessageField, SerializationContext
+from streamnative_serdes.testing import LocalRegistry
+
+SHOP = {"type": "record", "name": "Order", "fields": [
+    {"name": "id", "type": "long"}, {"name": "note", "type": "string"}]}  # fmt: skip
+WITH_PRICE = {**SHOP, "fields": [*SHOP["fields"], {"name": "price", "type": "double", "default": 0.5}]}  # type: ignore[misc]
+ONE = {"type": "record", "name": "Numbers", "fields": [{"name": "z", "type": "long"}]}
+SIX = {**ONE, "fields": [*({"name": n, "type": "long", "default": 0} for n in "abcde"), *ONE["fields"]]}  # type: ignore[misc]
+AS_ONE = {**dict.fromkeys("abcde", 0), "z": 7}
+AS_SIX = {**AS_ONE, "e": -1}  # the prefix is five numbers
+# Any eight bytes are a datum of it, so a prefix and three bytes are too.
+BYTES = {
+    "type": "record",
+    "name": "Any",
+    "fields": [{"name": "raw", "type": {"type": "fixed", "name": "F", "size": 8}}],
+}
+THREE = {
+    "type": "record",
+    "name": "Any",
+    "fields": [{"name": "raw", "type": {"type": "fixed", "name": "F", "size": 3}}],
+}
+ORDER = {"id": 7, "note": "hello"}
+HEADER = "__value_schema_id"
+ALL = "snip42,confluent,confluent-header,headerless"
+BARE_FIRST = "snip42,headerless,confluent,confluent-header"
+
+
+def avro(schema: Any, datum: Any) -> bytes:
+    return Codec(json.dumps(schema)).encode(datum)
+
+
+def prefixed(number: int, body: bytes) -> bytes:
+    return b"\0" + number.to_bytes(4) + body
+
+
+def by_id(number: int) -> list[tuple[str, bytes]]:
+    return [("other", b"x"), (HEADER, prefixed(number, b""))]
+
+
+def by_guid(guid: bytes) -> list[tuple[str, bytes]]:
+    return [(HEADER, b"\x01" + guid)]
+
+
+@pytest.fixture
+def second() -> Iterator[ConfluentStandIn]:
+    with ConfluentStandIn() as registry:
+        yield registry
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry, second: ConfluentStandIn) -> dict[str, Any]:
+    return {
+        "schema.registry.url": registry.url,
+        "confluent.schema.registry.url": second.url,
+        "framings": ALL,
+        "cache.missing.ttl.sec": 60,
+    }
+
+
+@pytest.fixture
+def registered(conf: dict[str, Any]) -> bytes:
+    """Makes SHOP the topic's schema, and returns a message."""
+    with KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, SHOP) as serializer:
+        message = serializer.serialize("orders", ORDER)
+    assert message is not None
+    return message
+
+
+class Reader:
+    """Reads one message in each of the ways there are; all have to give the same."""
+
+    def __init__(self, conf: dict[str, Any], schema: Any = None) -> None:
+        self.rows, self.batches = KafkaAvroDeserializer(conf, schema), KafkaAvroDeserializer(conf, schema)
+        self.calls = KafkaAvroDeserializer(conf, schema)
+
+    def read(self, message: bytes, headers: Any = None) -> Any:
+        outcomes = [
+            self._outcome(lambda: self.rows.deserialize("orders", message, headers=headers)),
+            self._outcome(lambda: self.calls(message, SerializationContext("orders", MessageField.VALUE, headers))),
+            self._outcome(lambda: self.rows.deserialize("orders", bytearray(message), headers=headers)),
+            self._outcome(
+                lambda: self.batches.deserialize_batch("orders", [message], headers=[headers]).to_pylist()[0]
+            ),
+        ]
+        texts = {re.sub(r", row 0(?=[,:])", "", str(outcome), count=1) for outcome in outcomes}
+        assert len(texts) == 1, texts
+        if isinstance(outcomes[0], Exception):
+            raise outcomes[0]
+        return outcomes[0]
+
+    @staticmethod
+    def _outcome(read: Any) -> Any:
+        try:
+            return read()
+        except (DecodeError, SchemaRegistryError) as error:
+            return error
+
+
+@pytest.fixture
+def reader(conf: dict[str, Any], registered: bytes) -> Iterator[Reader]:
+    made = Reader(conf)
+    yield made
+    for each in (made.rows, made.calls, made.batches):
+        each.close()
+
+
+# Each framing
+
+
+def test_each_framing_is_read(reader: Reader, registered: bytes, second: ConfluentStandIn) -> None:
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    for message, headers in [
+        (registered, None),
+        (prefixed(number, body), None),
+        (body, by_id(number)),
+        (body, by_guid(second.guid(number))),
+        (body, dict(by_guid(second.guid(number)))),
+        (body, None),
+    ]:
+        assert reader.read(message, headers) == ORDER
+    assert reader.batches.stats() | {"messages": 6, "headerless": 1, "confluent": 1, "confluent_header": 3} == (
+        reader.batches.stats()
+    )
+    assert reader.calls.stats() | {"messages": 6, "headerless": 1, "confluent": 1, "confluent_header": 3} == (
+        reader.calls.stats()
+    )
+
+
+def test_writers_schemas_of_both_registries_meet_one_readers_schema(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    old, new = second.register("orders-value", SHOP), second.register("orders-value", WITH_PRICE)
+    reader = Reader(conf, WITH_PRICE)
+    assert reader.read(registered) == {**ORDER, "price": 0.5}
+    assert reader.read(prefixed(old, avro(SHOP, ORDER))) == {**ORDER, "price": 0.5}
+    assert reader.read(prefixed(new, avro(WITH_PRICE, {**ORDER, "price": 2.0}))) == {**ORDER, "price": 2.0}
+
+
+def test_an_id_is_asked_for_once(reader: Reader, second: ConfluentStandIn) -> None:
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    for _ in range(3):
+        reader.read(prefixed(number, body))
+        reader.read(body, by_id(number))
+    assert second.calls == {f"GET /schemas/ids/{number}": 1}
+
+
+def test_ids_whose_low_bits_coincide_are_read_side_by_side(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    ids = [second.register("orders-value", SHOP), *range(65, 700, 64)]  # more than a batch has places for
+    for number in ids[1:]:
+        second.alias(number, 1)
+    data = [{"id": number, "note": str(round)} for round in range(5) for number in ids]
+    messages = [prefixed(datum["id"], avro(SHOP, datum)) for datum in data]
+    deserializer = KafkaAvroDeserializer(conf, SHOP)
+    batch = deserializer.deserialize_batch("orders", messages, headers=[None] * len(messages))
+    assert batch.to_pylist() == data
+    assert second.calls.total() == len(ids)
+    assert deserializer.stats()["confluent"] == len(messages)
+
+
+def test_the_first_of_several_headers_counts(reader: Reader, second: ConfluentStandIn) -> None:
+    first, other = second.register("orders-value", SHOP), second.register("orders-value", THREE)
+    assert reader.read(avro(SHOP, ORDER), [*by_id(first), *by_id(other)]) == ORDER
+
+
+def test_a_schema_id_in_a_header_takes_precedence_over_a_prefix(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    three, wide = second.register("orders-value", THREE), second.register("orders-value", BYTES)
+    reader, message = Reader({**conf, "framings": "snip42,confluent,confluent-header"}), prefixed(three, b"abc")
+    assert KafkaAvroDeserializer(conf).deserialize("orders", message) == {"raw": b"abc"}
+    assert reader.rows.deserialize("orders", message, headers=by_id(wide)) == {"raw": message}
+    (row,) = (
+        KafkaAvroDeserializer(conf, BYTES).deserialize_batch("orders", [message], headers=[by_id(wide)]).to_pylist()
+    )
+    assert row == {"raw": message}
+
+
+def test_our_header_takes_precedence_over_both(reader: Reader, registered: bytes, second: ConfluentStandIn) -> None:
+    other = second.register("orders-value", THREE)
+    assert reader.read(registered, by_id(other)) == ORDER
+    assert not second.calls
+
+
+def test_a_message_of_a_client_brings_its_headers(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    class Message:
+        def __init__(self, value: bytes, headers: Any) -> None:
+            self.parts = {"value": value, "headers": headers, "topic": "orders", "partition": 0, "offset": 1}
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda: self.parts.get(name)
+
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    messages = [Message(body, by_id(number)), Message(prefixed(number, body), None)]
+    assert list(KafkaAvroDeserializer(conf).deserialize_many(None, messages)) == [ORDER, ORDER]
+
+
+def test_from_dict_is_called_with_the_headers(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    number, seen = second.register("orders-value", SHOP), []
+    deserializer = KafkaAvroDeserializer(conf, from_dict=lambda datum, ctx: seen.append(ctx.headers) or datum)
+    deserializer.deserialize("orders", avro(SHOP, ORDER), headers=by_id(number))
+    assert seen == [by_id(number)]
+
+
+# Signs that prove nothing
+
+
+@pytest.mark.parametrize("framings", [ALL, BARE_FIRST])
+def test_bare_avro_that_begins_with_a_zero_byte_is_read_as_before(
+    framings: str, conf: dict[str, Any], registered: bytes
+) -> None:
+    reader = Reader({**conf, "framings": framings})
+    for note in ("", "a", "x" * 40, "\0\0\0\0"):
+        assert reader.read(avro(SHOP, {"id": 0, "note": note})) == {"id": 0, "note": note}
+    assert reader.rows.stats()["headerless"] == 8
+    assert reader.batches.stats()["headerless"] == 4
+    assert reader.batches.stats()["confluent"] == reader.rows.stats()["confluent"] == 0
+
+
+def test_a_known_id_that_does_not_read_the_message_whole_is_ignored(reader: Reader, second: ConfluentStandIn) -> None:
+    datum = {"id": 0, "note": "\0" * 8}
+    message = avro(SHOP, datum)  # 00 10 00 00 00 ...: schema id 0x10000000
+    stored = second.register("orders-value", THREE)
+    second.alias(0x10000000, stored)
+    assert reader.read(message) == datum
+    assert second.calls["GET /schemas/ids/268435456"] == 1
+    assert reader.rows.stats()["ambiguous"] == 0
+
+
+@pytest.mark.parametrize("value", [b"", b"\0", b"\0\0\0\0", b"\1" + b"g" * 15, b"\2\0\0\0\1", b"\0\0\0\0\1\0", None])
+def test_a_header_with_another_value_is_no_sign(value: bytes | None, reader: Reader, second: ConfluentStandIn) -> None:
+    assert reader.read(avro(SHOP, ORDER), [(HEADER, value)]) == ORDER
+    assert not second.calls
+
+
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_a_message_shorter_than_a_prefix_shows_no_sign(
+    size: int, conf: dict[str, Any], second: ConfluentStandIn
+) -> None:
+    with pytest.raises(DecodeError):
+        Reader({**conf, "framings": "snip42,confluent"}, SHOP).read(bytes(size))
+    assert not second.calls
+
+
+def test_five_bytes_are_a_prefix_of_an_empty_datum(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    number = second.register("orders-value", {"type": "record", "name": "Nothing", "fields": []})
+    assert KafkaAvroDeserializer(conf).deserialize("orders", prefixed(number, b"")) == {}
+
+
+def test_an_id_above_the_range_of_int32_is_no_sign(reader: Reader, second: ConfluentStandIn) -> None:
+    with pytest.raises(DecodeError):
+        reader.read(b"\0\xff\xff\xff\xffabc")
+    assert not second.calls
+
+
+# The order where both readings are possible
+
+
+@pytest.fixture
+def ambiguous(conf: dict[str, Any], second: ConfluentStandIn) -> bytes:
+    """A message that ONE, by its id 1, and SIX, the topic's latest, both read whole."""
+    with KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, SIX) as serializer:
+        serializer.warm_up("orders")
+    assert second.register("orders-value", ONE) == 1
+    return prefixed(1, avro(ONE, {"z": 7}))
+
+
+def test_the_prefix_first(conf: dict[str, Any], ambiguous: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    deserializer = KafkaAvroDeserializer(conf, SIX)
+    for _ in range(3):
+        assert deserializer.deserialize("orders", ambiguous) == AS_ONE
+    rows = deserializer.deserialize_batch("orders", [ambiguous] * 4, headers=[None] * 4).to_pylist()
+    assert rows == [AS_ONE] * 4
+    stats = deserializer.stats()
+    assert (stats["confluent"], stats["headerless"], stats["ambiguous"]) == (7, 0, 7)
+    warnings = [record.message for record in caplog.records if "can be read both" in record.message]
+    assert len(warnings) == 1
+    assert "schema id 1" in warnings[0]
+    assert ALL in warnings[0]
+
+
+def test_without_a_header_first(conf: dict[str, Any], ambiguous: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    deserializer = KafkaAvroDeserializer({**conf, "framings": BARE_FIRST}, SIX)
+
+    def read_batch(*messages: bytes) -> list[Any]:
+        return deserializer.deserialize_batch("orders", messages, headers=[None] * len(messages)).to_pylist()
+
+    for _ in range(3):
+        assert deserializer.deserialize("orders", ambiguous) == AS_SIX
+    assert read_batch(ambiguous, ambiguous) == [AS_SIX] * 2
+    stats = deserializer.stats()
+    assert (stats["confluent"], stats["headerless"], stats["ambiguous"]) == (0, 5, 0)  # the id was never asked for
+    assert "can be read both" not in caplog.text
+    with pytest.raises(DecodeError):  # too long for both: now it is
+        deserializer.deserialize("orders", ambiguous + b"d")
+    assert deserializer.deserialize("orders", ambiguous) == AS_SIX
+    assert deserializer.stats()["ambiguous"] == 1
+    assert "can be read both" in caplog.text
+
+
+def test_a_message_that_has_one_reading_is_not_ambiguous(reader: Reader, second: ConfluentStandIn) -> None:
+    number = second.register("orders-value", SHOP)
+    reader.read(prefixed(number, avro(SHOP, ORDER)))
+    assert reader.rows.stats()["ambiguous"] == reader.batches.stats()["ambiguous"] == 0
+
+
+def test_a_topic_without_a_schema_of_its_own_is_read_by_ids(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    number = second.register("orders-value", SHOP)
+    reader = Reader(conf, SHOP)
+    for _ in range(3):
+        assert reader.read(prefixed(number, avro(SHOP, ORDER))) == ORDER
+    assert reader.batches.stats()["confluent"] == 3
+
+
+# Ids that the registry does not have
+
+
+def test_an_unknown_id_is_an_error_with_both_reasons(reader: Reader) -> None:
+    with pytest.raises(DecodeError) as caught:
+        reader.read(prefixed(5, avro(SHOP, ORDER)))
+    text = str(caught.value)
+    assert "expected Confluent's framing with schema id 5, or Avro without a header" in text
+    assert "the second registry does not have schema id 5" in text
+    assert "schema version 0, byte 2: expected the end of the message" in text
+
+
+def test_an_unknown_guid_is_named(reader: Reader) -> None:
+    with pytest.raises(DecodeError, match="GUID 01010101-0101-0101-0101-010101010101"):
+        reader.read(b"\xff", by_guid(b"\1" * 16))
+
+
+def test_without_headerless_an_unknown_id_is_not_found(conf: dict[str, Any], registered: bytes) -> None:
+    reader = Reader({**conf, "framings": "snip42,confluent"})
+    assert reader.read(registered) == ORDER
+    with pytest.raises(SchemaNotFoundError, match="does not have schema id 5"):
+        reader.read(prefixed(5, b""))
+    with pytest.raises(DecodeError, match="one of the framings snip42, confluent") as caught:
+        reader.read(avro(SHOP, ORDER))
+    assert caught.value.hint == "add headerless to framings to read bare Avro"
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_bare_messages_with_ever_new_ids_cost_sixteen_requests(
+    batch: bool, conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    # 00, then the length of the text and its first three bytes: another id in each message.
+    data = [{"id": 0, "note": f"{number:03}" + "x" * 5} for number in range(300)]
+    messages = [avro(SHOP, datum) for datum in data]
+    deserializer = KafkaAvroDeserializer(conf)
+    if batch:
+        assert deserializer.deserialize_batch("orders", messages, headers=[None] * 300).to_pylist() == data
+    else:
+        assert [deserializer.deserialize("orders", message) for message in messages] == data
+    assert second.calls.total() == 16
+    assert deserializer.stats()["headerless"] == 300
+    # A message that only its id can read is asked for all the same.
+    number = second.register("orders-value", WITH_PRICE)
+    for _ in range(2):
+        late = prefixed(number, avro(WITH_PRICE, {**ORDER, "price": 1.0}))
+        if batch:
+            (row,) = deserializer.deserialize_batch("orders", [late], headers=[None]).to_pylist()
+        else:
+            row = deserializer.deserialize("orders", late)
+        assert row["note"] == "hello"
+    assert second.calls[f"GET /schemas/ids/{number}"] == 1
+
+
+def test_in_one_batch_a_new_id_is_asked_for_after_many_unknown_ones(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    number = second.register("orders-value", SHOP)
+    bare = [{"id": 0, "note": f"{index:03}" + "x" * 5} for index in range(40)]
+    messages = [*(avro(SHOP, datum) for datum in bare), prefixed(number, avro(SHOP, ORDER)), avro(SHOP, bare[0])]
+    batch = KafkaAvroDeserializer(conf).deserialize_batch("orders", messages, headers=[None] * 42)
+    assert batch.to_pylist() == [*bare, ORDER, bare[0]]
+
+
+def test_an_unknown_id_is_found_once_it_is_registered(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    deserializer = KafkaAvroDeserializer({**conf, "cache.missing.ttl.sec": 0})
+    message = prefixed(1, avro(SHOP, ORDER))
+    with pytest.raises(DecodeError):
+        deserializer.deserialize("orders", message)
+    second.register("orders-value", SHOP)
+    assert deserializer.deserialize("orders", message) == ORDER
+
+
+# A registry that is away, or that has something else
+
+
+def test_a_registry_that_is_away_is_raised_whatever_on_error_says(conf: dict[str, Any], registered: bytes) -> None:
+    conf = {**conf, "confluent.schema.registry.url": "http://127.0.0.1:1", "retries.first.ms": 1}
+    deserializer = KafkaAvroDeserializer(conf)
+    message = prefixed(1, avro(SHOP, ORDER))
+    with pytest.raises(RegistryUnavailableError):
+        deserializer.deserialize("orders", message)
+    with pytest.raises(RegistryUnavailableError):
+        list(deserializer.deserialize_many("orders", [message], on_error="skip"))
+    with pytest.raises(RegistryUnavailableError):
+        deserializer.deserialize_batch("orders", [message], headers=[None], error_column="e")
+    assert deserializer.deserialize("orders", registered) == ORDER
+
+
+def test_a_pulsar_registry_that_is_away_does_not_stop_what_ids_can_read(
+    conf: dict[str, Any], second: ConfluentStandIn
+) -> None:
+    conf = {**conf, "schema.registry.url": "http://127.0.0.1:1", "retries.first.ms": 1}
+    number = second.register("orders-value", SHOP)
+    deserializer = KafkaAvroDeserializer(conf)
+    assert deserializer.deserialize("orders", prefixed(number, avro(SHOP, ORDER))) == ORDER
+
+
+@pytest.mark.parametrize("kind", ["JSON", "PROTOBUF"])
+def test_a_schema_of_another_type_is_named(kind: str, reader: Reader, second: ConfluentStandIn) -> None:
+    number = second.register("orders-value", '{"type": "object"}', kind)
+    with pytest.raises(DecodeError, match=f"schema id {number}.*{kind}"):
+        reader.read(prefixed(number, b"\xff\xff"))
+
+
+def test_a_refusal_of_the_second_registry_is_raised(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    second.faults.append(Answer(403, {"error_code": 40301, "message": "no"}))
+    with pytest.raises(SchemaRegistryError, match="403"):
+        KafkaAvroDeserializer(conf).deserialize("orders", prefixed(1, b""))
+
+
+# Hints
+
+
+def test_the_hint_of_a_message_in_confluents_framing_names_the_option(conf: dict[str, Any], registered: bytes) -> None:
+    deserializer = KafkaAvroDeserializer({"schema.registry.url": conf["schema.registry.url"]})
+    with pytest.raises(DecodeError, match=r"schema id 5\); framings=snip42,confluent,headerless"):
+        deserializer.deserialize("orders", prefixed(5, avro(SHOP, ORDER)))
+
+
+@pytest.mark.parametrize("framings", ["snip42,headerless", ALL, BARE_FIRST])
+def test_apicurios_own_framing_is_recognized(framings: str, conf: dict[str, Any], registered: bytes) -> None:
+    if framings == "snip42,headerless":
+        del conf["confluent.schema.registry.url"]
+    reader = Reader({**conf, "framings": framings})
+    with pytest.raises(DecodeError) as caught:
+        reader.read(b"\0" + (300).to_bytes(8) + avro(SHOP, ORDER))
+    assert "Apicurio's own serializer (0x00, global id 300 in 8 bytes)" in str(caught.value.hint)
+
+
+# Writing
+
+
+def test_confluents_framing_is_written(conf: dict[str, Any], second: ConfluentStandIn, registry: LocalRegistry) -> None:
+    writing = {key: value for key, value in conf.items() if key != "framings"} | {"framing": "confluent"}
+    serializer = KafkaAvroSerializer(writing, SHOP)
+    body = avro(SHOP, ORDER)
+    for _ in range(3):
+        assert serializer.serialize("orders", ORDER) == prefixed(1, body)
+    assert serializer.serialize_batch("orders", pa_batch(ORDER)).to_pylist() == [prefixed(1, body)]
+    assert second.calls == {"POST /subjects/orders-value/versions": 1}
+    assert not registry.calls
+    assert KafkaAvroDeserializer(conf, SHOP).deserialize("orders", prefixed(1, body)) == ORDER
+
+
+def pa_batch(datum: dict[str, Any]) -> Any:
+    pa = pytest.importorskip("pyarrow")
+    return pa.RecordBatch.from_pylist([datum])
+
+
+def test_each_topic_has_an_id_of_its_own(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    second.register("users-value", THREE)
+    writing = {key: value for key, value in conf.items() if key != "framings"} | {"framing": "confluent"}
+    serializer = KafkaAvroSerializer(writing, SHOP)
+    assert serializer.serialize("orders", ORDER) == prefixed(2, avro(SHOP, ORDER))
+    copy = pickle.loads(pickle.dumps(serializer))
+    before = second.calls.total()
+    assert copy.serialize("orders", ORDER) == prefixed(2, avro(SHOP, ORDER))
+    assert second.calls.total() == before
+
+
+def test_without_auto_register_an_id_is_only_looked_up(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    writing = {key: value for key, value in conf.items() if key != "framings"}
+    writing |= {"framing": "confluent", "auto.register.schemas": False, "cache.missing.ttl.sec": 0}
+    serializer = KafkaAvroSerializer(writing, SHOP)
+    with pytest.raises(SchemaNotFoundError):
+        serializer.serialize("orders", ORDER)
+    assert not second.subjects
+    second.register("orders-value", SHOP)
+    assert serializer.serialize("orders", ORDER) == prefixed(1, avro(SHOP, ORDER))
+
+
+def test_an_error_in_a_datum_names_no_version(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    writing = {key: value for key, value in conf.items() if key != "framings"} | {"framing": "confluent"}
+    serializer = KafkaAvroSerializer(writing, SHOP)
+    with pytest.raises(EncodeError) as caught:
+        serializer.serialize("orders", {"id": "x", "note": ""})
+    assert str(caught.value).startswith("topic orders, field id: ")
+    with pytest.raises(EncodeError) as caught:
+        serializer.serialize_batch("orders", pa_batch({"id": "x", "note": ""}))
+    assert str(caught.value).startswith("topic orders, field id: ")
+
+
+def test_confluents_framing_needs_a_schema_and_the_second_registry(conf: dict[str, Any]) -> None:
+    writing = {key: value for key, value in conf.items() if key != "framings"}
+    with pytest.raises(ConfigError, match="was given none"):
+        KafkaAvroSerializer({**writing, "framing": "confluent"}).serialize("orders", ORDER)
+    with pytest.raises(ConfigError, match="no effect with framing=snip42"):
+        KafkaAvroSerializer(writing, SHOP)
+    del writing["confluent.schema.registry.url"]
+    with pytest.raises(ConfigError, match=r"framing has confluent, and confluent\.schema\.registry\.url is missing"):
+        KafkaAvroSerializer({**writing, "framing": "confluent"}, SHOP)
+    for key in ("use.latest.version", "use.schema.version"):
+        given = {**conf, "framing": "confluent", key: 1 if "schema" in key else True, "auto.register.schemas": False}
+        del given["framings"]
+        with pytest.raises(ConfigError, match=f"both {key} and framing=confluent"):
+            KafkaAvroSerializer(given, SHOP)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("confluent,snip42", "snip42 first"),
+        ("headerless", "snip42 first"),
+        ("snip42,snip42", "at most once"),
+        ("snip42,avro", "a list of snip42, confluent, confluent-header, headerless"),
+        ([], "snip42 first"),
+        (["snip42", 1], "a list of"),
+        (7, "a list of"),
+    ],
+)
+def test_bad_framings_are_refused(given: Any, expected: str, conf: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        KafkaAvroDeserializer({**conf, "framings": given})
+
+
+def test_framings_may_be_a_list_or_text(conf: dict[str, Any], registered: bytes) -> None:
+    for given in ("snip42, headerless,confluent", ["snip42", "headerless", "confluent"], ("snip42", "confluent")):
+        assert KafkaAvroDeserializer({**conf, "framings": given}).deserialize("orders", registered) == ORDER
+
+
+def test_framings_and_the_second_registry_need_each_other(conf: dict[str, Any]) -> None:
+    url = {"schema.registry.url": conf["schema.registry.url"]}
+    with pytest.raises(ConfigError, match=r"framings has confluent-header, and confluent\.schema\.registry\.url is"):
+        KafkaAvroDeserializer({**url, "framings": "snip42,confluent-header"})
+    with pytest.raises(ConfigError, match="no effect with framings=snip42,headerless"):
+        KafkaAvroDeserializer({**conf, "framings": "snip42,headerless"})
+
+
+def test_headers_that_are_missing_are_asked_for(conf: dict[str, Any], registered: bytes) -> None:
+    with pytest.raises(ConfigError, match="includeHeaders"):
+        KafkaAvroDeserializer(conf).deserialize_batch("orders", [registered])
+    without = {**conf, "framings": "snip42,confluent,headerless"}
+    assert KafkaAvroDeserializer(without).deserialize_batch("orders", [registered]).to_pylist() == [ORDER]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_as_many_headers_as_messages_are_expected(count: int, conf: dict[str, Any], registered: bytes) -> None:
+    with pytest.raises(DecodeError, match=f"headers for {count}"):
+        KafkaAvroDeserializer(conf).deserialize_batch("orders", [registered] * 2, headers=[None] * count)
+
+
+def test_headers_may_be_arrow_arrays_in_chunks(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    pa = pytest.importorskip("pyarrow")
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    rows = [[{"key": "x", "value": b"y"}], None, [], [{"key": HEADER, "value": prefixed(number, b"")}]]
+    deserializer = KafkaAvroDeserializer(conf, SHOP)
+    column = pa.chunked_array([pa.array(rows, kind)[1:], pa.array(rows, kind)[3:]])
+    messages = [prefixed(number, body), prefixed(number, body), body, body]
+    assert deserializer.deserialize_batch("orders", messages, headers=column).to_pylist() == [ORDER] * 4
+    with pytest.raises(DecodeError, match=r"expected an array with a list of \(key, value\) structs"):
+        deserializer.deserialize_batch("orders", messages, headers=pa.array([1, 2, 3, 4]))
+    with pytest.raises(DecodeError, match=r"expected an array with a list of \(key, value\) structs"):
+        deserializer.deserialize_batch("orders", messages, headers=7)
+
+
+def test_the_first_error_of_a_batch_has_its_row(conf: dict[str, Any], registered: bytes) -> None:
+    deserializer = KafkaAvroDeserializer(conf)
+    messages = [registered, prefixed(9, b"\xff"), registered]
+    with pytest.raises(DecodeError, match="row 1: expected Confluent's framing with schema id 9"):
+        deserializer.deserialize_batch("orders", messages, headers=[None] * 3)
+    rows = deserializer.deserialize_batch("orders", messages, headers=[None] * 3, error_column="e").to_pylist()
+    assert [row["id"] for row in rows] == [7, None, 7]
+    assert "schema id 9" in rows[1]["e"]
+
+
+# compat
+
+
+def test_compat_reads_what_confluents_deserializer_would(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    client = SchemaRegistryClient({"url": conf["schema.registry.url"]})
+    given = {"confluent.schema.registry.url": second.url}
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    headers = SerializationContext("orders", MessageField.VALUE, by_id(number))
+    plain = SerializationContext("orders", MessageField.VALUE)
+    dual, wide = AvroDeserializer(client, conf=given), second.register("wide-value", BYTES)
+
+    def prefix_schema_id_deserializer() -> None:
+        """Confluent's function is known by its name."""
+
+    prefix = AvroDeserializer(client, conf={**given, "schema.id.deserializer": prefix_schema_id_deserializer})
+    for deserializer in (dual, prefix):
+        assert deserializer(prefixed(number, body), plain) == ORDER
+        assert deserializer(registered, plain) == ORDER
+        assert deserializer(body, plain) == ORDER
+    assert dual(body, headers) == ORDER
+    wide_headers = SerializationContext("orders", MessageField.VALUE, by_id(wide))
+    assert dual(body[:7] + b"!", wide_headers) == {"raw": body[:7] + b"!"}
+    with pytest.raises(DecodeError):
+        prefix(body[:7] + b"!", wide_headers)
+    chosen = AvroDeserializer(client, conf={**given, "framings": "snip42,confluent"})
+    with pytest.raises(DecodeError, match="one of the framings snip42, confluent"):
+        chosen(body, headers)
+
+
+# Travel, asyncio
+
+
+def test_a_pickle_carries_the_known_ids(reader: Reader, second: ConfluentStandIn) -> None:
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    reader.rows.deserialize("orders", prefixed(number, body))
+    packed = pickle.dumps(reader.rows)
+    forget()
+    before = second.calls.total()
+    copy = pickle.loads(packed)
+    assert copy.deserialize("orders", prefixed(number, body)) == ORDER
+    assert second.calls.total() == before
+
+
+def forget() -> None:
+    from streamnative_serdes._topics.binding import Binding
+    from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
+
+    Binding.forget()
+    ConfluentSchemas.forget()
+
+
+def test_a_hit_takes_no_answer_of_the_policy(conf: dict[str, Any], registered: bytes, second: ConfluentStandIn) -> None:
+    from streamnative_serdes import _call_path
+
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    deserializer = KafkaAvroDeserializer(conf)
+    ctx = SerializationContext("orders", MessageField.VALUE, by_id(number))
+    plain = SerializationContext("orders", MessageField.VALUE)
+    for message, context in [(body, ctx), (prefixed(number, body), plain), (body, plain), (registered, plain)]:
+        assert _call_path.deserialize_bound(deserializer, message, context) is _call_path.MISS
+        assert deserializer(message, context) == ORDER
+        before = deserializer.stats()
+        assert _call_path.deserialize_bound(deserializer, message, context) == ORDER
+        after = deserializer.stats()
+        changed = {key for key in after if after[key] != before[key]}
+        assert {"messages", "hits"} <= changed <= {"messages", "hits", "headerless", "confluent", "confluent_header"}
