@@ -1,4 +1,4 @@
-"""What every test run stands on: the compiled modules are the ones under test, and no error is swallowed unseen."""
+"""Checks for every test run: the compiled modules are those under test, and no error is swallowed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ import streamnative_serdes
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
-# A proxy of the machine is not for loopback.
+# Do not use a proxy of the machine for loopback addresses.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
-# Programs that tests start import what the tests import, and not the checkout for being the current folder.
+# Programs that tests start import the same modules as the tests, not those in the current folder.
 os.environ["PYTHONSAFEPATH"] = "1"
 
-# The real servers and Spark's session, for the folders alike, so that each starts once for a run.
+# The real servers and Spark's session are shared by all folders, so that each is started once per run.
 pytest_plugins = ["server_fixtures", "spark_fixtures"]
 
 COMPILED = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow")
 
 
 def compiled_suffix(name: str) -> str:
-    """The file suffix of a compiled module, checked to be an extension's."""
+    """Return the file suffix of a compiled module; asserts that it is that of an extension module."""
     file = importlib.import_module(f"streamnative_serdes.{name}").__file__
     suffix = next((s for s in importlib.machinery.EXTENSION_SUFFIXES if file and file.endswith(s)), None)
     if suffix is None:
@@ -61,7 +61,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def use_hypothesis_profile() -> None:
-    """`ci` gives every run the same examples; `dev` looks for new ones. Neither fails for slowness."""
+    """Profile `ci` uses the same examples in every run, `dev` new ones. Slow examples are allowed."""
     from hypothesis import settings
 
     settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -69,14 +69,14 @@ def use_hypothesis_profile() -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
-# Wheels are tested without hypothesis, by the unit tests alone.
+# Wheels are tested only by the unit tests, without hypothesis.
 if importlib.util.find_spec("hypothesis"):
     use_hypothesis_profile()
 
 
 @pytest.fixture
 def registry() -> Iterator[LocalRegistry]:
-    """A registry of this test's own. What was learnt of another one on the same port is forgotten."""
+    """A registry for this test alone. Schemas cached from another one on the same port are dropped."""
     Binding.forget()
     with LocalRegistry() as registry:
         yield registry

@@ -1,4 +1,4 @@
-"""The broker that pages and examples send to; the registry and the Spark session are those of all tests."""
+"""The fixture ``kafka``: a broker for the code in pages and examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamnative_serdes.testing import MockBroker
 
 @pytest.fixture
 def kafka() -> Iterator[dict[str, str]]:
-    """Configuration of a client of a broker of this test's own."""
+    """The client configuration for a broker that only this test uses."""
     with MockBroker({"flights": 4}) as broker:
-        # Workers keep their producers, which would say again and again that this broker is gone.
+        # Workers keep their producers, which would log repeatedly that this broker is gone.
         yield {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}

@@ -1,4 +1,4 @@
-"""What docs/arrow.md shows runs as it stands."""
+"""The code in docs/arrow.md runs unchanged."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "arrow.md"
 
 
-def test_the_code_in_the_page_on_arrow_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_arrow_page_prints_the_output_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     expected = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
     names: dict[str, object] = {}

@@ -30,21 +30,23 @@ def run(code: str, registry: LocalRegistry, **changes: str) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.skipif(not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16")
-def test_one_key_in_the_clients_configuration() -> None:
+@pytest.mark.skipif(
+    not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka supports builders from 2.16 on"
+)
+def test_the_code_with_one_key_in_the_clients_configuration_runs() -> None:
     with LocalRegistry(token=KEY) as registry:
         producer = run(BLOCKS[0], registry)["producer"]
         assert producer._value_serializer.serialize("users", {"name": "Ada"}) is not None
 
 
-def test_one_key_in_the_serdes_configuration() -> None:
+def test_the_code_with_one_key_in_the_serdes_configuration_runs() -> None:
     with LocalRegistry(token=KEY) as registry:
         names = run(BLOCKS[1], registry)
         assert names["producer"]._value_serializer.serialize("users", {"name": "Ada"}) is not None
         assert names["kop"].sasl_settings(names["conf"])["sasl.password"] == f"token:{KEY}"
 
 
-def test_a_full_name_is_where_it_says_for_schema_and_messages() -> None:
+def test_the_code_for_full_topic_names_stores_schema_and_messages_in_that_namespace() -> None:
     topic = "persistent://acme/sales/users"
     with LocalRegistry() as registry, MockBroker({topic: 1}) as broker:
         for made, body in (("tenants/acme", {"allowedClusters": ["standalone"]}), ("namespaces/acme/sales", {})):
@@ -55,7 +57,7 @@ def test_a_full_name_is_where_it_says_for_schema_and_messages() -> None:
         assert schema.json()["version"] == 0
 
 
-def test_a_service_account(tmp_path: Path) -> None:
+def test_the_code_for_a_service_account_runs(tmp_path: Path) -> None:
     path = tmp_path / "service-account.json"
     with Issuer(make=lambda _: KEY) as issuer, LocalRegistry(token=KEY) as registry:
         path.write_text(key_file(issuer_url=issuer.url))
@@ -64,7 +66,7 @@ def test_a_service_account(tmp_path: Path) -> None:
     assert issuer.forms[0]["audience"] == "urn:sn:pulsar:my-organization:my-instance"
 
 
-def test_no_block_is_left_out() -> None:
+def test_every_block_of_the_page_is_tested() -> None:
     assert len(BLOCKS) == 4
 
 

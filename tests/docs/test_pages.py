@@ -1,7 +1,7 @@
-"""The code that docs/testing.md, migration.md, messages.md and interoperability.md show runs, but for the addresses.
+"""The code in docs/testing.md, migration.md, messages.md and interoperability.md runs unchanged, except for addresses.
 
 README.md and the other pages have tests of their own: test_examples.py, test_auth_docs.py, test_arrow_docs.py,
-test_typed_document.py and tests/docs/test_spark_docs.py.
+test_cli_docs.py, test_typed_document.py and tests/docs/test_spark_docs.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import Consumer, Producer
+from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.compat import avro
+from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,16 +38,23 @@ def test_the_code_of_the_testing_page_runs_unchanged() -> None:
 
 
 def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
-    (code,) = blocks("migration.md")
+    code, both = blocks("migration.md")
     names: dict[str, Any] = {"schema_str": '{"type": "string"}', "to_dict": lambda obj, ctx: obj}
     exec(code.replace("http://localhost:8080", registry.url), names)
     assert isinstance(names["serializer"], avro.AvroSerializer)
+    with ConfluentStandIn() as second:
+        exec(both.replace("http://localhost:8081", second.url), names)
+        number = second.register("orders-value", '"string"')
+        framed = b"\0" + number.to_bytes(4) + b"\x04hi"
+        ctx = SerializationContext("orders", MessageField.VALUE)
+        assert names["deserializer"](framed, ctx) == "hi"
+        assert names["deserializer"](names["serializer"]("ho", ctx), ctx) == "ho"
     exec(re.sub("(?m)^# ", "", code), dict(names))  # what it replaces is there, too
 
 
 def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
-    (code,) = blocks("messages.md")
+    _, code = blocks("messages.md")
     with MockBroker({"orders": 1}) as broker:
         kafka = {"bootstrap.servers": broker.bootstrap_servers}
         producer = Producer(kafka)
@@ -56,7 +65,7 @@ def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: 
         consumer.subscribe(["orders"])
         names: dict[str, Any] = {"deserializer": KafkaAvroDeserializer(conf), "consumer": consumer, "seen": []}
         lost: list[Any] = []
-        for _ in range(60):  # each waits for a second at most
+        for _ in range(60):  # each waits for at most a second
             exec(code.replace("    ...", "    seen.append(order)"), names)
             lost += names["dead"]
             if len(names["seen"]) == 2:
@@ -66,13 +75,25 @@ def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: 
     assert [(raw.data, raw.topic, raw.offset) for raw in lost] == [(b"no message", "orders", 1)]
 
 
+def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegistry) -> None:
+    code, _ = blocks("messages.md")
+    framed = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", ADA)
+    with ConfluentStandIn() as second:
+        code = code.replace("http://localhost:8080", registry.url).replace("http://localhost:8081", second.url)
+        names: dict[str, Any] = {"KafkaAvroDeserializer": KafkaAvroDeserializer}
+        exec(code, names)
+        assert framed is not None
+        for message in (framed, b"\0" + second.register("users-value", USER).to_bytes(4) + framed[10:], framed[10:]):
+            assert names["deserializer"].deserialize("users", message) == ADA
+
+
 def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     framed = KafkaAvroSerializer(conf, USER).serialize("users", ADA)
     assert framed is not None
     (code,) = blocks("interoperability.md")
     for data, version in ((framed, -1), (framed[10:], 0)):
-        # What it calls of pulsar-client's messages is held by tests/integration/test_pulsar_clients.py.
+        # tests/integration/test_pulsar_clients.py checks that messages of pulsar-client have these methods.
         internal = SimpleNamespace(int_schema_version=lambda version=version: version)
         received = SimpleNamespace(data=lambda data=data: data, _message=internal)
         consumer = SimpleNamespace(receive=lambda received=received: received)

@@ -12,7 +12,9 @@ from streamnative_serdes.testing import LocalRegistry
 TEXT = (Path(__file__).parents[2] / "docs" / "typed.md").read_text()
 
 
-def test_its_code_prints_the_output_it_shows(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_page_prints_the_output_it_shows(
+    registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     (expected,) = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
     names: dict[str, Any] = {"__name__": __name__}
@@ -40,7 +42,7 @@ def test_its_code_prints_the_output_it_shows(registry: LocalRegistry, capsys: py
     }
 
 
-def test_each_name_of_its_tables_is_there() -> None:
+def test_each_name_in_the_tables_of_the_page_exists() -> None:
     named = {*re.findall(r"`((?:Time|Local|Int|Float|Avro[CFT]|Decimal)[A-Za-z0-9]*)[`(]", TEXT)}
     assert named
     assert named <= {*models.__all__}

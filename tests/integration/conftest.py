@@ -15,7 +15,7 @@ from streamnative_serdes._topics.binding import Binding
 
 @pytest.fixture
 def nothing_is_known() -> Iterator[None]:
-    """Of any topic, before the test and after it: what it asks the registry is its own."""
+    """Drop all cached schemas before and after the test, so that it makes all its registry requests itself."""
     Binding.forget()
     yield
     Binding.forget()
@@ -23,14 +23,14 @@ def nothing_is_known() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tokens(pulsar_with_tokens: Pulsar) -> Tokens:
-    """Of the roles of the Pulsar that asks for them."""
+    """Tokens for the roles of the Pulsar that requires them."""
     assert pulsar_with_tokens.tokens is not None
     return pulsar_with_tokens.tokens
 
 
 @pytest.fixture(scope="session")
 def pulsar_client(pulsar: Pulsar) -> Iterator[Client]:
-    """Pulsar's own client for Python."""
+    """Pulsar's own Python client."""
     client = Client(pulsar.service_url, logger=ConsoleLogger(LoggerLevel.Error))
     yield client
     client.close()

@@ -44,13 +44,13 @@ def topic() -> str:
 
 @pytest.fixture(scope="module")
 def sasl_kafka(tokens: Tokens) -> Iterator[Kafka]:
-    """Stands for KoP: it takes the API key of Pulsar's role ``produce``."""
+    """A Kafka in place of KoP, which accepts the API key of Pulsar's role ``produce``."""
     with Kafka(users={"public/default": f"token:{tokens.of('produce')}"}) as kafka:
         yield kafka
 
 
 def round_trip(client: dict[str, Any], serializer: dict[str, Any], deserializer: dict[str, Any], topic: str) -> object:
-    """A value that went to Kafka and back."""
+    """Send a value to Kafka, and return it as read back."""
     producer = SerializingProducer({**client, **serializer})
     producer.produce(topic, value=BOB)
     assert producer.flush(60) == 0
@@ -66,7 +66,9 @@ def round_trip(client: dict[str, Any], serializer: dict[str, Any], deserializer:
         consumer.close()
 
 
-@pytest.mark.skipif(not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16")
+@pytest.mark.skipif(
+    not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka supports builders from 2.16 on"
+)
 @pytest.mark.parametrize("source", ["basic.auth.credentials.source", "bearer.auth.credentials.source"])
 def test_an_api_key_of_the_kafka_client_also_signs_in_to_the_registry(
     pulsar_with_tokens: Pulsar, sasl_kafka: Kafka, tokens: Tokens, topic: str, source: str
@@ -94,9 +96,7 @@ def test_an_api_key_of_the_serdes_also_signs_in_the_kafka_client(
     assert round_trip(client, writing, {"value.deserializer": KafkaAvroDeserializer(conf)}, topic) == BOB
 
 
-def test_oauths_tokens_sign_in_to_pulsar_and_are_renewed(
-    pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str
-) -> None:
+def test_oauth_tokens_sign_in_to_pulsar_and_are_renewed(pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str) -> None:
     def signed(until: float) -> str:
         return tokens.of("produce", exp=math.ceil(until))
 
@@ -104,7 +104,7 @@ def test_oauths_tokens_sign_in_to_pulsar_and_are_renewed(
         conf = {"schema.registry.url": pulsar_with_tokens.url, **issuer.options()}
         serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
         count = 0
-        while len(issuer.forms) < 4:  # each new topic is a new question to Pulsar
+        while len(issuer.forms) < 4:  # each new topic causes a new request to Pulsar
             framed = serializer.serialize(f"{topic}-{count}", BOB)
             assert deserializer.deserialize(f"{topic}-{count}", framed) == BOB
             count += 1
@@ -121,8 +121,8 @@ def test_an_oauth_role_without_permission_gets_an_authorization_error(
         assert len(issuer.tokens) == 1
 
 
-def test_a_kafka_client_signs_in_with_oauths_tokens_and_asks_for_the_next(sasl_kafka: Kafka, topic: str) -> None:
-    """A Kafka broker checks claims of unsigned tokens, not their signatures; KoP would hand them to Pulsar."""
+def test_a_kafka_client_signs_in_with_oauth_tokens_and_gets_new_ones(sasl_kafka: Kafka, topic: str) -> None:
+    """A Kafka broker only checks claims of unsigned tokens; KoP would let Pulsar validate them."""
 
     def unsigned(until: float) -> str:
         parts = ({"alg": "none"}, {"sub": "me", "iat": time.time(), "exp": until})

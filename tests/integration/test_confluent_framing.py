@@ -1,4 +1,4 @@
-"""Confluent's and our SerDes on the same topic of a real Kafka: each reports clearly that it cannot read the other."""
+"""Confluent's and our SerDes on topics of a real Kafka: each names what it cannot read, and ours can read both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from servers import ConfluentRegistry, Kafka, Pulsar
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.errors import DecodeError
 
-PATIENCE = 30.0  # seconds until a client that says nothing fails the test
+PATIENCE = 30.0  # seconds until a client that does not respond fails the test
 SCHEMA = record("User", ("name", "string"))
 ADA = {"name": "Ada"}
 
@@ -32,7 +32,7 @@ def confluent(confluent_registry: ConfluentRegistry) -> Iterator[SchemaRegistryC
 
 
 class Topic:
-    """One of Kafka, made by the first message."""
+    """A Kafka topic, created by the first message."""
 
     def __init__(self, kafka: Kafka) -> None:
         self.name = f"confluent-{uuid.uuid4()}"
@@ -44,7 +44,7 @@ class Topic:
         assert producer.flush(PATIENCE) == 0
 
     def read(self, deserializer: Callable[..., Any]) -> Any:
-        """The value of the first message."""
+        """Return the value of the first message."""
         consumer = DeserializingConsumer({**self._kafka, "group.id": "g", "value.deserializer": deserializer})
         consumer.assign([TopicPartition(self.name, 0, 0)])
         try:
@@ -65,7 +65,7 @@ def test_messages_of_confluents_serializer_are_an_error_that_names_their_framing
 ) -> None:
     topic.send(AvroSerializer(confluent, json.dumps(SCHEMA)), ADA)
     conf = {"schema.registry.url": pulsar.url}
-    KafkaAvroSerializer(conf, SCHEMA).serialize(topic.name, ADA)  # the topic's schema is known to Pulsar too
+    KafkaAvroSerializer(conf, SCHEMA).serialize(topic.name, ADA)  # Pulsar has the topic's schema too
     with pytest.raises(ValueDeserializationError, match=r"Confluent's serializer \(0x00, schema id \d+\)") as caught:
         topic.read(KafkaAvroDeserializer(conf))
     assert type(caught.value.exception) is DecodeError
@@ -102,3 +102,31 @@ def test_confluent_framing_is_not_detected_if_the_latest_schema_decodes_all_byte
     read = topic.read(KafkaAvroDeserializer(conf))
     assert (read["zero"], read["name"]) == (None, "Ada")
     assert int.from_bytes(read["id"], "big") > 0
+
+
+def test_a_deserializer_with_both_registries_reads_both_framings(
+    kafka: Kafka, topic: Topic, pulsar: Pulsar, confluent: SchemaRegistryClient, confluent_registry: ConfluentRegistry
+) -> None:
+    conf = {"schema.registry.url": pulsar.url}
+    both = {
+        **conf,
+        "confluent.schema.registry.url": confluent_registry.url,
+        "framings": "snip42,confluent,headerless",
+    }
+    other = Topic(kafka)
+    topic.send(AvroSerializer(confluent, json.dumps(SCHEMA)), ADA)
+    other.send(KafkaAvroSerializer(conf, SCHEMA), ADA)
+    assert topic.read(KafkaAvroDeserializer(both)) == ADA
+    assert other.read(KafkaAvroDeserializer(both)) == ADA
+
+
+def test_confluents_deserializer_reads_what_ours_writes_in_its_framing(
+    topic: Topic, pulsar: Pulsar, confluent: SchemaRegistryClient, confluent_registry: ConfluentRegistry
+) -> None:
+    conf = {
+        "schema.registry.url": pulsar.url,
+        "confluent.schema.registry.url": confluent_registry.url,
+        "framing": "confluent",
+    }
+    topic.send(KafkaAvroSerializer(conf, SCHEMA), ADA)
+    assert topic.read(AvroDeserializer(confluent)) == ADA

@@ -21,16 +21,16 @@ def register(pulsar: Pulsar, topic: str, schema: Any) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("kind", "default"), TAKEN)
-def test_it_takes_the_next_schema_after_a_default_that_we_take(pulsar: Pulsar, kind: Any, default: Any) -> None:
+def test_pulsar_accepts_the_next_schema_after_a_default_that_we_accept(pulsar: Pulsar, kind: Any, default: Any) -> None:
     topic = f"defaults-{uuid.uuid4().hex[:12]}"
     assert taken_by_us(record(field(kind, default)))
-    # Where the field is new, its default is needed as well.
+    # If the field is new, its default is needed too.
     for schema in (FIRST_WITHOUT, record(field(kind, default)), record(field(kind, default), LATER)):
         assert register(pulsar, topic, schema) == (200, "OK")
 
 
 @pytest.mark.parametrize(("kind", "default"), STUMBLED_OVER)
-def test_it_stumbles_over_a_default_that_we_refuse(pulsar: Pulsar, kind: Any, default: Any) -> None:
+def test_pulsar_refuses_the_next_schema_after_a_default_that_we_refuse(pulsar: Pulsar, kind: Any, default: Any) -> None:
     for schema in (record(field(kind, default)), *broken_elsewhere(kind, default)):
         assert not taken_by_us(schema)
         topic = f"defaults-{uuid.uuid4().hex[:12]}"

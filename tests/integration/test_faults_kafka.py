@@ -17,7 +17,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 MESSAGES = 200_000
 PARTITIONS = 4
 DELIVERED_AT_DEATH = MESSAGES // 8
-QUIET = {"log_level": 0}  # librdkafka would tell of each refused connection on stderr
+QUIET = {"log_level": 0}  # otherwise librdkafka logs each refused connection to stderr
 PLACE = {
     "type": "record",
     "name": "Place",
@@ -32,13 +32,13 @@ def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
 
 
 class Writer:
-    """Writes all messages, and kills the broker in the middle, between one report of a delivery and the next."""
+    """Writes all messages, and kills the broker in the middle, between two delivery reports."""
 
     def __init__(self, kafka: Kafka, pulsar: Pulsar, topic: str) -> None:
         self._kafka, self._topic = kafka, topic
         self.errors: list[KafkaError] = []
         self.delivered = 0
-        self.unreported = 0  # messages written, but not reported as delivered, when the broker was dead
+        self.unreported = 0  # messages written, but not reported as delivered, when the broker died
         self._dead = False
         self._producer = SerializingProducer(
             {
@@ -54,7 +54,7 @@ class Writer:
         )
 
     def write(self, restart: Callable[[], object]) -> None:
-        """Write them; ``restart`` is called once the broker is dead, with half of the messages still to be written."""
+        """Write all messages; calls ``restart`` after the broker was killed, with half of them still to be written."""
         for number in range(MESSAGES):
             sequence, partition = divmod(number, PARTITIONS)
             value = {"partition": partition, "sequence": sequence}
@@ -68,7 +68,7 @@ class Writer:
 
     def _await_death(self) -> None:
         until(lambda: self._dead or self._producer.poll(0.1) < 0, "messages are delivered")
-        while self._producer.poll(0.1):  # what the broker had answered before
+        while self._producer.poll(0.1):  # reports that arrived before the broker died
             pass
         self.unreported = MESSAGES // 2 - self.delivered
 
@@ -83,7 +83,7 @@ class Writer:
 
 
 def read_all(kafka: Kafka, pulsar: Pulsar, topic: str) -> list[list[int]]:
-    """The sequence numbers of each partition, in the order of the log up to its end."""
+    """Return the sequence numbers of each partition, in the order of its log."""
     consumer = DeserializingConsumer(
         {
             "bootstrap.servers": kafka.bootstrap_servers,
@@ -106,7 +106,7 @@ def read_all(kafka: Kafka, pulsar: Pulsar, topic: str) -> list[list[int]]:
     return found
 
 
-def test_of_200_000_messages_all_arrive_once_and_in_order_though_kafka_dies_midway(
+def test_200_000_messages_arrive_once_and_in_order_although_kafka_dies_midway(
     kafka_to_kill: Kafka, pulsar: Pulsar
 ) -> None:
     topic = "survives-kafka"
@@ -117,6 +117,6 @@ def test_of_200_000_messages_all_arrive_once_and_in_order_though_kafka_dies_midw
         restarted: list[Future[Kafka]] = []
         writer.write(lambda: restarted.append(pool.submit(kafka_to_kill.start)))
         restarted[0].result(HANG_SECONDS)
-    assert writer.unreported > 0, "nothing was under way as the broker died, which shows little"
+    assert writer.unreported > 0, "no message was in flight when the broker died, so the test shows little"
     assert (writer.errors, writer.delivered) == ([], MESSAGES)
     assert read_all(kafka_to_kill, pulsar, topic) == [list(range(MESSAGES // PARTITIONS))] * PARTITIONS

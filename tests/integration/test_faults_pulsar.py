@@ -15,30 +15,30 @@ from streams import Stream, numbered
 from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes.errors import RegistryUnavailableError
 
-MESSAGES = 200  # through each stream before, in and after the outage
-BUDGET_SECONDS = 5.0  # retries.total.ms of who has less patience than the usual 60 s
-SLACK_SECONDS = 15.0  # what a busy machine may take on top of a promise
-# Of topics that nobody has heard of yet.
+MESSAGES = 200  # through each stream before, during and after the outage
+BUDGET_SECONDS = 5.0  # retries.total.ms of the hasty stream, instead of the usual 60 s
+SLACK_SECONDS = 15.0  # additional time for a busy machine
+# Names of unknown topics.
 DATUM, MESSAGE = numbered(4), header.pack(0) + b"\x08"
 
 
 @dataclass(slots=True)
 class Outage:
-    """What happened while the registry was dead, and afterwards.
+    """The events while the registry was dead, and afterwards.
 
     Args:
-        usual: a stream with the usual options, but that it does not look for newer schemas after a minute.
-        hasty: a stream that looks for newer schemas all the time, and has a budget of BUDGET_SECONDS.
+        usual: a stream with the default options, except that it does not request newer schemas after a minute.
+        hasty: a stream that requests newer schemas all the time, and has a limit of BUDGET_SECONDS.
     """
 
     usual: Stream
     hasty: Stream
-    calls_of_usual: int = -1  # to the registry, in the outage
+    calls_of_usual: int = -1  # registry calls during the outage
     failures: dict[str, tuple[BaseException, float]] = field(default_factory=dict)  # operation -> error, seconds
     afterwards: list[object] = field(default_factory=list)
 
     def unknown_topics(self) -> dict[str, Callable[[], object]]:
-        """Operations that need the registry."""
+        """Return operations that need the registry."""
         serializer, deserializer = self.hasty.serializers[0], self.hasty.deserializer
         return {
             "serialize": lambda: serializer.serialize("unknown-serialize", DATUM),
@@ -47,14 +47,14 @@ class Outage:
         }
 
     def fail(self) -> None:
-        """Try all of them at once: none succeeds."""
+        """Try all of them at once; none must succeed."""
         operations = self.unknown_topics()
         with ThreadPoolExecutor(len(operations)) as pool:
             self.failures = dict(zip(operations, pool.map(failure, operations.values()), strict=True))
 
 
 def failure(call: Callable[[], object]) -> tuple[BaseException, float]:
-    """What a call ends in, and after how many seconds."""
+    """Return the error of a call, and after how many seconds it was raised."""
     began = time.monotonic()
     with pytest.raises((RegistryUnavailableError, ValueSerializationError)) as caught:
         call()
@@ -76,7 +76,7 @@ def outage(kafka: Kafka, careless_pulsar: Pulsar) -> Outage:
         pulsar.kill()
         before = seen.usual.deserializer.registry_calls()
         try:
-            seen.fail()  # while the streams go on
+            seen.fail()  # while the streams continue
             seen.usual.more(MESSAGES)
             seen.hasty.more(MESSAGES)
             seen.calls_of_usual = seen.usual.deserializer.registry_calls() - before
@@ -91,19 +91,19 @@ def outage(kafka: Kafka, careless_pulsar: Pulsar) -> Outage:
 
 
 def test_known_topics_and_versions_need_no_registry(outage: Outage) -> None:
-    """That every message arrived and was right, and no call failed, the stream has checked."""
+    """The stream itself checks that every message arrived unchanged, and that no call failed."""
     assert outage.calls_of_usual == 0
     assert outage.usual.read >= 3 * MESSAGES
     assert outage.usual.slowest < SLACK_SECONDS
 
 
-def test_a_failed_lookup_of_newer_schemas_keeps_the_known_ones(outage: Outage) -> None:
+def test_if_newer_schemas_cannot_be_requested_the_known_ones_are_kept(outage: Outage) -> None:
     assert outage.hasty.read >= 3 * MESSAGES
     assert outage.hasty.slowest < BUDGET_SECONDS + SLACK_SECONDS
 
 
 @pytest.mark.parametrize("operation", ["serialize", "deserialize", "produce"])
-def test_an_unknown_topic_fails_in_its_time_and_is_named(outage: Outage, operation: str) -> None:
+def test_the_error_for_an_unknown_topic_comes_in_time_and_names_it(outage: Outage, operation: str) -> None:
     error, seconds = outage.failures[operation]
     assert seconds < BUDGET_SECONDS + SLACK_SECONDS
     assert f"topic unknown-{operation}" in str(error)

@@ -18,8 +18,8 @@ from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError
 
 BY_AN_ADMIN, BY_PULSAR = "deleted by an admin", "collected by Pulsar"
-ATTENTIVE = {"cache.latest.ttl.sec": 0.1}  # a second, in effect; the default is a minute
-SURE = {"cache.latest.ttl.sec": 3600}  # looks only when a message cannot be read
+ATTENTIVE = {"cache.latest.ttl.sec": 0.1}  # in effect a second, the minimum; the default is a minute
+SURE = {"cache.latest.ttl.sec": 3600}  # checks only after an unreadable message
 THREADS = 8
 
 
@@ -29,19 +29,19 @@ def record(*fields: tuple[str, Any]) -> dict[str, Any]:
 
 OLD = record(("name", "string"), ("age", "int"))
 ADA = {"name": "Ada", "age": 36}
-# OLD does not read its messages, nor does the topic's strategy take both.
+# OLD cannot read its messages, and the topic's strategy does not allow both.
 OTHER = record(("age", "string"), ("name", "string"))
 BOB = {"age": "7", "name": "Bob"}
-# OLD reads its messages, under other names.
+# OLD reads its messages, but with other field names.
 ALIKE = record(("city", "string"), ("height", "int"))
 ROME = {"city": "Rome", "height": 21}
 MISREAD = {"name": "Rome", "age": 21}
-# The topic's strategy takes both.
+# The topic's strategy allows both.
 GROWN = OLD | {"fields": [*OLD["fields"], {"name": "note", "type": "string", "default": ""}]}
 
 
 class Topics:
-    """Makes real topics of Pulsar, and has them go, with their schemas, in one of two ways."""
+    """Creates real topics of Pulsar, and removes them with their schemas, in one of two ways."""
 
     def __init__(self, server: Pulsar, way: str) -> None:
         self._server, self._way = server, way
@@ -55,9 +55,9 @@ class Topics:
         return KafkaAvroDeserializer({"schema.registry.url": self._server.url, **options}, schema)
 
     def gone(self, use: Callable[[str], object]) -> str:
-        """A topic that was made, was used by ``use(topic)``, and is gone with its schemas."""
+        """Create a topic, call ``use(topic)``, and remove the topic with its schemas."""
         topic = f"recreated-{uuid.uuid4()}"
-        # A connected producer makes the topic, and keeps Pulsar from collecting it too early.
+        # A connected producer creates the topic, and keeps Pulsar from removing it too early.
         producer = self._client.create_producer(f"persistent://public/default/{topic}")
         use(topic)
         producer.close()
@@ -68,13 +68,13 @@ class Topics:
 
     def _delete(self, topic: str) -> None:
         done = self._server.admin("DELETE", f"persistent/public/default/{topic}")
-        assert done.ok or done.status_code == 404, done.text  # Pulsar may have been faster
+        assert done.ok or done.status_code == 404, done.text  # Pulsar may already have removed it
 
     def has_schema(self, topic: str) -> bool:
         return self._server.admin("GET", f"schemas/public/default/{topic}/schema").status_code == 200
 
     def by_another_process(self, topic: str, schema: dict[str, Any], datum: dict[str, Any]) -> bytes:
-        """A message of somebody who knows nothing of the topic's past."""
+        """Return a message of a process that does not know the deleted topic."""
         Binding.forget()
         message = self.writer(schema, SURE).serialize(topic, datum)
         Binding.forget()
@@ -87,7 +87,7 @@ class Topics:
 
 @pytest.fixture
 def topics(request: pytest.FixtureRequest, careless_pulsar: Pulsar) -> Iterator[Topics]:
-    """Topics go the way that the test's parameter says, which is by an admin without one."""
+    """Topics are removed in the way of the test's parameter; by default, by an admin."""
     topics = Topics(careless_pulsar, getattr(request, "param", BY_AN_ADMIN))
     yield topics
     topics.close()
@@ -97,7 +97,7 @@ each_way = pytest.mark.parametrize("topics", [BY_AN_ADMIN, BY_PULSAR], indirect=
 
 
 def comes_right(read: Callable[[], Any], expected: Any) -> bool:
-    """Whether it is read right; it may be an error for a moment, but never a wrong value."""
+    """Whether the value is correct; an error is allowed for a moment, but never a wrong value."""
     try:
         datum = read()
     except DecodeError:
@@ -107,7 +107,7 @@ def comes_right(read: Callable[[], Any], expected: Any) -> bool:
 
 
 @each_way
-def test_a_reader_that_cannot_read_a_message_finds_that_its_topic_is_another(topics: Topics) -> None:
+def test_a_reader_that_cannot_read_a_message_detects_the_recreated_topic(topics: Topics) -> None:
     reader, before = topics.reader(SURE), []
 
     def use(topic: str) -> None:
@@ -117,16 +117,16 @@ def test_a_reader_that_cannot_read_a_message_finds_that_its_topic_is_another(top
     topic = topics.gone(use)
     message = topics.by_another_process(topic, OTHER, BOB)
     assert header.read(message) == 0
-    # A topic is looked at once a second at most, however many of its messages cannot be read.
+    # A topic is checked at most once a second, however many of its messages are unreadable.
     until(lambda: comes_right(lambda: reader.deserialize(topic, message), BOB), "the new schema is found")
     assert reader.deserialize(topic, message) == BOB
-    # The limit in docs/messages.md: what Kafka still holds from before means another schema now.
+    # The limit in docs/messages.md: old messages that Kafka still has now refer to another schema.
     with pytest.raises(DecodeError, match="schema version 0"):
         reader.deserialize(topic, before[0])
 
 
 @each_way
-def test_a_reader_with_its_own_schema_notices_a_recreated_topic_too(topics: Topics) -> None:
+def test_a_reader_with_its_own_schema_also_detects_a_recreated_topic(topics: Topics) -> None:
     reader = topics.reader(SURE, record(("name", "string")))
     topic = topics.gone(lambda topic: reader.deserialize(topic, topics.writer(OLD, SURE).serialize(topic, ADA)))
     message = topics.by_another_process(topic, OTHER, BOB)
@@ -134,8 +134,8 @@ def test_a_reader_with_its_own_schema_notices_a_recreated_topic_too(topics: Topi
 
 
 @each_way
-def test_messages_that_the_old_schema_reads_too_are_read_wrong_until_the_topic_is_looked_at(topics: Topics) -> None:
-    """The limit in docs/messages.md: within ``cache.latest.ttl.sec``, wrong values and no error."""
+def test_messages_that_the_old_schema_can_read_are_wrong_until_the_topic_is_checked(topics: Topics) -> None:
+    """The limit in docs/messages.md: within ``cache.latest.ttl.sec``, values are wrong without an error."""
     sure, attentive = topics.reader(SURE), topics.reader(ATTENTIVE)
 
     def use(topic: str) -> None:
@@ -150,7 +150,7 @@ def test_messages_that_the_old_schema_reads_too_are_read_wrong_until_the_topic_i
         seen.append(attentive.deserialize(topic, message))
         return bool(seen[-1] == ROME)
 
-    until(right, "the topic is looked at")
+    until(right, "the topic is checked")
     assert all(datum == MISREAD for datum in seen[:-1])
     assert attentive.deserialize(topic, message) == ROME
     assert sure.deserialize(topic, message) == MISREAD
@@ -163,7 +163,7 @@ def test_threads_that_share_a_reader_all_find_the_new_schema(topics: Topics) -> 
     together = threading.Barrier(THREADS, timeout=HANG_SECONDS)
 
     def read(_: int) -> list[bool]:
-        """Whether each message came right, up to the first that did and a hundred more."""
+        """Return whether each message was read correctly, up to the first correct one and a hundred more."""
         together.wait(HANG_SECONDS)
         until(lambda: comes_right(lambda: reader.deserialize(topic, message), BOB), "the new schema is found")
         return [comes_right(lambda: reader.deserialize(topic, message), BOB) for _ in range(100)]
@@ -172,7 +172,7 @@ def test_threads_that_share_a_reader_all_find_the_new_schema(topics: Topics) -> 
         assert list(pool.map(read, range(THREADS))) == [[True] * 100] * THREADS
 
 
-def test_a_writer_is_refused_once_the_new_topic_does_not_take_its_schema(topics: Topics) -> None:
+def test_a_writer_is_refused_if_the_recreated_topic_does_not_accept_its_schema(topics: Topics) -> None:
     writer = topics.writer(OLD, ATTENTIVE)
     topic = topics.gone(lambda topic: writer.serialize(topic, ADA))
     topics.by_another_process(topic, OTHER, BOB)
@@ -198,16 +198,16 @@ def test_a_writer_registers_its_schema_again_in_a_recreated_topic(topics: Topics
     until(lambda: header.read(attentive.serialize(topic, ADA) or b"") == 1, "the writer registers its schema")
     Binding.forget()
     assert topics.reader(SURE).deserialize(topic, attentive.serialize(topic, ADA)) == ADA
-    # The limit in docs/messages.md: who has not looked yet goes on under the old number.
+    # The limit in docs/messages.md: a writer that has not checked yet uses the old version.
     with pytest.raises(DecodeError):
         topics.reader(SURE).deserialize(topic, sure.serialize(topic, ADA))
 
 
-def test_a_topic_that_stays_away_gets_its_schema_back_with_the_next_message(topics: Topics) -> None:
+def test_a_topic_that_was_not_recreated_gets_its_schema_back_with_the_next_message(topics: Topics) -> None:
     writer, reader = topics.writer(OLD, ATTENTIVE), topics.reader(ATTENTIVE)
 
     def use(topic: str | None = None) -> None:
-        """A reader that has met the version goes on to read what waits in Kafka, whatever the registry has lost."""
+        """A reader that knows the version still reads messages in Kafka, even if the registry lost the schema."""
         assert reader.deserialize(topic or gone, writer.serialize(topic or gone, ADA)) == ADA
 
     gone = topics.gone(use)

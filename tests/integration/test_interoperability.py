@@ -26,11 +26,11 @@ from streamnative_serdes.errors import DecodeError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning")
 
-# As Schema.AVRO makes it of the class User in JavaClient.java.
+# The schema that Schema.AVRO derives from class User in JavaClient.java.
 USER: Final = record("User", ("age", "int"), ("name", ["null", "string"], None))
 ADA: Final = {"age": 36, "name": "Ada"}
 BARE: Final = b"\x48\x02\x06Ada"
-WRONG: Final = {"age": 0, "name": None}  # what the first two bytes of Confluent's framing are
+WRONG: Final = {"age": 0, "name": None}  # the first two bytes of Confluent's framing, read with this schema
 GARBAGE: Final = b"garbage"
 WRITERS: Final = ("Java", "Python", "ours", "Confluent's", "bare Avro without a schema", "garbage without a schema")
 
@@ -84,7 +84,7 @@ def test_our_deserializer_reads_all_but_confluents_framing_and_garbage(crowd: Cr
         reader.deserialize(name, garbage)
 
 
-def test_the_version_in_pulsars_metadata_is_one_that_our_deserializer_takes(crowd: Crowd) -> None:
+def test_our_deserializer_accepts_the_version_in_pulsars_metadata(crowd: Crowd) -> None:
     reader, raw = KafkaAvroDeserializer(crowd.topic.conf), crowd.topic.raw()
     assert by_writer([message.version for message in raw]) == by_writer([0, 0, -1, -1, -1, -1])
     good = [message for message, writer in zip(raw, WRITERS, strict=True) if writer not in ("Confluent's", WRITERS[-1])]
@@ -115,7 +115,7 @@ def test_pulsars_java_avro_consumer_reads_only_headerless_avro(crowd: Crowd, jav
     }
 
 
-def test_java_auto_consume_gives_fields_where_there_is_a_version_and_bytes_elsewhere(
+def test_java_auto_consume_returns_fields_if_there_is_a_version_and_bytes_otherwise(
     crowd: Crowd, java_client: JavaPulsar
 ) -> None:
     read = by_writer(java_client.consume(crowd.topic.name, "AUTO_CONSUME", len(WRITERS)))

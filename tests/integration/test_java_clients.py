@@ -16,7 +16,7 @@ from streamnative_serdes.errors import DecodeError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 
-# What Schema.AVRO makes of classes of JavaClient.java: references may be null.
+# Schemas that Schema.AVRO derives from classes of JavaClient.java: references may be null.
 TEXT = ["null", "string"]
 USER = record("User", ("age", "int"), ("name", TEXT, None))
 WITH_EMAIL = record("UserWithEmail", ("age", "int"), ("email", TEXT, None), ("name", TEXT, None))
@@ -30,7 +30,7 @@ class Person:  # as in JavaClient.java
     name: str
 
 
-def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(
+def test_messages_of_javas_avro_producer_are_read_with_the_latest_schema(
     pulsar_topic: PulsarTopic, java_client: JavaPulsar
 ) -> None:
     nameless = {"age": -1, "name": None}
@@ -41,7 +41,7 @@ def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(
     assert pulsar_topic.schemas() == [USER]
 
 
-def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_passes(
+def test_messages_of_several_versions_are_read_with_the_version_that_the_caller_passes(
     pulsar_topic: PulsarTopic, java_client: JavaPulsar
 ) -> None:
     java_client.produce(pulsar_topic.name, "User", ADA)
@@ -54,11 +54,11 @@ def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_pa
     as_first = KafkaAvroDeserializer(pulsar_topic.conf, USER)
     without_email = {"age": 7, "name": "Bob"}
     assert [as_first.deserialize(pulsar_topic.name, *message) for message in raw] == [ADA, without_email, ADA]
-    with pytest.raises(DecodeError, match="schema version 1, field name"):  # by latest, as KoP's readers would
+    with pytest.raises(DecodeError, match="schema version 1, field name"):  # with the latest, as readers with KoP do
         reader.deserialize(pulsar_topic.name, raw[0].data)
 
 
-def test_a_message_that_begins_with_a_null_is_not_taken_for_confluents(
+def test_a_message_that_begins_with_a_null_is_not_mistaken_for_confluents(
     pulsar_topic: PulsarTopic, java_client: JavaPulsar
 ) -> None:
     somebody = {"age": None, "name": "somebody"}
@@ -68,7 +68,7 @@ def test_a_message_that_begins_with_a_null_is_not_taken_for_confluents(
     assert KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, message.data) == somebody
 
 
-def test_they_find_a_schema_that_we_registered(pulsar_topic: PulsarTopic, java_client: JavaPulsar) -> None:
+def test_javas_client_finds_a_schema_that_we_registered(pulsar_topic: PulsarTopic, java_client: JavaPulsar) -> None:
     same = {**USER, "doc": "Avro does not look at it"}
     framed = KafkaAvroSerializer(pulsar_topic.conf, json.dumps(same, indent=4)).serialize(pulsar_topic.name, ADA)
     assert framed[:10] == b"\x03\x04" + bytes(8)
@@ -77,7 +77,7 @@ def test_they_find_a_schema_that_we_registered(pulsar_topic: PulsarTopic, java_c
     assert pulsar_topic.schemas() == [same]
 
 
-def test_we_find_a_schema_that_they_registered(pulsar_topic: PulsarTopic, java_client: JavaPulsar) -> None:
+def test_we_find_a_schema_that_javas_client_registered(pulsar_topic: PulsarTopic, java_client: JavaPulsar) -> None:
     java_client.produce(pulsar_topic.name, "User", ADA)
     same = {**USER, "doc": "Avro does not look at it"}
     framed = KafkaAvroSerializer(pulsar_topic.conf, json.dumps(same, indent=4)).serialize(pulsar_topic.name, ADA)
@@ -94,7 +94,7 @@ def test_a_dataclass_has_the_schema_of_the_same_class_in_java(
     assert len(pulsar_topic.schemas()) == 1
 
 
-def test_their_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_error(
+def test_javas_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_error(
     pulsar_topic: PulsarTopic, java_client: JavaPulsar
 ) -> None:
     framed = KafkaAvroSerializer(pulsar_topic.conf, POINT).serialize(pulsar_topic.name, {"x": 1, "y": 5})

@@ -16,7 +16,7 @@ USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Eds
 
 
 @pytest.mark.parametrize("example", ["kafka_python_client.py", "aiokafka_client.py"])
-def test_users_go_there_and_back(kafka: Kafka, pulsar: Pulsar, example: str) -> None:
+def test_users_are_read_back_equal(kafka: Kafka, pulsar: Pulsar, example: str) -> None:
     place = {
         "BOOTSTRAP_SERVERS": kafka.bootstrap_servers,
         "SCHEMA_REGISTRY_URL": pulsar.url,

@@ -18,7 +18,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import DecodeError, IncompatibleSchemaError, SchemaError
 
-# pulsar-client's AvroSchema logs by a method that Python calls deprecated.
+# pulsar-client's AvroSchema logs with a deprecated method.
 pytestmark = [
     pytest.mark.usefixtures("nothing_is_known"),
     pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning"),
@@ -56,7 +56,9 @@ LATER = {"email": "b@c", "name": "Bob", "age": 7}
 
 
 @pytest.mark.parametrize("value", [BY_CLASS, USER], ids=["record class", "schema definition"])
-def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(pulsar_topic: PulsarTopic, value: Any) -> None:
+def test_messages_of_pulsars_avro_producer_are_read_with_the_latest_schema(
+    pulsar_topic: PulsarTopic, value: Any
+) -> None:
     by_class = isinstance(value, User)
     schema = AvroSchema(User) if by_class else AvroSchema(None, schema_definition=User.schema())
     pulsar_topic.send(schema, value, value)
@@ -68,7 +70,9 @@ def test_messages_of_their_avro_producer_are_read_by_the_latest_schema(pulsar_to
     assert (counts["headerless"], counts["fallbacks"], counts["registry_calls"]) == (2, 0, 1)
 
 
-def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_passes(pulsar_topic: PulsarTopic) -> None:
+def test_messages_of_several_versions_are_read_with_the_version_that_the_caller_passes(
+    pulsar_topic: PulsarTopic,
+) -> None:
     earlier, later = (AvroSchema(None, schema_definition=schema) for schema in (NAMED, WITH_EMAIL))
     pulsar_topic.send(earlier, EARLIER)
     pulsar_topic.send(later, LATER)
@@ -83,12 +87,12 @@ def test_messages_of_several_versions_are_read_by_the_version_that_the_caller_pa
     assert [as_later.deserialize(pulsar_topic.name, *message) for message in raw] == [
         {"email": None, **user} for user in expected
     ]
-    with pytest.raises(DecodeError, match="schema version 1, field email"):  # by latest, which it was not written with
+    with pytest.raises(DecodeError, match="schema version 1, field email"):  # with the latest, which did not write it
         reader.deserialize(pulsar_topic.name, raw[0].data)
 
 
 def test_headerless_messages_from_before_a_schema_change_need_their_version(pulsar_topic: PulsarTopic) -> None:
-    """As through KoP, which hands no version to Kafka clients."""
+    """As with KoP, which passes no version to Kafka clients."""
     before, same_shape = record("R", ("a", "int", 0)), record("R", ("b", "int", 0))
     longer = record("R", ("b", "int", 0), ("c", "string", ""))
     for schema, value in ((before, {"a": 5}), (same_shape, {"b": 6}), (longer, {"b": 7, "c": "x"})):
@@ -114,13 +118,13 @@ def test_a_version_above_127_is_read(pulsar_topic: PulsarTopic, pulsar_client: C
     assert message.version == 128
     assert KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, *message) == {"number": 5}
     reader = pulsar_client.create_reader(pulsar_topic.name, MessageId.earliest)
-    with pytest.raises(UnicodeDecodeError):  # which is why the tests ask as pulsar-client's AvroSchema does
+    with pytest.raises(UnicodeDecodeError):  # therefore the tests read the version like pulsar-client's AvroSchema
         reader.read_next(20_000).schema_version()
     reader.close()
 
 
 @pytest.mark.parametrize("data", [b"garbage", b"", b"\x06Ada", b"\x06Ada\x48\x00"])
-def test_bytes_that_are_no_message_of_the_topic_are_a_clear_error(pulsar_topic: PulsarTopic, data: bytes) -> None:
+def test_bytes_that_are_not_a_message_of_the_topic_are_a_clear_error(pulsar_topic: PulsarTopic, data: bytes) -> None:
     pulsar_topic.register("AVRO", json.dumps(NAMED))
     pulsar_topic.send_raw(data)
     (message,) = pulsar_topic.raw()
@@ -148,11 +152,11 @@ def test_our_framed_bytes_come_back_intact_through_a_topic_with_a_schema(pulsar_
 @pytest.mark.parametrize(
     ("schema", "value", "error"),
     [
-        (NAMED, EARLIER, EOFError),  # the header's first byte as the length of a string: -2
-        (record("R", ("a", NULLABLE), ("b", NULLABLE)), {"a": "x", "b": "y"}, IndexError),  # its second as a branch: 2
+        (NAMED, EARLIER, EOFError),  # the header's first byte is read as the length of a string: -2
+        (record("R", ("a", NULLABLE), ("b", NULLABLE)), {"a": "x", "b": "y"}, IndexError),  # its second is branch 2
     ],
 )
-def test_their_avro_consumer_fails_on_our_framed_bytes(
+def test_pulsars_avro_consumer_fails_on_our_framed_bytes(
     pulsar_topic: PulsarTopic, schema: Any, value: Any, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     pulsar_topic.send_raw(KafkaAvroSerializer(pulsar_topic.conf, schema).serialize(pulsar_topic.name, value))
@@ -169,7 +173,7 @@ def test_their_avro_consumer_fails_on_our_framed_bytes(
         (record("R", ("name", NULLABLE)), {"name": "Ada"}, {"name": None}),  # branch -2: Python counts from the end
     ],
 )
-def test_their_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_error(
+def test_pulsars_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_error(
     pulsar_topic: PulsarTopic, schema: Any, value: Any, wrong: Any
 ) -> None:
     pulsar_topic.send_raw(KafkaAvroSerializer(pulsar_topic.conf, schema).serialize(pulsar_topic.name, value))
@@ -179,7 +183,7 @@ def test_their_avro_consumer_may_read_our_framed_bytes_as_wrong_data_without_an_
 # --- one schema, two ways to register it ------------------------------------------------------------------------------
 
 
-def test_they_find_a_schema_that_we_registered(pulsar_topic: PulsarTopic) -> None:
+def test_pulsars_client_finds_a_schema_that_we_registered(pulsar_topic: PulsarTopic) -> None:
     same = json.loads(json.dumps(User.schema()))
     same["doc"] = "Avro does not look at it"
     KafkaAvroSerializer(pulsar_topic.conf, same).serialize(pulsar_topic.name, USER)
@@ -188,7 +192,7 @@ def test_they_find_a_schema_that_we_registered(pulsar_topic: PulsarTopic) -> Non
     assert pulsar_topic.schemas() == [same]
 
 
-def test_we_find_a_schema_that_they_registered(pulsar_topic: PulsarTopic) -> None:
+def test_we_find_a_schema_that_pulsars_client_registered(pulsar_topic: PulsarTopic) -> None:
     pulsar_topic.send(AvroSchema(User), BY_CLASS)
     same = {**User.schema(), "doc": "Avro does not look at it", "aliases": ["Person"]}
     framed = KafkaAvroSerializer(pulsar_topic.conf, same).serialize(pulsar_topic.name, USER)
@@ -196,7 +200,7 @@ def test_we_find_a_schema_that_they_registered(pulsar_topic: PulsarTopic) -> Non
     assert pulsar_topic.schemas() == [User.schema()]
 
 
-def test_another_default_makes_another_version(pulsar_topic: PulsarTopic) -> None:
+def test_another_default_gives_another_version(pulsar_topic: PulsarTopic) -> None:
     theirs = record("R", ("name", NULLABLE))  # a Record's fields have no defaults
     ours = record("R", ("name", NULLABLE, None))
     pulsar_topic.send(AvroSchema(None, schema_definition=theirs), {"name": "Ada"})
@@ -207,7 +211,7 @@ def test_another_default_makes_another_version(pulsar_topic: PulsarTopic) -> Non
 
 # --- messages without a header that begin like one --------------------------------------------------------------------
 
-NUMBERS = (("a", "long"), ("b", "long"))  # -2 and 2 are 03 04
+NUMBERS = (("a", "long"), ("b", "long"))  # -2 and 2 are encoded as 03 04
 
 
 def sent_by_their_producer(topic: PulsarTopic, schema: dict[str, Any], value: dict[str, Any]) -> bytes:
@@ -222,10 +226,12 @@ def sent_by_their_producer(topic: PulsarTopic, schema: dict[str, Any], value: di
     ("fields", "value"),
     [
         (NUMBERS, {"a": -2, "b": 2}),
-        ((*NUMBERS, ("c", "string")), {"a": -2, "b": 2, "c": "1234567"}),  # with an eighth it would be long enough
+        ((*NUMBERS, ("c", "string")), {"a": -2, "b": 2, "c": "1234567"}),  # eight characters would be long enough
     ],
 )
-def test_one_that_is_too_short_for_a_header_is_read(pulsar_topic: PulsarTopic, fields: Any, value: Any) -> None:
+def test_a_headerless_message_that_is_too_short_for_a_header_is_read(
+    pulsar_topic: PulsarTopic, fields: Any, value: Any
+) -> None:
     data = sent_by_their_producer(pulsar_topic, record("R", *fields), value)
     assert len(data) < 11
     reader = KafkaAvroDeserializer(pulsar_topic.conf)
@@ -233,7 +239,7 @@ def test_one_that_is_too_short_for_a_header_is_read(pulsar_topic: PulsarTopic, f
     assert reader.deserialize(pulsar_topic.name, data, version=0) == value
 
 
-def test_one_whose_version_would_be_unknown_is_read_as_a_whole(
+def test_a_headerless_message_that_looks_like_an_unknown_version_is_read_as_a_whole(
     pulsar_topic: PulsarTopic, caplog: pytest.LogCaptureFixture
 ) -> None:
     schema, value = record("R", *NUMBERS, ("c", "string")), {"a": -2, "b": 2, "c": "a longer text"}
@@ -241,17 +247,17 @@ def test_one_whose_version_would_be_unknown_is_read_as_a_whole(
     reader = KafkaAvroDeserializer(pulsar_topic.conf)
     with caplog.at_level(logging.WARNING, "streamnative_serdes"):
         assert reader.deserialize(pulsar_topic.name, data) == value
-    assert "read the whole of it, as a message without a header, by version 0" in caplog.text
+    assert "read all of it, as a message without a header, with version 0" in caplog.text
     assert reader.deserialize(pulsar_topic.name, data, version=0) == value
     assert reader.stats()["fallbacks"] == 2
 
 
-def test_one_that_looks_like_a_known_version_is_an_error_unless_the_caller_passes_the_version(
+def test_a_headerless_message_that_looks_like_a_known_version_is_an_error_without_the_callers_version(
     pulsar_topic: PulsarTopic,
 ) -> None:
     schema, value = record("R", *NUMBERS, ("c", "double")), {"a": -2, "b": 2, "c": 0.0}
     data = sent_by_their_producer(pulsar_topic, schema, value)
-    assert data == b"\x03\x04" + bytes(8)  # version 0, and nothing
+    assert data == b"\x03\x04" + bytes(8)  # version 0 without a datum
     reader = KafkaAvroDeserializer(pulsar_topic.conf)
     with pytest.raises(DecodeError, match="schema version 0, field a, byte 10"):
         reader.deserialize(pulsar_topic.name, data)
@@ -265,7 +271,7 @@ def test_one_that_looks_like_a_known_version_is_an_error_unless_the_caller_passe
         pytest.param(5e-324, "right", id="version 2**56, which is unknown"),
     ],
 )
-def test_one_whose_rest_is_a_message_too_is_read_wrong_without_an_error(
+def test_a_headerless_message_whose_rest_is_also_a_message_is_read_wrong_without_an_error(
     pulsar_topic: PulsarTopic, number: float, with_version: str
 ) -> None:
     rest = (("b", "long"), ("c", "double"), ("d", "bytes"))

@@ -21,16 +21,16 @@ from waiting import until
 SERVERS = str(Path(__file__).parents[1] / "servers")
 
 
-def test_they_are_the_versions_that_were_asked_for(kafka: Kafka, pulsar: Pulsar) -> None:
+def test_the_servers_have_the_requested_versions(kafka: Kafka, pulsar: Pulsar) -> None:
     assert (kafka.version(), pulsar.version()) == (downloads.KAFKA, downloads.PULSAR)
 
 
-def test_the_confluent_registry_answers_as_confluents_does(confluent_registry: ConfluentRegistry) -> None:
+def test_the_confluent_registry_responds_like_confluents(confluent_registry: ConfluentRegistry) -> None:
     answer = requests.get(f"{confluent_registry.url}/subjects/none/versions", timeout=10)
     assert (answer.status_code, answer.json()["error_code"]) == (404, 40401)
 
 
-def test_of_two_brokers_one_redirects_to_the_other(pulsar_cluster: PulsarCluster) -> None:
+def test_one_of_two_brokers_redirects_to_the_other(pulsar_cluster: PulsarCluster) -> None:
     owner = pulsar_cluster.owner_of("whose")
     (other,) = [broker for broker in pulsar_cluster.brokers if broker is not owner]
     path = "schemas/public/default/whose/schema"
@@ -39,7 +39,7 @@ def test_of_two_brokers_one_redirects_to_the_other(pulsar_cluster: PulsarCluster
     assert answers[1].headers["Location"].startswith(f"{owner.url}/admin/v2/{path}")
 
 
-def test_roles_have_the_rights_that_their_names_say(pulsar_with_tokens: Pulsar) -> None:
+def test_roles_have_the_rights_of_their_names(pulsar_with_tokens: Pulsar) -> None:
     tokens = pulsar_with_tokens.tokens
     assert tokens is not None
     path = "/admin/v2/schemas/public/default/rights/schema"
@@ -90,7 +90,7 @@ def test_servers_for_a_person_run_until_a_signal(
     ends = pty.openpty() if terminal else (os.open(os.devnull, os.O_RDONLY),)
     with output.open("wb") as file:
         process = subprocess.Popen(
-            # As a shell starts a job in the background: SIGINT is ignored.
+            # Like a background job of a shell, which ignores SIGINT.
             ["/bin/sh", "-c", 'trap "" INT; exec "$0" -m servers up', sys.executable],
             stdin=ends[-1],
             stdout=file,
@@ -125,7 +125,7 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(servers_at_hand: No
 
 
 class Hanging(ConfluentRegistry):
-    """Nobody hears of it that it is ready, as often as said."""
+    """A server that does not become ready at the given number of starts."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ def test_a_server_that_hangs_each_time_is_an_error(servers_at_hand: None, monkey
     assert (server.launches, server.alive) == (2, False)
 
 
-def test_without_a_download_one_line_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_download_the_error_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     false = tmp_path / "java"
     false.write_text("#!/bin/sh\necho 'unresolved dependency: a#b;1'\nexit 1\n")
     false.chmod(0o755)

@@ -18,8 +18,8 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import IncompatibleSchemaError, SchemaError
 
-PATIENCE = 30.0  # seconds until a client that says nothing fails the test
-# They assign themselves a partition and commit nothing, so the group is but a name. Questions wait behind a fetch.
+PATIENCE = 30.0  # seconds until a client that does not respond fails the test
+# They assign partitions themselves and commit nothing, so the group is only a name. Requests wait for a fetch.
 CONSUMER: Final = {"group.id": "plan", "enable.auto.commit": False, "fetch.wait.max.ms": 10}
 
 
@@ -34,12 +34,12 @@ FIRST_USERS = [{"name": f"user {i}", "age": i} for i in range(10)]
 
 @dataclass(frozen=True)
 class Change:
-    """Producer B's schema and data, and what each of the two schemas makes of the other's data."""
+    """Producer B's schema and data, and how each of the two schemas reads the other's data."""
 
     schema: dict[str, Any]
     users: list[dict[str, Any]]
-    by_second: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # a user of A as B's schema reads it
-    by_first: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # a user of B as A's schema reads it
+    by_second: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # converts a user of A as read with B's schema
+    by_first: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # converts a user of B as read with A's schema
 
 
 def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -65,7 +65,7 @@ CHANGES: Final = {
     "other type": OTHER_TYPE,
 }
 
-# What each strategy allows is chosen so that another one refuses it, where there is such a change.
+# For each strategy, a change that it allows and another strategy refuses, if there is one.
 ALLOWED: Final = {  # ALWAYS_INCOMPATIBLE allows nothing
     "ALWAYS_COMPATIBLE": "other type",
     "BACKWARD": "field gone",
@@ -89,21 +89,21 @@ REFUSED: Final = [  # ALWAYS_COMPATIBLE refuses nothing
 
 
 class Stage:
-    """One topic of Kafka, in a namespace of Pulsar that has the strategy."""
+    """A Kafka topic, in a Pulsar namespace with the strategy."""
 
     def __init__(self, kafka: Kafka, pulsar: Pulsar, strategy: str) -> None:
         namespace = strategy.lower().replace("_", "-")
-        assert pulsar.admin("PUT", f"namespaces/public/{namespace}").status_code in (204, 409)  # 409: there already
+        assert pulsar.admin("PUT", f"namespaces/public/{namespace}").status_code in (204, 409)  # 409: already exists
         path = f"namespaces/public/{namespace}/schemaCompatibilityStrategy"
         assert pulsar.admin("PUT", path, json=strategy).status_code == 204
         assert pulsar.admin("GET", path).json() == strategy
         self.conf = {"schema.registry.url": pulsar.url, "pulsar.namespace": namespace}
         self.topic = f"plan-{uuid.uuid4()}"
-        # Errors alone: clients that outlive the broker say so again and again.
+        # Log only errors: clients that outlive the broker would log that repeatedly.
         self._kafka = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 2}
 
     def producer(self, schema: dict[str, Any]) -> SerializingProducer:
-        """One that knows nothing yet, as in a process of its own."""
+        """A producer without cached schemas, as in a new process."""
         Binding.forget()
         return SerializingProducer({**self._kafka, "value.serializer": KafkaAvroSerializer(self.conf, schema)})
 
@@ -114,9 +114,9 @@ class Stage:
 
     @contextmanager
     def consumer(self, reader: dict[str, Any] | None = None) -> Iterator[Callable[[int], list[Any]]]:
-        """What gives the next ``count`` users, from the first on; instead of one that cannot be read, its error.
+        """Yield a function that returns the next ``count`` users from the start; errors replace unreadable ones.
 
-        It knows nothing yet, and all messages must be taken in the end.
+        It has no cached schemas. All messages must have been read at the end.
         """
         Binding.forget()
         deserializer = KafkaAvroDeserializer(self.conf, reader)
@@ -130,7 +130,7 @@ class Stage:
             consumer.close()
 
     def headers(self, count: int) -> list[bytes]:
-        """The first ten bytes of each message."""
+        """Return the first ten bytes of each message."""
         consumer = Consumer({**self._kafka, **CONSUMER})
         consumer.assign([TopicPartition(self.topic, 0, 0)])
         try:
@@ -176,7 +176,7 @@ def test_old_and_new_producers_share_a_topic(kafka: Kafka, pulsar: Pulsar, strat
 
 
 def both_readers_see(stage: Stage, change: Change) -> None:
-    """Consumers with each of the two as reader's schema, on ten messages of each."""
+    """Check consumers with each of the two reader's schemas on ten messages of each producer."""
     with stage.consumer(change.schema) as received:
         read_or_refused(received(10), FIRST_USERS, change.by_second, 0)
         assert received(10) == change.users
@@ -220,6 +220,6 @@ def assert_says_why(wrapped: ValueSerializationError, topic: str, strategy: str)
     for text in (str(wrapped), str(error), error.reason):
         assert f"strategy {strategy}: org.apache.avro.SchemaValidationException: Unable to read schema" in text
         assert '"name" : "User"' in text
-        assert "&" not in text  # such as &quot;, which is what the broker writes
+        assert "&" not in text  # such as &quot;, which the broker sends
     assert f"topic {topic}: cannot register a schema: " in str(wrapped)
     assert "HTTP 409" in str(wrapped)

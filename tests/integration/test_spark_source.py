@@ -35,12 +35,12 @@ def conf() -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def client(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr(ranges, "PATIENCE", 5.0)  # for what never comes, as by a source that waits for it
+    monkeypatch.setattr(ranges, "PATIENCE", 5.0)  # a source that waits for missing messages must fail soon
     return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0}
 
 
 def create(client: dict[str, Any], **config: str) -> str:
-    """A topic of one partition."""
+    """Create a topic with one partition."""
     topic = f"spark-source-{uuid4().hex[:8]}"
     admin = AdminClient(client)
     admin.create_topics([NewTopic(topic, 1, config=config)])[topic].result(HANG_SECONDS)
@@ -48,7 +48,7 @@ def create(client: dict[str, Any], **config: str) -> str:
 
 
 class Transactions:
-    """Writes numbers, those of a call in one transaction; ``end`` is the offset behind all that it wrote."""
+    """Writes numbers, one transaction per call; ``end`` is the offset after all of them."""
 
     def __init__(self, client: dict[str, Any], conf: dict[str, str], topic: str) -> None:
         self._topic, self._serializer = topic, KafkaAvroSerializer(conf, "long")
@@ -79,15 +79,15 @@ class Transactions:
         self._admin.close()
 
     def _marked(self) -> None:
-        """The broker has answered by then, but may still have to write what ends the transaction."""
+        """Wait for the marker that ends the transaction, which the broker may write after its response."""
         self.end += 1
         until(lambda: self._admin.bounds(0)[1] == self.end, "the transaction is ended")
 
 
-def test_offsets_without_messages_are_neither_waited_for_nor_missed(
+def test_offsets_without_messages_neither_block_the_source_nor_hide_messages(
     client: dict[str, Any], conf: dict[str, str]
 ) -> None:
-    """What ends a transaction takes an offset, and so do messages that are not committed."""
+    """Transaction markers have offsets, and so do messages that were not committed."""
     topic = create(client)
     source = KafkaAvroSource(topic, client, conf)
 
@@ -95,14 +95,14 @@ def test_offsets_without_messages_are_neither_waited_for_nor_missed(
         return [(message.offset, message.value) for message in source.read(spans)]
 
     with closing(Transactions(client, conf, topic)) as writer:
-        writer.commit(0, 1, 2)  # and the marker is at offset 3
+        writer.commit(0, 1, 2)  # the marker is at offset 3
         assert source.ranges() == [OffsetRange(0, 0, 4)]
         assert read(*source.ranges()) == [(0, 0), (1, 1), (2, 2)]
-        writer.abort(4, 5)  # 6
+        writer.abort(4, 5)  # marker at 6
         assert source.ranges() == [OffsetRange(0, 0, 7)]
         assert read(*source.ranges()) == [(0, 0), (1, 1), (2, 2)]
         assert read(OffsetRange(0, 3, 4)) == read(OffsetRange(0, 4, 7)) == read(OffsetRange(0, 3, 7)) == []
-        writer.commit(7)  # 8
+        writer.commit(7)  # marker at 8
     for per_partition in (1, 2, 4, 9):
         assert read(*source.ranges(per_partition=per_partition)) == [(0, 0), (1, 1), (2, 2), (7, 7)]
     assert read(OffsetRange(0, 2, 7)) == [(2, 2)]
@@ -122,13 +122,13 @@ def test_an_open_transaction_limits_the_offsets_to_read(client: dict[str, Any], 
         assert reader.latestOffset({"0": 0}) == {"0": 2}
         (part,) = reader.partitions({"0": 0}, {"0": 2})
         assert pa.Table.from_batches(reader.read(part)).column("offset").to_pylist() == [0]
-        writer.commit()  # 3
+        writer.commit()  # marker at 3
     assert source.ranges({0: 2}) == [OffsetRange(0, 2, 4)]
     assert [message.value for message in source.read([OffsetRange(0, 2, 4)])] == [2]
 
 
 @pytest.mark.parametrize(("kind", "number"), [("CreateTime", 0), ("LogAppendTime", 1)])
-def test_a_timestamp_is_of_the_type_that_the_topic_says(
+def test_a_timestamp_has_the_type_that_the_topic_is_configured_for(
     client: dict[str, Any], conf: dict[str, str], kind: str, number: int
 ) -> None:
     topic = create(client, **{"message.timestamp.type": kind})

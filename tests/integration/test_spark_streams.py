@@ -25,17 +25,17 @@ from streamnative_serdes.spark.topic import TopicAdmin
 
 MESSAGES, VERSIONS, PARTITIONS = 20_000, 8, 4
 SOURCE, TARGET = "spark-from", "spark-to"
-RESTARTS = 5  # more would not be the broker's death
+RESTARTS = 5  # the broker's death causes fewer
 
 
 def schema(version: int) -> dict[str, Any]:
-    """An order with as many optional fields as its version says."""
+    """Return the schema of an order with ``version`` optional fields."""
     more = [{"name": f"more{n}", "type": ["null", "long"], "default": None} for n in range(version)]
     return {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
 
 
 def record(number: int) -> dict[str, Any]:
-    """Of version ``number % VERSIONS``: its fields hold the number."""
+    """Return a record of version ``number % VERSIONS`` whose fields contain the number."""
     return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
 
 
@@ -46,7 +46,7 @@ def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
 
 
 class Job:
-    """The stream, which starts again from its checkpoint when it fails."""
+    """The stream, which is restarted from its checkpoint after a failure."""
 
     def __init__(self, spark: SparkSession, kafka: dict[str, Any], conf: dict[str, str], checkpoint: Path) -> None:
         self._spark, self._kafka, self._conf, self._checkpoint = spark, kafka, conf, checkpoint
@@ -63,7 +63,7 @@ class Job:
         self._sink.foreach_batch(decoded.selectExpr("string(id) as id_text", "*"), batch)
 
     def finish(self, query: StreamingQuery) -> None:
-        """Until all that is there has been read and written."""
+        """Run until all existing messages were read and written."""
         while True:
             try:
                 query.processAllAvailable()
@@ -80,7 +80,7 @@ def produce(kafka: dict[str, Any], conf: dict[str, str], numbers: range) -> None
     producer = Producer({**kafka, "enable.idempotence": True, "linger.ms": 50})
     for number in numbers:
         value = serializers[number % VERSIONS].serialize(SOURCE, record(number))
-        producer.produce(SOURCE, value, partition=number // VERSIONS % PARTITIONS)  # each has all versions
+        producer.produce(SOURCE, value, partition=number // VERSIONS % PARTITIONS)  # each partition has all versions
     assert producer.flush(HANG_SECONDS) == 0
 
 
@@ -97,13 +97,13 @@ def place(message: Received) -> tuple[bytes | None, ...]:
     return tuple(headers[f"spark.{name}"] for name in ("query.id", "batch.id", "write.id", "partition.id", "row"))
 
 
-def test_a_stream_of_eight_versions_loses_no_row_though_kafka_dies_midway(
+def test_a_stream_of_eight_versions_loses_no_row_although_kafka_dies_midway(
     spark: SparkSession, kafka_to_kill: Kafka, pulsar: Pulsar, tmp_path: Path
 ) -> None:
     kafka = {
         "bootstrap.servers": kafka_to_kill.bootstrap_servers,
         "reconnect.backoff.max.ms": 500,
-        "log_level": 0,  # refused connections are what this is about
+        "log_level": 0,  # refused connections are expected
     }
     conf = {"schema.registry.url": pulsar.url}
     admin = AdminClient(kafka)
@@ -125,7 +125,7 @@ def test_a_stream_of_eight_versions_loses_no_row_though_kafka_dies_midway(
     messages = list(source.read(source.ranges()))
     found = Counter(message.value["id"] for message in messages)
     assert found.keys() == set(range(MESSAGES))
-    # What was sent more than once can be told by its headers.
+    # Duplicates can be identified by their headers.
     by_place = {place(message): message for message in messages}
     assert len(by_place) == MESSAGES
     for message in by_place.values():

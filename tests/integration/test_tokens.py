@@ -48,9 +48,7 @@ Conf = Callable[..., dict[str, Any]]
 
 
 @pytest.mark.parametrize("form", ["literal", "token:", "file", "function"])
-def test_a_token_may_be_given_in_each_of_its_forms(
-    conf: Conf, tokens: Tokens, topic: str, tmp_path: Path, form: str
-) -> None:
+def test_a_token_may_be_given_in_each_form(conf: Conf, tokens: Tokens, topic: str, tmp_path: Path, form: str) -> None:
     token, file = tokens.of("produce"), tmp_path / "token"
     file.write_text(token)
     given = {"literal": token, "token:": f"token:{token}", "file": file.as_uri(), "function": lambda: token}[form]
@@ -58,7 +56,7 @@ def test_a_token_may_be_given_in_each_of_its_forms(
     assert KafkaAvroDeserializer(conf(given)).deserialize(topic, framed) == BOB
 
 
-def test_a_file_is_rotated_while_running(conf: Conf, tokens: Tokens, topic: str, tmp_path: Path) -> None:
+def test_a_token_file_can_be_replaced_while_running(conf: Conf, tokens: Tokens, topic: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(expired(tokens))
     serializer = KafkaAvroSerializer(conf(file.as_uri()), USER)
@@ -72,14 +70,14 @@ def expired(tokens: Tokens) -> str:
     return tokens.of("produce", exp=int(time.time()) - 60)
 
 
-def test_a_function_is_asked_again_when_its_token_has_run_out(conf: Conf, tokens: Tokens, topic: str) -> None:
+def test_a_token_function_is_called_again_when_its_token_has_expired(conf: Conf, tokens: Tokens, topic: str) -> None:
     given = [expired(tokens), tokens.of("produce")]
     serializer = KafkaAvroSerializer(conf(lambda: given.pop(0) if len(given) > 1 else given[0]), USER)
     assert serializer.serialize(topic, BOB) is not None
     assert serializer.registry_calls() == 2  # the second with the second token
 
 
-def test_credentials_that_stay_bad_are_fetched_only_twice(conf: Conf, tokens: Tokens, topic: str) -> None:
+def test_credentials_that_are_rejected_again_are_fetched_only_twice(conf: Conf, tokens: Tokens, topic: str) -> None:
     asked: list[str] = []
     serializer = KafkaAvroSerializer(conf(lambda: asked.append("once more") or expired(tokens)), USER)
     with pytest.raises(AuthenticationError, match=f"topic {topic}: cannot register a schema: Authentication required"):
@@ -87,7 +85,7 @@ def test_credentials_that_stay_bad_are_fetched_only_twice(conf: Conf, tokens: To
     assert len(asked) == 2
 
 
-def test_a_missing_right_names_topic_operation_and_right_and_asks_for_no_other_token(
+def test_the_error_for_a_missing_right_names_it_and_no_other_token_is_requested(
     conf: Conf, tokens: Tokens, topic: str
 ) -> None:
     asked: list[str] = []
@@ -164,6 +162,6 @@ def test_no_token_shows_in_errors_logs_or_reprs(
         caplog.text,
         repr(serializer),
         repr(client),
-        repr(client._transport._auth),
+        repr(client._rest.transport._auth),
     ]
     assert [text for text in shown if token in text or token.rpartition(".")[2] in text] == []

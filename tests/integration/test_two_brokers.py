@@ -26,14 +26,14 @@ USER = '{"type":"record","name":"User","fields":[{"name":"name","type":"string"}
 ADA = {"name": "Ada", "age": 36}
 FRAMED = bytes.fromhex("0304 0000000000000000 06416461 48")
 THREADS = 8
-NEW_TOPICS = 9  # of each thread
+NEW_TOPICS = 9  # per thread
 BACKOFF_SECONDS = 5.0  # retries.max.wait.ms
-SHORT_SECONDS = 2.0  # a budget shorter than two thirds of the session, after which the failover may begin
-SLACK_SECONDS = 15.0  # what a busy machine may take on top of a promise
+SHORT_SECONDS = 2.0  # a limit shorter than two thirds of the session, after which the failover may begin
+SLACK_SECONDS = 15.0  # additional time for a busy machine
 
 
 def conf_of(cluster: PulsarCluster, broker: Broker, role: str | None = "produce", **options: Any) -> dict[str, Any]:
-    """Options for a broker of the cluster; a dot in a key is ``_`` here."""
+    """Return the options for a broker of the cluster; ``_`` stands for a dot in a key."""
     conf: dict[str, Any] = {"schema.registry.url": broker.url}
     if role is not None:
         assert cluster.tokens is not None
@@ -51,7 +51,7 @@ def other_than(cluster: PulsarCluster, owner: Broker) -> Broker:
 
 
 def topics_of(cluster: PulsarCluster, owner: Broker, prefix: str) -> Iterator[str]:
-    """Names of new topics that this broker owns: about half of all, since each owns some of 16 bundles."""
+    """Yield names of new topics that this broker owns: about half of all, because each owns some of 16 bundles."""
     for number in range(1_000):
         if cluster.owner_of(f"{prefix}-{number}") is owner:
             yield f"{prefix}-{number}"
@@ -65,7 +65,7 @@ def asked_and_topic(request: pytest.FixtureRequest, pulsar_cluster: PulsarCluste
     return (owner if request.param == "the owner" else other_than(pulsar_cluster, owner)), topic
 
 
-def test_every_endpoint_ends_at_the_owner_with_credentials(
+def test_every_endpoint_reaches_the_owner_with_credentials(
     pulsar_cluster: PulsarCluster, asked_and_topic: tuple[Broker, str]
 ) -> None:
     asked, topic = asked_and_topic
@@ -81,7 +81,7 @@ def test_every_endpoint_ends_at_the_owner_with_credentials(
     client.close()
 
 
-def test_the_owner_decides_on_the_rights_of_whoever_was_redirected(
+def test_the_owner_checks_the_rights_of_redirected_requests(
     pulsar_cluster: PulsarCluster, asked_and_topic: tuple[Broker, str]
 ) -> None:
     asked, topic = asked_and_topic
@@ -95,8 +95,8 @@ def test_the_owner_decides_on_the_rights_of_whoever_was_redirected(
         client_of(pulsar_cluster, asked, None).latest(topic)
 
 
-def test_both_words_of_the_redirect_are_followed(pulsar_cluster: PulsarCluster) -> None:
-    """The leader of the two sends on with ``authoritative=true``, the other one with ``authoritative=false``."""
+def test_both_kinds_of_redirects_are_followed(pulsar_cluster: PulsarCluster) -> None:
+    """The leader redirects with ``authoritative=true``, the other broker with ``authoritative=false``."""
     queries = set()
     for owner in pulsar_cluster.brokers:
         other = other_than(pulsar_cluster, owner)
@@ -107,7 +107,7 @@ def test_both_words_of_the_redirect_are_followed(pulsar_cluster: PulsarCluster) 
     assert queries == {"authoritative=true", "authoritative=false"}
 
 
-def test_a_writer_and_a_reader_at_different_brokers_mean_the_same_schema(pulsar_cluster: PulsarCluster) -> None:
+def test_a_writer_and_a_reader_at_different_brokers_use_the_same_schema(pulsar_cluster: PulsarCluster) -> None:
     writers_broker, readers_broker = pulsar_cluster.brokers
     serializer = KafkaAvroSerializer(conf_of(pulsar_cluster, writers_broker), USER)
     deserializer = KafkaAvroDeserializer(conf_of(pulsar_cluster, readers_broker, "consume"))
@@ -119,7 +119,7 @@ def test_a_writer_and_a_reader_at_different_brokers_mean_the_same_schema(pulsar_
 
 
 def test_each_unowned_topic_is_taken_by_one_broker(pulsar_cluster: PulsarCluster) -> None:
-    """Each broker asks the other one first: only ``authoritative=true`` keeps them from doing so for ever."""
+    """Each broker asks the other one first; only ``authoritative=true`` keeps this from being endless."""
     first = pulsar_cluster.brokers[0]
     made = first.admin("PUT", "namespaces/public/unowned", json={"bundles": {"numBundles": 16}})
     assert made.ok, made.text
@@ -128,7 +128,7 @@ def test_each_unowned_topic_is_taken_by_one_broker(pulsar_cluster: PulsarCluster
 
     def register(number: int) -> list[int]:
         together.wait(HANG_SECONDS)
-        client = clients[number % 2]  # so that both ask for each topic
+        client = clients[number % 2]  # so that both clients request each topic
         return [client.register(f"public/unowned/{topic}", USER) for topic in range(24)]
 
     with ThreadPoolExecutor(THREADS) as pool:
@@ -139,7 +139,7 @@ def test_each_unowned_topic_is_taken_by_one_broker(pulsar_cluster: PulsarCluster
 
 
 class Trip(NamedTuple):
-    """A new topic, written and read; ``when`` is in seconds after the broker's death."""
+    """A new topic that was written and read; ``when`` is in seconds after the broker's death."""
 
     topic: str
     message: bytes | None
@@ -149,21 +149,21 @@ class Trip(NamedTuple):
 
 @dataclass(slots=True)
 class Failover:
-    """What happened around the death of a broker."""
+    """The events around the death of a broker."""
 
     victim: Broker
-    moved: float = 0.0  # seconds after it, the other broker first took the victim's topics
-    trips: list[list[Trip]] = field(default_factory=list)  # of each thread
+    moved: float = 0.0  # seconds until the other broker first owned a topic of the killed one
+    trips: list[list[Trip]] = field(default_factory=list)  # per thread
     hits: int = 0  # messages of a known topic, written and read between death and failover
     slowest_hit: float = 0.0
-    calls_of_hits: int = 0  # that these sent to the registry
-    short: BaseException | None = None  # what a budget of SHORT_SECONDS ended in
+    calls_of_hits: int = 0  # registry calls of those messages
+    short: BaseException | None = None  # the error of a request with a limit of SHORT_SECONDS
     short_seconds: float = 0.0
 
 
 @pytest.fixture(scope="module")
 def failover(pulsar_cluster: PulsarCluster) -> Failover:
-    """The owner of topics dies (SIGKILL) while threads write and read new topics of its, all through the other one."""
+    """Kill the owner of topics (SIGKILL) while threads write and read its new topics through the other broker."""
     victim = pulsar_cluster.owner_of("whose-owner-dies")
     survivor = other_than(pulsar_cluster, victim)
     names = topics_of(pulsar_cluster, victim, "orphan")
@@ -173,7 +173,7 @@ def failover(pulsar_cluster: PulsarCluster) -> Failover:
     seen, dead, done = Failover(victim), threading.Event(), threading.Semaphore(0)
     with brought_back(victim), ThreadPoolExecutor(THREADS + 1) as pool:
         threads = [pool.submit(round_trips, conf_of(pulsar_cluster, survivor), topics, dead, done) for topics in work]
-        for _ in range(THREADS):  # some are under way, whichever
+        for _ in range(THREADS):  # wait until some are in progress
             assert done.acquire(timeout=HANG_SECONDS)
         victim.kill()
         began = time.monotonic()
@@ -189,7 +189,7 @@ def failover(pulsar_cluster: PulsarCluster) -> Failover:
 
 @contextmanager
 def brought_back(broker: Broker) -> Iterator[None]:
-    """Others use the cluster too: a broker that was killed runs again afterwards, whatever happened."""
+    """Restart a killed broker afterwards in any case, because other tests use the cluster too."""
     try:
         yield
     finally:
@@ -200,7 +200,7 @@ def brought_back(broker: Broker) -> Iterator[None]:
 def round_trips(
     conf: dict[str, Any], topics: list[str], dead: threading.Event, done: threading.Semaphore
 ) -> list[Trip]:
-    """Write and read each topic, the second half of them only when the broker is dead."""
+    """Write and read each topic, the second half of them only after the broker was killed."""
     serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
     found = []
     for number, topic in enumerate(topics):
@@ -217,7 +217,7 @@ def owns(broker: Broker, topic: str) -> bool:
 
 
 def timed_error(cluster: PulsarCluster, broker: Broker, topic: str) -> tuple[BaseException | None, float]:
-    """What a short budget ends in for a new topic, and after how many seconds."""
+    """Return the error of a short limit for a new topic, and after how many seconds it was raised."""
     conf = conf_of(cluster, broker, retries_total_ms=1000 * SHORT_SECONDS)
     began = time.monotonic()
     try:
@@ -228,7 +228,7 @@ def timed_error(cluster: PulsarCluster, broker: Broker, topic: str) -> tuple[Bas
 
 
 class Known:
-    """A topic that a serializer and a deserializer know; they share nothing with others of this process."""
+    """A topic that a serializer and a deserializer know; they share no cache with others of this process."""
 
     def __init__(self, cluster: PulsarCluster, broker: Broker, topic: str) -> None:
         conf = conf_of(cluster, broker, cache_capacity=10)
@@ -237,7 +237,7 @@ class Known:
         self._use()
 
     def use_until(self, seen: Failover, over: Callable[[], bool]) -> None:
-        """Write and read, counted in ``seen``, until ``over()``."""
+        """Write and read until ``over()``, and count the messages in ``seen``."""
         before = self._serializer.registry_calls()
 
         def once() -> bool:
@@ -254,14 +254,14 @@ class Known:
         assert self._deserializer.deserialize(self._topic, self._serializer.serialize(self._topic, ADA)) == ADA
 
 
-def test_known_topics_go_on_at_once_while_their_owner_is_dead(failover: Failover) -> None:
+def test_known_topics_are_usable_while_their_owner_is_dead(failover: Failover) -> None:
     assert failover.hits > 10
     assert failover.calls_of_hits == 0
     assert failover.slowest_hit < SLACK_SECONDS
 
 
-def test_new_topics_come_through_within_one_backoff_step_after_the_failover(failover: Failover) -> None:
-    firsts = [trips[NEW_TOPICS // 2].when for trips in failover.trips]  # the first of each after the death
+def test_new_topics_succeed_within_one_backoff_step_after_the_failover(failover: Failover) -> None:
+    firsts = [trips[NEW_TOPICS // 2].when for trips in failover.trips]  # the first of each thread after the death
     assert max(firsts) < failover.moved + BACKOFF_SECONDS + SLACK_SECONDS
 
 
@@ -274,7 +274,7 @@ def test_no_new_topic_is_lost_in_the_failover(failover: Failover, pulsar_cluster
     assert all([info.text for info in client.all_versions(trip.topic)] == [USER] for trip in trips)
 
 
-def test_a_shorter_budget_ends_in_a_clear_error_in_that_time(failover: Failover) -> None:
+def test_a_shorter_limit_ends_in_a_clear_error_in_time(failover: Failover) -> None:
     error = failover.short
     assert isinstance(error, RegistryUnavailableError)
     assert failover.short_seconds < SHORT_SECONDS + SLACK_SECONDS

@@ -16,7 +16,7 @@ from pulsar_topic import PulsarTopic
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.errors import IncompatibleSchemaError
 
-# pulsar-client's AvroSchema logs by a method that Python calls deprecated.
+# pulsar-client's AvroSchema logs with a deprecated method.
 pytestmark = [
     pytest.mark.usefixtures("nothing_is_known"),
     pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning"),
@@ -67,7 +67,7 @@ def test_a_record_finds_the_schema_that_pulsar_client_has_registered(pulsar_topi
     assert len(pulsar_topic.schemas()) == 1
 
 
-def test_records_go_both_ways(pulsar_topic: PulsarTopic) -> None:
+def test_records_are_written_for_and_read_from_pulsars_client(pulsar_topic: PulsarTopic) -> None:
     reader = KafkaAvroDeserializer({**pulsar_topic.conf, "value.type": User})
     pulsar_topic.send(AvroSchema(User), ADA)
     (theirs,) = pulsar_topic.raw()
@@ -76,7 +76,7 @@ def test_records_go_both_ways(pulsar_topic: PulsarTopic) -> None:
     framed = KafkaAvroSerializer(pulsar_topic.conf, User).serialize(pulsar_topic.name, ADA)
     assert framed is not None
     assert reader.deserialize(pulsar_topic.name, framed) == ADA
-    pulsar_topic.send_raw(framed[10:])  # as they would have it: the datum, without a header
+    pulsar_topic.send_raw(framed[10:])  # in the form of Pulsar's client: the datum without a header
     assert pulsar_topic.read(AvroSchema(User), 2) == [ADA, ADA]
     assert len(pulsar_topic.schemas()) == 1
 
@@ -100,7 +100,9 @@ def test_a_dataclass_finds_the_schema_that_javas_client_has_registered(
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_pulsar_has_one_version_for_javas_text_and_for_the_like_class(pulsar_topic: PulsarTopic, cls: Any) -> None:
+def test_pulsar_has_one_version_for_javas_schema_and_for_the_equivalent_class(
+    pulsar_topic: PulsarTopic, cls: Any
+) -> None:
     assert pulsar_topic.register("AVRO", golden(cls), {"__alwaysAllowNull": "true"}) == 0
     KafkaAvroSerializer(pulsar_topic.conf, cls).warm_up(pulsar_topic.name)
     KafkaAvroSerializer({**pulsar_topic.conf, "auto.register.schemas": False}, cls).warm_up(pulsar_topic.name)
@@ -109,8 +111,8 @@ def test_pulsar_has_one_version_for_javas_text_and_for_the_like_class(pulsar_top
         KafkaAvroSerializer({**pulsar_topic.conf, "allow.null": False}, cls).warm_up(pulsar_topic.name)
 
 
-def test_the_golden_texts_are_javas(servers_at_hand: None) -> None:
+def test_the_stored_schemas_equal_those_of_java(servers_at_hand: None) -> None:
     if jdk() is None:
-        pytest.skip("no JDK: Janino, which serves elsewhere, drops the T of List<T>")
+        pytest.skip("no JDK; Janino, which is used elsewhere, drops the T of List<T>")
     made = schemas_of_java([cls.__name__ for cls in CLASSES])
     assert made == {file.stem: file.read_text().strip() for file in FOLDER.glob("*.avsc")}

@@ -14,7 +14,7 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 BOB = {"name": "bob"}
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka takes builders from 2.16"
+    not hasattr(serialization, "SerializerBuilder"), reason="confluent-kafka supports builders from 2.16 on"
 )
 
 
@@ -67,5 +67,5 @@ def test_unsupported_settings_fail_when_the_client_is_created(builder: Any) -> N
         builder.build(url, True)
     with pytest.raises(ConfigError, match=r"schema\.registry\.url is missing"):
         builder.build({"acks": "all"}, False)
-    with pytest.raises(ConfigError, match=r"normalize\.schemas with True is not supported yet"):
+    with pytest.raises(ConfigError, match=r"normalize\.schemas=True is not supported yet"):
         builder.build({**url, "normalize.schemas": True}, False)

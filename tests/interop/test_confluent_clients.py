@@ -22,7 +22,7 @@ USER: dict[str, Any] = {
     ],
 }
 USERS = [{"name": f"user {i}", "age": i, "tags": {"a": ["b"] * (i % 3)}} for i in range(100)]
-PATIENCE = 30.0  # seconds until a client that says nothing fails the test
+PATIENCE = 30.0  # seconds until a client that does not respond fails the test
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def consumer(registry: LocalRegistry, broker: MockBroker) -> Iterator[Deserializ
     consumer.close()
 
 
-def test_a_hundred_objects_and_a_tombstone_come_back_as_they_were(
+def test_a_hundred_objects_and_a_tombstone_are_read_back_equal(
     registry: LocalRegistry, producer: SerializingProducer, consumer: DeserializingConsumer
 ) -> None:
     for user in USERS:
@@ -72,14 +72,14 @@ def test_a_hundred_objects_and_a_tombstone_come_back_as_they_were(
     assert registry.calls == {"POST schema": 1, "GET version": 1}
 
 
-def test_a_wrong_object_ends_in_the_clients_error_which_names_the_field(producer: SerializingProducer) -> None:
+def test_a_wrong_object_is_an_error_of_the_client_that_names_the_field(producer: SerializingProducer) -> None:
     with pytest.raises(ValueSerializationError) as caught:
         producer.produce("users", key="k", value={**USERS[0], "tags": {"a": ["b", 5]}})
     assert "topic users" in str(caught.value)
     assert 'field tags["a"][1]: expected string, got int 5' in str(caught.value)
 
 
-def test_a_poison_message_ends_in_the_clients_error_which_keeps_its_bytes(
+def test_an_undecodable_message_is_an_error_of_the_client_with_its_bytes(
     registry: LocalRegistry, broker: MockBroker, producer: SerializingProducer, consumer: DeserializingConsumer
 ) -> None:
     producer.produce("users", key="good", value=USERS[0])

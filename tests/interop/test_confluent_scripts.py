@@ -1,7 +1,7 @@
 """Programs for Confluent's Avro SerDes return the same objects with ours after only imports and URL are changed.
 
-The scripts stand in ``confluent_scripts/`` as they were written for Confluent. ``READ`` is what each returns: what it
-has read back. It is compared as text too, so that 1 and 1.0, or two ways to say UTC, are not the same.
+The scripts in ``confluent_scripts/`` are written for Confluent's SerDes. Each leaves the objects that it read back in
+``READ``. They are also compared as text, which distinguishes 1 from 1.0, and different objects for UTC.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check(script: Path, url: str, brokers: str, topic: str) -> None:
 
 @pytest.fixture
 def migrated(script: Path, tmp_path: Path) -> Path:
-    """The script with other imports."""
+    """Return the script with our imports."""
     source = script.read_text()
     assert f"from {THEIRS}" in source
     path = tmp_path / script.name
@@ -56,17 +56,21 @@ def test_there_are_at_least_a_dozen_scripts() -> None:
 
 
 @each_script
-def test_ours_with_the_embedded_registry(migrated: Path, registry: LocalRegistry, brokers: str, topic: str) -> None:
+def test_scripts_run_with_our_serdes_and_the_embedded_registry(
+    migrated: Path, registry: LocalRegistry, brokers: str, topic: str
+) -> None:
     check(migrated, registry.url, brokers, topic)
 
 
 @each_script
-def test_ours_with_a_real_pulsar(migrated: Path, pulsar: Pulsar, brokers: str, topic: str) -> None:
+def test_scripts_run_with_our_serdes_and_a_real_pulsar(
+    migrated: Path, pulsar: Pulsar, brokers: str, topic: str
+) -> None:
     check(migrated, pulsar.url, brokers, topic)
 
 
 @each_script
-def test_confluents_own_with_their_registry(
+def test_scripts_run_with_confluents_serdes_and_registry(
     script: Path, confluent_registry: ConfluentRegistry, brokers: str, topic: str
 ) -> None:
     check(script, confluent_registry.url, brokers, topic)

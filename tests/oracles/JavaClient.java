@@ -1,20 +1,20 @@
-// Pulsar's Java client behind stdin and stdout: it produces and consumes, and says what it saw.
+// Pulsar's Java client, driven over stdin and stdout: it produces and consumes messages, and reports them.
 //
-// Compiled at run time by Janino, which ships with pyspark: so no lambdas, no diamonds, and generics only in words.
+// Compiled at run time by Janino, which ships with pyspark: so no lambdas and no diamonds, and generics are not checked.
 //
-// A request and an answer are each one line of JSON. Requests:
+// Requests and responses are one line of JSON each. Requests:
 //
 //     {"do": "produce", "topic": ..., "as": class, "values": [{"name": ..., "age": ...}, ...]}
 //     {"do": "consume", "topic": ..., "as": "AUTO_CONSUME", "BYTES" or class, "count": n}
 //
-// A class is one of those at the end of this file, by Schema.AVRO.
+// A class is one of those at the end of this file, used with Schema.AVRO.
 //
-// Answer: {"ok": [one per message]}, or {"error": text}. A message that was consumed says
+// Response: {"ok": [one per message]}, or {"error": text}. A consumed message has
 //
 //     data       its bytes, base64
-//     version    its schema version in Pulsar's metadata, -1 where there is none
-//     type       of the schema that it was read by
-//     value      what it was read as: an object's fields, or base64
+//     version    its schema version in Pulsar's metadata; -1 if there is none
+//     type       type of the schema with which it was read
+//     value      the value read: the fields of an object, or base64
 //     error      instead of type and value: the exceptions, from the outermost to the cause
 
 import java.io.BufferedReader;
@@ -55,7 +55,7 @@ public class JavaClient {
 
     public static void main(String[] args) throws Exception {
         PrintStream out = new PrintStream(System.out, true, "UTF-8");
-        System.setOut(System.err); // whatever a library prints is no answer
+        System.setOut(System.err); // output of libraries must not look like a response
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         JavaClient own = new JavaClient(args[0]);
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -170,7 +170,7 @@ public class JavaClient {
     }
 }
 
-// Outside of the class, so that the names of their records have no namespace.
+// Outside the class, so that the names of their records have no namespace.
 
 class User {
     public String name;

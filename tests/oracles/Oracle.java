@@ -1,18 +1,18 @@
-// Apache Avro's Java library behind stdin and stdout: what it reads, resolves, writes again and refuses.
+// Apache Avro's Java library, driven over stdin and stdout: it parses schemas, and reads, resolves and writes data.
 //
-// Compiled at run time by Janino, which ships with pyspark: so no lambdas, no diamonds, and generics only in words.
+// Compiled at run time by Janino, which ships with pyspark: so no lambdas and no diamonds, and generics are not checked.
 //
-// A request and an answer are each a frame of byte strings, sizes big-endian:
+// Requests and responses are frames of byte strings; sizes are big-endian:
 //
 //     0        4          8
 //     | count  | size 0   | bytes 0 ... | size 1 | bytes 1 ... |
 //
-// Request: operation, comma-separated flags, arguments. Answer: "ok" and results, or "error", stage, class, message.
+// Request: operation, comma-separated flags, arguments. Response: "ok" and results, or "error", stage, class, message.
 //
 //     parse    schema                  -> canonical form                  flag strict: defaults are validated
-//     read     writer, reader, data    -> bytes left over, value, the value written again by the reader's schema
-//                                         flags: fast, logical, blocks (written in blocks that say their size)
-//     can-read writer, reader          -> true or false, as SchemaValidator says and Pulsar's broker asks
+//     read     writer, reader, data    -> number of remaining bytes, value, the value written with the reader's schema
+//                                         flags: fast, logical, blocks (written in blocks with a size)
+//     can-read writer, reader          -> true or false, by SchemaValidator, as in Pulsar's broker
 //
 // Values are tagged, so that nothing is lost; see value().
 
@@ -59,7 +59,7 @@ import org.apache.avro.util.Utf8;
 
 public class Oracle {
     private static final GenericData RAW = new Ordered();
-    private static final GenericData RAW_FAST = new GenericData(); // Java has the fast reader for this very class only
+    private static final GenericData RAW_FAST = new GenericData(); // Java has the fast reader only for this class
     private static final GenericData LOGICAL = new Ordered();
 
     private final DataOutputStream out;
@@ -72,7 +72,7 @@ public class Oracle {
     public static void main(String[] args) throws Exception {
         DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
         Oracle oracle = new Oracle(new DataOutputStream(new BufferedOutputStream(System.out)));
-        System.setOut(System.err); // whatever a library prints is no frame
+        System.setOut(System.err); // output of libraries must not look like a frame
         configure();
         while (true) {
             byte[][] request;
@@ -104,7 +104,7 @@ public class Oracle {
         LOGICAL.addLogicalTypeConversion(new TimeConversions.LocalTimestampNanosConversion());
     }
 
-    /** Keeps the entries of a map in the order in which they came, so that what is written again can be compared. */
+    /** Keeps the order of the entries of a map, so that maps written again can be compared. */
     public static class Ordered extends GenericData {
         public Object newMap(Object old, int size) {
             return new LinkedHashMap();
@@ -127,7 +127,7 @@ public class Oracle {
         try {
             stage = "request";
             parts = result(text(request[0]), Arrays.asList(text(request[1]).split(",")), request);
-        } catch (Throwable error) { // StackOverflowError and OutOfMemoryError are answers too
+        } catch (Throwable error) { // StackOverflowError and OutOfMemoryError are results too
             parts = new byte[][] {
                 utf8("error"), utf8(stage), utf8(error.getClass().getName()), utf8(String.valueOf(error.getMessage()))
             };
@@ -214,10 +214,10 @@ public class Oracle {
     //     N  T  F               null, true, false
     //     I  int32     J int64  int, long
     //     f  bits      d bits   float, double
-    //     B  S  X  E   sized    bytes, string (UTF-8 as it came), fixed, enum's symbol
+    //     B  S  X  E   sized    bytes, string (unchanged UTF-8), fixed, symbol of an enum
     //     A  count, items       M count, (sized key, value)...     R count, (sized name, value)...
     //     U  int32 branch, value
-    //     L  sized class name, sized text                          what a logical type was converted to
+    //     L  sized class name, sized text                          the converted value of a logical type
 
     private static void value(GenericData model, Schema schema, Object value, DataOutputStream out) throws IOException {
         if (schema.getType() == Schema.Type.UNION) {

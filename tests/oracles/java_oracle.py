@@ -23,7 +23,7 @@ from streamnative_serdes.spark.java import java_home
 PROGRAM = Path(__file__).with_name("Oracle.java")
 JARS = ("avro-1.*", "jackson-core-2*", "jackson-databind-*", "jackson-annotations-*", "slf4j-api-*", "janino-*")
 JARS += ("commons-compiler-*",)
-# An array of nulls takes no bytes: what we refuse as too many, Java would make first and run out of memory.
+# Items of an array of nulls take no bytes: we refuse too many of them; Java would create them and run out of memory.
 MOST_ITEMS = 1 << 20
 
 
@@ -32,7 +32,7 @@ class NoJavaError(Exception):
 
 
 class RefusedError(Exception):
-    """Java would not: at which stage ("parse writer", "parse reader", "read", "write"), and its exception."""
+    """Java refused: the stage ("parse writer", "parse reader", "read", "write"), and its exception."""
 
     def __init__(self, stage: str, kind: str, message: str) -> None:
         super().__init__(f"{stage}: {kind}: {message}")
@@ -46,16 +46,16 @@ class Read:
     """One datum as Java reads it."""
 
     value: Any  # records as dicts, symbols as text, fixed as bytes
-    branches: tuple[int, ...]  # of the reader's unions, in the order of the value
-    written: bytes  # the value, written by the reader's schema
-    left: int  # bytes behind the datum
+    branches: tuple[int, ...]  # branches chosen in the reader's unions, in the order of the value
+    written: bytes  # the value, written with the reader's schema
+    left: int  # number of bytes after the datum
 
 
 class JavaAvro:
-    """A running oracle; one request at a time. Schemas are trees for JSON, and their defaults are not validated.
+    """A running oracle; one request at a time. Schemas are JSON values, and their defaults are not validated.
 
     Raises:
-        NoJavaError: when it is made on a machine that has no Java, or no pyspark.
+        NoJavaError: from the constructor, on a machine without Java or pyspark.
     """
 
     def __init__(self) -> None:
@@ -72,18 +72,18 @@ class JavaAvro:
         self._log.close()
 
     def canonical(self, schema: Any, *, strict: bool = False) -> str:
-        """The parsing canonical form. With ``strict``, defaults are validated too. Raises RefusedError."""
+        """Return the parsing canonical form. With ``strict``, defaults are validated too. Raises RefusedError."""
         return self._ask("parse", ["strict"] if strict else [], _text(schema))[0].decode()
 
     def can_read(self, writer: Any, reader: Any) -> bool:
-        """SchemaValidator's canReadStrategy, which Pulsar's broker asks."""
+        """Whether canReadStrategy of SchemaValidator accepts, which Pulsar's broker uses."""
         return self._ask("can-read", [], _text(writer), _text(reader))[0] == b"true"
 
     def read(self, writer: Any, data: bytes, reader: Any = None, *flags: str) -> Read:
-        """Read by ``reader`` (else by the writer's schema), and write what came out again. Raises RefusedError.
+        """Read with ``reader`` (default: the writer's schema), and write the result again. Raises RefusedError.
 
-        Flags: ``fast`` for Java's other reader, ``logical`` for its conversions, ``blocks`` to write arrays and maps in
-        blocks that say their size.
+        Flags: ``fast`` for Java's fast reader, ``logical`` for its conversions of logical types, ``blocks`` to write
+        arrays and maps in blocks with a size.
         """
         theirs = _text(writer)
         answer = self._ask("read", [*flags], theirs, theirs if reader is None else _text(reader), data)
@@ -133,7 +133,7 @@ def _command() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    # A sanitizer that is loaded into this process breaks Java.
+    # A sanitizer loaded into the process breaks Java.
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 

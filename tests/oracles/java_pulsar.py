@@ -19,20 +19,20 @@ _OPTIONS: Final = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Dlog4j2.level=ERROR",
-    # Without a version, Janino takes no static method of an interface, such as Schema.AVRO.
+    # Without a version, Janino does not support static methods of interfaces, such as Schema.AVRO.
     "-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8",
 )
 _PATIENCE: Final = 30.0  # seconds until a client that does not end is killed
 
 
 class Seen(NamedTuple):
-    """One message as a consumer of Java sees it."""
+    """One message as a Java consumer receives it."""
 
     data: bytes
-    version: int  # of the schema, in Pulsar's metadata; -1 where there is none
-    type: str  # AVRO or BYTES; "" where it could not be read
+    version: int  # schema version in Pulsar's metadata; -1 if there is none
+    type: str  # AVRO or BYTES; "" if it could not be read
     value: Any  # fields by name, or bytes
-    error: str  # the exceptions, from the outermost to the cause; "" where it was read
+    error: str  # the exceptions, from the outermost to the cause; "" if it was read
 
 
 class JavaPulsar:
@@ -58,12 +58,12 @@ class JavaPulsar:
             self._log.close()
 
     def produce(self, topic: str, pojo: str, *values: dict[str, Any]) -> None:
-        """Send objects of a class of JavaClient.java by ``Schema.AVRO`` of it."""
+        """Send objects of a class of JavaClient.java with its ``Schema.AVRO``."""
         sent = self._ask({"do": "produce", "topic": topic, "as": pojo, "values": values})
         assert len(sent) == len(values)
 
     def consume(self, topic: str, schema: str, count: int) -> list[Seen]:
-        """The first messages of a topic by AUTO_CONSUME, BYTES, or ``Schema.AVRO`` of a class of JavaClient.java."""
+        """Return the first messages of a topic, read with AUTO_CONSUME, BYTES, or ``Schema.AVRO`` of a class."""
         return [
             _seen(message) for message in self._ask({"do": "consume", "topic": topic, "as": schema, "count": count})
         ]
@@ -97,7 +97,7 @@ def _seen(message: dict[str, Any]) -> Seen:
 def _command(service_url: str) -> list[str]:
     spec = importlib.util.find_spec("pyspark")
     assert spec
-    assert spec.origin  # the servers came by a jar of pyspark
+    assert spec.origin  # the servers were downloaded with a jar of pyspark
     jars = Path(spec.origin).parent / "jars"
     compiler = [str(jar) for pattern in ("janino-*.jar", "commons-compiler-*.jar") for jar in jars.glob(pattern)]
     path = os.pathsep.join([f"{requirements().pulsar}/*", *compiler])

@@ -16,21 +16,21 @@ EPOCH = dt.datetime(1970, 1, 1)
 
 @dataclass(frozen=True)
 class BadText:
-    """A string or a map's key whose bytes are not UTF-8: Java keeps them until somebody asks for the text."""
+    """A string or map key whose bytes are not UTF-8: Java keeps the bytes until the text is used."""
 
     raw: bytes
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What a logical type was converted to: simple name of the Java class, and its content (Oracle.converted)."""
+    """A converted logical type: simple name of the Java class, and its content (Oracle.converted)."""
 
     kind: str
     text: str
 
 
 class Shown:
-    """Takes the tagged value apart that Oracle.value() wrote."""
+    """Parses the tagged value that Oracle.value() wrote."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -77,9 +77,9 @@ class Shown:
 
 
 def same(ours: Any, theirs: Any, *, ordered: bool = True) -> bool:
-    """Equal with their types: 1, 1.0 and True differ, so do 0.0 and -0.0; NaN equals NaN.
+    """Whether values and their types are equal: 1, 1.0 and True differ, as do 0.0 and -0.0; NaN equals NaN.
 
-    Keys too come in the same order, unless told that they need not.
+    With ``ordered``, keys must be in the same order too.
     """
     if isinstance(theirs, Converted):
         return as_java(ours, theirs.kind) == theirs.text
@@ -97,7 +97,7 @@ def same(ours: Any, theirs: Any, *, ordered: bool = True) -> bool:
 
 
 def as_java(value: Any, kind: str) -> str:
-    """A value of a logical type as Oracle.converted() shows it."""
+    """Return a value of a logical type in the form of Oracle.converted()."""
     if kind in ("Instant", "LocalDateTime"):
         seconds, nanos = divmod(value if isinstance(value, int) else nanos_of(value), 10**9)
         return f"{seconds} {nanos}"

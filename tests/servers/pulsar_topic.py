@@ -15,18 +15,18 @@ _PATIENCE_MS = 20_000
 
 
 class Raw(NamedTuple):
-    """A message as it lies in the topic."""
+    """A message as stored in the topic."""
 
     data: bytes
-    version: int  # of the schema, in Pulsar's metadata; -1 where there is none
+    version: int  # schema version in Pulsar's metadata; -1 if there is none
 
 
 class PulsarTopic:
     """A new topic of public/default.
 
     Args:
-        server: where it is.
-        client: connected to ``server``.
+        server: the Pulsar that has the topic.
+        client: a client that is connected to ``server``.
     """
 
     def __init__(self, server: Pulsar, client: Client) -> None:
@@ -35,7 +35,7 @@ class PulsarTopic:
         self._server, self._client = server, client
 
     def send(self, schema: Schema, *values: Any) -> None:
-        """Send by a producer with that schema."""
+        """Send with a producer of that schema."""
         producer = self._client.create_producer(self.name, schema=schema)
         try:
             for value in values:
@@ -44,11 +44,11 @@ class PulsarTopic:
             producer.close()
 
     def send_raw(self, *values: bytes) -> None:
-        """Send bytes as they are, by a producer without a schema."""
+        """Send bytes unchanged, with a producer without a schema."""
         self.send(BytesSchema(), *values)
 
     def raw(self) -> list[Raw]:
-        """All messages so far, by a reader without a schema."""
+        """Return all messages so far, read without a schema."""
         reader, found = self._client.create_reader(self.name, MessageId.earliest), []
         try:
             while reader.has_message_available():
@@ -59,7 +59,7 @@ class PulsarTopic:
         return found
 
     def read(self, schema: Schema, count: int) -> list[Any]:
-        """The first messages by a consumer with that schema: their values, or the errors instead."""
+        """Return the values of the first messages, read by a consumer with that schema; errors in place of values."""
         consumer = self._client.subscribe(
             self.name, str(uuid.uuid4()), schema=schema, initial_position=InitialPosition.Earliest
         )
@@ -69,7 +69,7 @@ class PulsarTopic:
             consumer.close()
 
     def schemas(self) -> list[Any]:
-        """The trees of all schema versions, which are 0, 1 and so on."""
+        """Return all schema versions, in their order from 0, as JSON values."""
         found = self._server.admin("GET", f"schemas/public/default/{self.name}/schemas").json()["getSchemaResponses"]
         assert [one["version"] for one in found] == [*range(len(found))]
         return [json.loads(one["data"]) for one in found]
@@ -84,7 +84,7 @@ class PulsarTopic:
 
 
 def version_of(message: Message) -> int:
-    """The schema version in a message's metadata, or -1. The public ``schema_version()`` decodes its bytes as text."""
+    """Return the schema version in a message's metadata, or -1. ``schema_version()`` decodes its bytes as text."""
     version: int = message._message.int_schema_version()
     return version
 

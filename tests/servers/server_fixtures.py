@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def servers_at_hand() -> None:
-    """Skip where real servers cannot be had; in CI, and by `make test-integration`, that is a failure."""
+    """Skip tests if real servers are not available; in CI and with `make test-integration`, that is a failure."""
     try:
         requirements()
     except Missing as missing:
@@ -33,17 +33,18 @@ def pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """A CA of this run's own."""
-    from servers.certificates import Certificates  # wheels are tested without what it needs
+    """The CA of this run."""
+    from servers.certificates import Certificates  # wheels are tested without the package that it needs
 
     return Certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="session")
 def pulsar_with_tokens(servers_at_hand: None, certificates: Certificates) -> Iterator[Pulsar]:
-    """Roles: ``admin`` may all, ``produce`` and ``consume`` have that right on public/default, others have none.
+    """A Pulsar with authentication. Role ``admin`` has all rights; ``produce`` and ``consume`` have that right on
+    public/default, all others none.
 
-    It takes tokens, certificates of its own CA that name the role (at ``secure_url``), and for ``produce`` a password.
+    It accepts tokens, certificates of the run's CA for a role (at ``secure_url``), and a password for ``produce``.
     """
     with Pulsar(tokens=True, conf=signing_in(certificates)) as server:
         yield server
@@ -51,10 +52,10 @@ def pulsar_with_tokens(servers_at_hand: None, certificates: Certificates) -> Ite
 
 @pytest.fixture(scope="module")
 def careless_pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
-    """For faults: it deletes topics that are idle for a second, with their schemas. By default that takes a minute.
+    """A Pulsar for fault tests: it deletes idle topics with their schemas after a second, instead of a minute.
 
-    It ends with its module: a Pulsar that was killed and started again (4.0.8, standalone) is busy ever after, on a
-    whole core: two managers of its bookie's lock take it from each other.
+    It is stopped after the module: a Pulsar (4.0.8, standalone) that was killed and restarted keeps a whole core busy,
+    because two managers of its bookie's lock take the lock from each other.
     """
     conf = {
         "brokerDeleteInactiveTopicsEnabled": True,
@@ -67,7 +68,7 @@ def careless_pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
 
 @pytest.fixture(scope="session")
 def pulsar_cluster(servers_at_hand: None) -> Iterator[PulsarCluster]:
-    """With tokens. A broker that is killed is replaced after its ZooKeeper session: 30 s by default, 8 s here."""
+    """Two brokers, with tokens. A killed broker is replaced after its ZooKeeper session: 8 s instead of 30 s."""
     with PulsarCluster(tokens=True, conf={"metadataStoreSessionTimeoutMillis": 8_000}) as cluster:
         yield cluster
 

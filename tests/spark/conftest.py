@@ -13,7 +13,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from streamnative_serdes._demo.round_trip import Target
+    from streamnative_serdes._demo.round_trip import Destination
 
 PARTITIONS = 4
 
@@ -26,9 +26,9 @@ def registry() -> Iterator[LocalRegistry]:
 
 @pytest.fixture
 def kafka() -> Iterator[dict[str, str]]:
-    """Configuration of a client of a broker that has the topic `flights`."""
+    """The client configuration for a broker that has the topic `flights`."""
     with MockBroker({"flights": PARTITIONS}) as broker:
-        # Workers keep their producers, which would say again and again that this broker is gone.
+        # Workers keep their producers, which would log repeatedly that this broker is gone.
         yield {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}
 
 
@@ -45,15 +45,16 @@ def orders(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture
-def target(kafka: dict[str, str], conf: dict[str, str]) -> Target:
-    from streamnative_serdes._demo.round_trip import Target
+def to(kafka: dict[str, str], conf: dict[str, str]) -> Destination:
+    from streamnative_serdes._demo.round_trip import Destination
 
-    return Target(kafka, conf)
+    # On a busy machine a job takes longer than a minute, and a round of checks would count as calls to the registry.
+    return Destination(kafka, {**conf, "cache.latest.ttl.sec": "3600"})
 
 
 @pytest.fixture
 def flights_csv(tmp_path: Path) -> Path:
-    """The first 3,000 flights; each of the six columns that can say NA does so in them."""
+    """The first 3,000 flights; NA occurs in each of the six columns that may contain it."""
     from streamnative_serdes._demo.flights import unzip_flights
 
     return unzip_flights(tmp_path, 3_000)

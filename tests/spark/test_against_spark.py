@@ -1,6 +1,6 @@
 """decode_df and encode_df against Spark's own Avro classes, and against the SerDes row by row: random schemas and data.
 
-``AvroFileFormat`` is part of PySpark; it reads container files, whose data are those of messages.
+``AvroFileFormat`` is part of PySpark; it reads container files, whose records are encoded like messages.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from streamnative_serdes.spark.types import HAS_TIME
 from streamnative_serdes.testing import LocalRegistry
 
 SPARKS_OWN = "org.apache.spark.sql.avro.AvroFileFormat"
-# Spark has types of its own for nanoseconds, ours is BIGINT; and a big-decimal is bytes there, which one cannot tell
-# from the number.
+# Spark has its own types for nanoseconds, where we use BIGINT; and it reads a big-decimal as bytes, which cannot be
+# compared with a number.
 LOGICAL = ALL_LOGICAL - {"timestamp-nanos", "local-timestamp-nanos", "big-decimal"}
 EXAMPLES = settings(
-    max_examples=int(os.environ.get("SERDES_SPARK_EXAMPLES", "5")),  # each takes three jobs
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink one takes minutes, a job each
+    max_examples=int(os.environ.get("SERDES_SPARK_EXAMPLES", "5")),  # each example takes three jobs
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking takes minutes, with one job per step
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 
 
 @st.composite
 def records(draw: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A record's schema that Spark has a type for, and data of it."""
+    """Draw a record schema that Spark has a type for, and data of it."""
     maker = Maker(draw, frozenset(LOGICAL))
     fields = [(f"c{number}", *maker.type(3)) for number in range(draw(st.integers(1, 4)))]
     schema = {"type": "record", "name": "Top", "fields": [{"name": name, "type": kind} for name, kind, _ in fields]}
     try:
         to_spark_type(schema)
-    except SchemaError:  # it contains itself
+    except SchemaError:  # it is recursive
         assume(False)
     return schema, draw(st.lists(st.fixed_dictionaries({name: data for name, _, data in fields}), max_size=6))
 
 
 def container(schema: Any, data: list[bytes]) -> bytes:
-    """An Avro object container file of one block."""
+    """Return an Avro object container file with one block."""
     header = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"null"}
     sync, long, block = b"S" * 16, Codec(parse("long")), b"".join(data)
     head = b"Obj\x01" + Codec(parse({"type": "map", "values": "bytes"})).encode(header) + sync
@@ -65,7 +65,7 @@ def container(schema: Any, data: list[bytes]) -> bytes:
 
 @pytest.fixture
 def times(spark: SparkSession) -> Iterator[None]:
-    """Spark's own reader refuses time-micros without the option."""
+    """Enable Spark's TIME type, because its own reader refuses time-micros otherwise."""
     if HAS_TIME:
         spark.conf.set("spark.sql.timeType.enabled", "true")
     yield
@@ -102,12 +102,12 @@ def test_spark_and_the_deserializer_read_random_messages_equally(
 
 
 def rows_of(df: DataFrame) -> list[dict[str, Any]]:
-    """As toArrow() has them, which fails where a struct is null whose fields are not."""
+    """Return the rows that toArrow() should give; it fails if a struct is null and its fields are not nullable."""
     return [row for batch in df._collect_as_arrow() for row in batch.to_pylist()]  # type: ignore[operator]
 
 
 def unordered(value: Any) -> Any:
-    """With maps by their keys: Java's Avro forgets their order."""
+    """Sort maps by key, because Java's Avro does not keep their order."""
     if isinstance(value, dict):
         return {name: unordered(each) for name, each in value.items()}
     if isinstance(value, list) and value and isinstance(value[0], tuple):
@@ -116,7 +116,7 @@ def unordered(value: Any) -> Any:
 
 
 def as_spark(kind: AvroType, value: Any) -> Any:
-    """What the deserializer gives as Arrow has it in Spark's types."""
+    """Convert a value of the deserializer to the form that Arrow has in Spark's types."""
     if value is None:
         return None
     if isinstance(kind, Union):
@@ -147,7 +147,7 @@ def logical_of(kind: AvroType) -> str:
 
 
 def as_member(union: Union, value: Any) -> Any:
-    """``value`` as the member that the serializer has written it as: its number stands before it."""
+    """Return the union member for ``value``, by the branch number that the serializer wrote."""
     chosen = union.branches[Codec(Schema("", union)).encode(value)[0] >> 1]
     branches = [branch for branch in union.branches if branch.kind != "null"]
     if len(branches) == 1:

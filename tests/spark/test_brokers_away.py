@@ -17,8 +17,9 @@ from confluent_kafka import KafkaError, KafkaException
 from orders import SCHEMA
 from pyspark.sql import DataFrame, Row, SparkSession
 
-import streamnative_serdes.__main__ as command_line
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes.__main__ import main
+from streamnative_serdes._demo.job import Job
 from streamnative_serdes.spark import (
     BrokerUnavailableError,
     DeliveryError,
@@ -32,7 +33,7 @@ from streamnative_serdes.testing import MockBroker
 
 TOPIC = "flights"
 REFUSED = {"bootstrap.servers": "127.0.0.1:1"}
-CLIENTS_OWN = "|FAIL|"  # as a line of librdkafka's own log has it
+CLIENTS_OWN = "|FAIL|"  # occurs in such lines of librdkafka's log
 
 
 @pytest.fixture(autouse=True)
@@ -50,13 +51,13 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The address of who takes connections and says nothing."""
+    """Yield the address of a server that accepts connections and does not respond."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Those of this test: serializers of other tests may still be watching topics whose registry is gone."""
+    """Return the warnings of this test; serializers of other tests may still check topics of a closed registry."""
     records = [record for record in caplog.records if record.threadName != "streamnative_serdes watch"]
     return [record.getMessage() for record in records if record.levelno >= logging.WARNING]
 
@@ -103,7 +104,7 @@ def test_a_silent_broker_gets_the_longer_timeout(conf: dict[str, str], silent: s
 
 @pytest.mark.usefixtures("hurried")
 def test_a_broker_that_has_answered_before_gets_the_longer_timeout(conf: dict[str, str]) -> None:
-    """It may be starting again."""
+    """It may be restarting."""
     with MockBroker({TOPIC: 1}) as broker:
         kafka = {"bootstrap.servers": broker.bootstrap_servers}
         source = KafkaAvroSource(TOPIC, kafka, conf)
@@ -145,7 +146,7 @@ def test_options_without_a_broker_are_refused(conf: dict[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-def test_a_sink_asks_for_a_broker_before_any_task_does(
+def test_a_sink_looks_for_a_broker_before_any_task(
     spark: SparkSession, orders: DataFrame, conf: dict[str, str]
 ) -> None:
     columns = KafkaAvroSink("orders", REFUSED, conf, SCHEMA)
@@ -160,7 +161,7 @@ def test_a_sink_asks_for_a_broker_before_any_task_does(
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-def test_a_sink_looks_at_the_columns_before_it_asks_for_a_broker(orders: DataFrame, conf: dict[str, str]) -> None:
+def test_a_sink_checks_the_columns_before_it_looks_for_a_broker(orders: DataFrame, conf: dict[str, str]) -> None:
     for key in ("nmae", lambda row: row.id):
         sink = KafkaAvroSink("orders", REFUSED, conf, SCHEMA, key=key)
         with pytest.raises(ConfigError):
@@ -193,9 +194,9 @@ def test_the_command_reports_a_kafka_error_in_one_line(
     def run(*_: object, **__: object) -> Any:
         raise error
 
-    monkeypatch.setattr(command_line._Job, "__init__", lambda job, *_: setattr(job, "registry", None))
-    monkeypatch.setattr(command_line._Job, "run", run)
+    monkeypatch.setattr(Job, "__init__", lambda job, *_: setattr(job, "registry", None))
+    monkeypatch.setattr(Job, "run", run)
     arguments = ["demo", "--bootstrap-servers", "x:1", "--schema-registry-url", "http://nowhere"]
-    ended = CliRunner().invoke(command_line.main, arguments)
+    ended = CliRunner().invoke(main, arguments)
     assert ended.exit_code == 1
     assert f"Error: {expected}" in ended.stderr

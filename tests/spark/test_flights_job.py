@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
@@ -19,8 +20,9 @@ from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes import __main__ as command_line
-from streamnative_serdes._demo.columns import ColumnsRoundTrip
+from streamnative_serdes.__main__ import main
+from streamnative_serdes._demo import round_trip
+from streamnative_serdes._demo.columnar import ColumnarRoundTrip
 from streamnative_serdes._demo.flights import (
     COLUMNS,
     FLIGHT_SCHEMA,
@@ -30,7 +32,8 @@ from streamnative_serdes._demo.flights import (
     row_digest,
     with_epoch,
 )
-from streamnative_serdes._demo.round_trip import Result, RoundTrip, Step, Target
+from streamnative_serdes._demo.job import Job
+from streamnative_serdes._demo.round_trip import Destination, Result, RoundTrip, Stage
 from streamnative_serdes._demo.tasks import Tally
 from streamnative_serdes.spark.session import SparkError, reason
 from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin, read_range
@@ -42,7 +45,7 @@ FIRST = datetime(2013, 1, 1, 10, tzinfo=UTC)
 
 
 class Recorded:
-    """Progress that remembers what it was told."""
+    """Progress that records its updates."""
 
     def __init__(self) -> None:
         self.stages: dict[str, tuple[int, list[int]]] = {}
@@ -69,14 +72,40 @@ def produce(kafka: dict[str, str], value: bytes | None) -> None:
     assert producer.flush(30) == 0
 
 
-def test_every_flight_comes_back_equal(
-    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry, kafka: dict[str, str]
+def test_a_missing_topic_is_created_and_awaited(
+    spark: SparkSession, flights_csv: Path, to: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Admin:
+        """Stands in for AdminClient: the mock broker creates no topics."""
+
+        created: ClassVar[list[tuple[str, int]]] = []
+
+        def __init__(self, conf: dict[str, Any]) -> None:
+            assert conf["bootstrap.servers"] == to.kafka["bootstrap.servers"]
+
+        def create_topics(self, topics: list[Any]) -> dict[str, Future[None]]:
+            done: Future[None] = Future()
+            done.set_result(None)
+            self.created.extend((topic.topic, topic.num_partitions) for topic in topics)
+            return {topic.topic: done for topic in topics}
+
+    monkeypatch.setattr(round_trip, "AdminClient", Admin)
+    job = RoundTrip(spark, flights_csv, replace(to, topic="new", partitions=3), Recorded())
+    shown = iter([0, 0, 3])  # number of partitions
+    monkeypatch.setattr(job.admin, "partitions", lambda: next(shown))
+    assert job._create_topic() == 3
+    assert Admin.created == [("new", 3)]
+    job.admin.close()
+
+
+def test_every_flight_is_read_back(
+    spark: SparkSession, flights_csv: Path, to: Destination, registry: LocalRegistry, kafka: dict[str, str]
 ) -> None:
     progress = Recorded()
-    result = RoundTrip(spark, flights_csv, target, progress).run()
+    result = RoundTrip(spark, flights_csv, to, progress).run()
 
     assert result.equal
-    assert [step.tally.rows for step in (result.source, result.written, result.read)] == [ROWS] * 3
+    assert [stage.tally.rows for stage in (result.source, result.written, result.read)] == [ROWS] * 3
     assert {name for name, count in result.missing.items() if count} == CAN_MISS
     assert result.schema_version == 0
     assert progress.stages.keys() == {"checksum", "writing", "reading"}
@@ -86,27 +115,27 @@ def test_every_flight_comes_back_equal(
     assert max(sizes) - min(sizes) <= spark.sparkContext.defaultParallelism * 4
 
 
-def test_every_flight_comes_back_equal_through_columns(
-    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry
+def test_every_flight_is_read_back_through_columns(
+    spark: SparkSession, flights_csv: Path, to: Destination, registry: LocalRegistry
 ) -> None:
     for _ in range(2):  # what the topic held before stays out of account
-        result = ColumnsRoundTrip(spark, flights_csv, target, Recorded()).run()
+        result = ColumnarRoundTrip(spark, flights_csv, to, Recorded()).run()
         assert result.equal
-        assert [step.tally.rows for step in (result.source, result.written, result.read)] == [ROWS] * 3
+        assert [stage.tally.rows for stage in (result.source, result.written, result.read)] == [ROWS] * 3
     assert registry.calls == {"POST schema": 1, "GET version": 1, "GET schemas": 4, "GET schema": 2}  # by the driver
 
 
 def test_only_the_driver_asks_the_registry(
-    spark: SparkSession, flights_csv: Path, target: Target, registry: LocalRegistry
+    spark: SparkSession, flights_csv: Path, to: Destination, registry: LocalRegistry
 ) -> None:
-    result = RoundTrip(spark, flights_csv, target, Recorded()).run()
+    result = RoundTrip(spark, flights_csv, to, Recorded()).run()
     assert registry.calls == {"POST schema": 1, "GET version": 1}
     assert (result.driver_calls, result.task_calls) == (2, 0)
 
 
-def test_existing_messages_in_the_topic_are_ignored(spark: SparkSession, flights_csv: Path, target: Target) -> None:
-    assert RoundTrip(spark, flights_csv, target, Recorded()).run().equal
-    again = RoundTrip(spark, flights_csv, target, Recorded()).run()
+def test_existing_messages_in_the_topic_are_ignored(spark: SparkSession, flights_csv: Path, to: Destination) -> None:
+    assert RoundTrip(spark, flights_csv, to, Recorded()).run().equal
+    again = RoundTrip(spark, flights_csv, to, Recorded()).run()
     assert again.equal
     assert again.read.tally.rows == ROWS
 
@@ -114,40 +143,43 @@ def test_existing_messages_in_the_topic_are_ignored(spark: SparkSession, flights
 class SkipsOne(RoundTrip):
     """Reads all but the first message."""
 
-    def read(self, starts: Sequence[int]) -> Step:
+    def read(self, starts: Sequence[int]) -> Stage:
         return super().read([starts[0] + 1, *starts[1:]])
 
 
-def test_a_lost_message_is_not_equal(spark: SparkSession, flights_csv: Path, target: Target) -> None:
-    result = SkipsOne(spark, flights_csv, target, Recorded()).run()
+def test_a_lost_message_is_not_equal(spark: SparkSession, flights_csv: Path, to: Destination) -> None:
+    result = SkipsOne(spark, flights_csv, to, Recorded()).run()
     assert (result.written.tally.rows, result.read.tally.rows) == (ROWS, ROWS - 1)
     assert not result.equal
 
 
-def test_an_altered_message_is_not_equal(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+def test_an_altered_message_is_not_equal(spark: SparkSession, flights_csv: Path, to: Destination) -> None:
     class Alters(SkipsOne):
-        def write(self, starts: Sequence[int], rows: int) -> Step:
+        def write(self, starts: Sequence[int], rows: int) -> Stage:
             done = super().write(starts, rows)
-            flight = KafkaAvroDeserializer(target.registry).deserialize("flights", values_of(target.kafka, 0)[0])
+            flight = KafkaAvroDeserializer(to.registry).deserialize("flights", values_of(to.kafka, 0)[0])
             altered = flight | {"time_hour": flight["time_hour"].replace(minute=1)}
-            produce(target.kafka, KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA).serialize("flights", altered))
+            produce(
+                to.kafka,
+                KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA).serialize("flights", altered),
+            )
             return done
 
-    result = Alters(spark, flights_csv, target, Recorded()).run()
+    result = Alters(spark, flights_csv, to, Recorded()).run()
     assert result.read.tally.rows == ROWS
     assert result.read.tally.digest != result.source.tally.digest
     assert not result.equal
 
 
-def test_a_garbled_message_fails_the_job(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+def test_a_garbled_message_fails_the_job(spark: SparkSession, flights_csv: Path, to: Destination) -> None:
     class Garbles(RoundTrip):
-        def write(self, starts: Sequence[int], rows: int) -> Step:
+        def write(self, starts: Sequence[int], rows: int) -> Stage:
             done = super().write(starts, rows)
-            produce(target.kafka, (values_of(target.kafka, 0)[0] or b"")[:-3])
+            produce(to.kafka, (values_of(to.kafka, 0)[0] or b"")[:-3])
             return done
 
     with pytest.raises(SparkError, match=r"DecodeError: topic flights, schema version 0, field time_hour"):
-        Garbles(spark, flights_csv, target, Recorded()).run()
+        Garbles(spark, flights_csv, to, Recorded()).run()
 
 
 @pytest.mark.parametrize(
@@ -160,11 +192,11 @@ def test_a_garbled_message_fails_the_job(spark: SparkSession, flights_csv: Path,
     ],
 )
 def test_a_malformed_source_fails_the_job(
-    spark: SparkSession, flights_csv: Path, target: Target, old: str, new: str, expected: str
+    spark: SparkSession, flights_csv: Path, to: Destination, old: str, new: str, expected: str
 ) -> None:
     flights_csv.write_text(flights_csv.read_text().replace(old, new, 1))
     with pytest.raises((SparkError, ValueError), match=expected):
-        RoundTrip(spark, flights_csv, target, Recorded()).run()
+        RoundTrip(spark, flights_csv, to, Recorded()).run()
 
 
 def test_only_na_becomes_null(spark: SparkSession, flights_csv: Path) -> None:
@@ -173,18 +205,18 @@ def test_only_na_becomes_null(spark: SparkSession, flights_csv: Path) -> None:
         count_missing(spark, flights_csv)
 
 
-def test_time_hour_is_utc_in_any_time_zone(spark: SparkSession, flights_csv: Path, target: Target) -> None:
+def test_time_hour_is_utc_in_any_time_zone(spark: SparkSession, flights_csv: Path, to: Destination) -> None:
     flights = read_flights(spark, flights_csv)
     first = with_epoch(flights).head()
     assert first is not None
     assert first["time_hour"] == int(FIRST.timestamp()) * 1000
-    data = KafkaAvroSerializer(target.registry, FLIGHT_SCHEMA).serialize("flights", flights.head())
-    decoded = KafkaAvroDeserializer(target.registry).deserialize("flights", data)
+    data = KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA).serialize("flights", flights.head())
+    decoded = KafkaAvroDeserializer(to.registry).deserialize("flights", data)
     assert decoded["time_hour"] == FIRST
     assert decoded_values(decoded) == list(first)
 
 
-def test_the_digest_is_the_same_in_every_process_and_keeps_types_apart() -> None:
+def test_the_digest_is_the_same_in_every_process_and_distinguishes_types() -> None:
     expected = blake2b(b'[1,null,"1","\\u00e9"]', digest_size=16).digest()
     assert row_digest([1, None, "1", "é"]) == int.from_bytes(expected, "big")
     digests = {row_digest([value, "x"]) for value in (1, "1", None, "null", "", 0)}
@@ -215,22 +247,22 @@ def test_an_unavailable_offset_is_an_error(kafka: dict[str, str]) -> None:
 
 @pytest.fixture
 def unequal() -> Result:
-    step = Step(Tally(2, 7, 0, {}), 1.0)
-    return Result("flights", 4, 0, dict.fromkeys(COLUMNS, 0), step, step, replace(step, tally=Tally(2, 8, 0, {})), 2)
+    stage = Stage(Tally(2, 7, 0, {}), 1.0)
+    return Result("flights", 4, 0, dict.fromkeys(COLUMNS, 0), stage, stage, replace(stage, tally=Tally(2, 8, 0, {})), 2)
 
 
 def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_line._Job, "__init__", lambda job, *_: setattr(job, "registry", None))
-    monkeypatch.setattr(command_line._Job, "run", lambda *_, **__: unequal)
+    monkeypatch.setattr(Job, "__init__", lambda job, *_: setattr(job, "registry", None))
+    monkeypatch.setattr(Job, "run", lambda *_, **__: unequal)
     ended = CliRunner().invoke(
-        command_line.main, ["demo", "--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"]
+        main, ["demo", "--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"]
     )
     assert ended.exit_code == 1
     assert "2 rows written, 2 rows read, NOT EQUAL" in ended.stdout
     assert "the rows read differ from the rows written" in ended.stderr
 
 
-def test_of_a_spark_report_only_the_reason_remains() -> None:
+def test_only_the_reason_of_a_spark_error_is_shown() -> None:
     python = "An error:\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\n\tat org.x.Y(Z.scala:1)\n"
     assert reason(python) == "KeyError: 'a'"
     java = "An error occurred.\n: org.x.SparkException: first\n\tat a.b\nCaused by: java.X: second\n\t... 3 more\n"

@@ -78,7 +78,7 @@ def test_a_column_that_differs_in_case_is_named_in_the_error(spark: SparkSession
     ignoring = {**conf, "unmatched.columns": "ignore"}
     for columns in ("id, 'a' note, 'b' Note", "id, 'a' other"):
         frame = spark.sql(f"select {columns} from range(1)")
-        if "Note" in columns:  # which of the two is meant is clear to Avro, but not to Spark
+        if "Note" in columns:  # Avro distinguishes the two names, but Spark does not
             spark.conf.set("spark.sql.caseSensitive", "true")
         try:
             (row,) = decode_df(encode_df(frame, ignoring, topic=TOPIC, schema=ORDER), conf, topic=TOPIC).collect()
@@ -143,10 +143,10 @@ def test_a_schema_too_deep_for_columns_is_refused_before_the_job(spark: SparkSes
 
 
 @pytest.mark.parametrize("enabled", [False, True] if HAS_TIME else [False])
-def test_a_time_is_of_a_type_that_the_session_can_work_with(
+def test_times_of_day_have_a_type_that_the_session_supports(
     spark: SparkSession, conf: dict[str, str], tmp_path: Path, enabled: bool
 ) -> None:
-    """Without its option, TIME can be collected, but neither cached, grouped nor stored."""
+    """Without Spark's option, TIME can be collected, but neither cached, grouped nor stored."""
     at, schema = dt.time(1, 2, 3, 4), record({"name": "at", "type": {"type": "long", "logicalType": "time-micros"}})
     messages = spark.createDataFrame(
         [(KafkaAvroSerializer(conf, schema).serialize("times", {"at": at}),)], "value binary"
@@ -209,7 +209,7 @@ def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, co
         spark.conf.unset("spark.sql.caseSensitive")
 
 
-def test_rows_do_not_vanish_with_the_last_column(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_result_without_columns_is_refused(spark: SparkSession, conf: dict[str, str]) -> None:
     serializer = KafkaAvroSerializer(conf, record(name="Ping"))
     df = spark.createDataFrame([(bytes(serializer.serialize("pings", {}) or b""), 5)], "value binary, n int")
     with pytest.raises(
@@ -230,8 +230,8 @@ def test_a_dead_letter_of_a_key_includes_the_value(spark: SparkSession, conf: di
     assert (bytes(row.key), bytes(row.value)) == (b"bad", b"the value")
 
 
-def test_a_batch_that_takes_too_much_room_is_read_in_parts(spark: SparkSession, conf: dict[str, str]) -> None:
-    """Messages of many small items, and a reader with many more fields."""
+def test_a_batch_that_is_too_large_is_read_in_parts(spark: SparkSession, conf: dict[str, str]) -> None:
+    """Messages of many small items, read with a schema of many more fields."""
     extra = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(40)]
     point = record({"name": "x", "type": "int"}, name="Point")
     reader = {"type": "array", "items": {**point, "fields": [*point["fields"], *extra]}}
@@ -256,7 +256,7 @@ def test_a_batch_that_takes_too_much_room_is_read_in_parts(spark: SparkSession, 
 
 
 class Cutting(Encoder):
-    """Has room for seven rows at once."""
+    """Accepts at most seven rows per batch."""
 
     def encode(self, rows: Any) -> Any:
         if len(rows) > 7:
@@ -266,7 +266,7 @@ class Cutting(Encoder):
         return super().encode(rows)
 
 
-def test_a_batch_that_takes_too_much_room_is_written_in_parts(
+def test_a_batch_that_is_too_large_is_written_in_parts(
     spark: SparkSession, conf: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streamnative_serdes.spark.frames.Encoder", Cutting)
@@ -281,12 +281,12 @@ def test_a_batch_that_takes_too_much_room_is_written_in_parts(
         assert [deserializer.deserialize(TOPIC, bytes(row.value))["id"] for row in rows] == list(range(50))
 
 
-def test_other_columns_than_the_fields_make_no_messages(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_frame_without_a_column_for_any_field_is_refused(spark: SparkSession, conf: dict[str, str]) -> None:
     conf = {**conf, "unmatched.columns": "ignore"}
     with pytest.raises(ConfigError, match="there is no column for any field"):
         encode_df(spark.range(2), conf, topic="notes", schema=record(NOTE))
     messages = spark.range(2).select(to_avro(F.struct("id"), conf, topic="notes", schema=record(NOTE)))
-    with pytest.raises(SparkError, match=r"EncodeError: .*(no column for any field|none of the row's)"), spark_errors():
+    with pytest.raises(SparkError, match=r"EncodeError: .*(no column for any field|no field for any)"), spark_errors():
         messages.collect()
     doubled = spark.range(1).select("id", F.lit(2).alias("id"))
     with pytest.raises(ConfigError, match="two columns have the name 'id'"):

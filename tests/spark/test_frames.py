@@ -31,7 +31,7 @@ from streamnative_serdes import (
 )
 from streamnative_serdes import _config as config
 from streamnative_serdes._schema import parse
-from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.binding import Binding, bindings
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.spark import decode_df, encode_df, split_errors, to_avro_schema
@@ -58,7 +58,7 @@ def message(conf: dict[str, str], schema: Any, **values: Any) -> bytes:
 
 
 def frame(spark: SparkSession, values: list[bytes | None], slices: int = 2) -> DataFrame:
-    """As from a topic of one partition; keys are the offsets."""
+    """Return a DataFrame like one read from a topic of one partition; keys are the offsets."""
     rows = [(b"%d" % offset, value, TOPIC, 0, offset) for offset, value in enumerate(values)]
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, slices), FRAME)
 
@@ -112,7 +112,7 @@ def test_only_the_driver_fetches_existing_versions(
 
 
 def framed(version: int, schema: Any, **values: Any) -> bytes:
-    """A message of a version that may not be there yet."""
+    """Return a message of a version that may not be registered yet."""
     return header.pack(version) + Codec(parse(schema)).encode(values)
 
 
@@ -128,21 +128,21 @@ def test_each_worker_fetches_a_later_version_once(
         assert sorted(rows_of(decoded)) == [(number,) for number in range(50)]
     calls = registry.calls - before
     assert set(calls) == {"GET version"}
-    # Of twenty tasks; what makes the rows has workers of its own, any of which may then decode.
+    # There are twenty tasks. The workers that create the rows may also decode.
     assert calls["GET version"] <= 2 * spark.sparkContext.defaultParallelism
 
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
     """As in another process, which knows nothing of what this one does."""
-    known = dict(Binding._shared)
+    known = dict(bindings.made)
     Binding.forget()
     yield
-    Binding._shared.clear()
-    Binding._shared.update(known)
+    bindings.made.clear()
+    bindings.made.update(known)
 
 
-def test_queries_are_planned_by_the_topic_that_there_is_now(
+def test_queries_are_planned_with_the_schemas_of_the_recreated_topic(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     """The same driver and workers run before and after the topic is recreated."""
@@ -189,12 +189,12 @@ def test_an_unknown_version_does_not_restart_the_query(spark: SparkSession, conf
 
 @pytest.fixture
 def damaged(conf: dict[str, str]) -> list[bytes | None]:
-    """Good, good, cut, tombstone, too long, good."""
+    """Return messages: good, good, truncated, tombstone, too long, good."""
     good = [message(conf, SECOND, id=number, note=f"n{number}") for number in range(4)]
     return [good[0], good[1], good[2][:-1], None, good[3] + b"x", good[3]]
 
 
-GOOD = [(0, "n0"), (1, "n1"), (None, None), (3, "n3")]  # with the tombstone
+GOOD = [(0, "n0"), (1, "n1"), (None, None), (3, "n3")]  # including the tombstone
 
 
 def test_failfast_names_the_undecodable_message(
@@ -210,7 +210,7 @@ def test_failfast_names_the_undecodable_message(
     others = frame(spark, damaged, 1).selectExpr("value", "'somewhere' as offset")
     with pytest.raises(SparkError, match="topic orders, row 2, schema version 0"), spark_errors():
         decode_df(others, conf, topic=TOPIC).collect()
-    with pytest.raises(ConfigError, match=r"expected column offset to have the type that .* offset has, got string"):
+    with pytest.raises(ConfigError, match="column offset: expected the type of a Kafka message's offset, got string"):
         decode_df(others, conf, topic=TOPIC, options={"errorColumn": "error"})
 
 
@@ -228,7 +228,7 @@ def test_dropmalformed_drops_undecodable_messages(
     assert rows_of(decoded) == GOOD
 
 
-def test_dead_letters_have_the_message_as_it_came(
+def test_dead_letters_contain_the_message_unchanged(
     spark: SparkSession, conf: dict[str, str], damaged: list[bytes | None]
 ) -> None:
     decoded = decode_df(frame(spark, damaged), conf, topic=TOPIC, options={"errorColumn": "what is wrong"})
@@ -261,7 +261,7 @@ def test_dead_letters_keep_the_dataframes_kafka_columns(
 def test_of_many_messages_exactly_the_damaged_are_dead_letters(
     spark: SparkSession, conf: dict[str, str], tmp_path: Path
 ) -> None:
-    """One in a hundred is damaged, at random. 1,000,000 messages with SERDES_DEAD_LETTER_ROWS=1000000."""
+    """One message in a hundred is damaged. SERDES_DEAD_LETTER_ROWS sets the number of messages."""
     count, chance = int(os.environ.get("SERDES_DEAD_LETTER_ROWS", "50000")), random.Random(8)
     serializers = [KafkaAvroSerializer(conf, schema) for schema in (FIRST, SECOND, THIRD)]
     values = [
@@ -290,7 +290,7 @@ def test_of_many_messages_exactly_the_damaged_are_dead_letters(
 
 
 def unreadable(data: bytes, deserializer: KafkaAvroDeserializer, chance: random.Random) -> bytes:
-    """``data`` damaged until nobody can read it."""
+    """Damage ``data`` until it cannot be read."""
     while True:
         data = edited(data, [(chance.choice(["set", "cut", "insert"]), chance.randrange(99), chance.randrange(256))])
         try:
@@ -302,7 +302,7 @@ def unreadable(data: bytes, deserializer: KafkaAvroDeserializer, chance: random.
 # --- Columns to messages
 
 
-def test_columns_become_messages_that_others_read(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_columns_become_messages_that_other_readers_can_read(spark: SparkSession, conf: dict[str, str]) -> None:
     df = spark.createDataFrame([(1, "a", 5), (2, None, 6)], "id bigint, note string, extra int")
     encoded = encode_df(df, conf, topic=TOPIC, schema=SECOND, value="v", keep=["extra", "note"])
     assert encoded.schema.simpleString() == "struct<extra:int,note:string,v:binary>"
@@ -312,7 +312,7 @@ def test_columns_become_messages_that_others_read(spark: SparkSession, conf: dic
     ]
 
 
-def test_a_column_that_is_missing_is_the_fields_default(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_missing_column_is_written_as_the_fields_default(spark: SparkSession, conf: dict[str, str]) -> None:
     encoded = encode_df(spark.range(2), conf, topic=TOPIC, schema=THIRD)
     assert rows_of(decode_df(encoded, conf, topic=TOPIC)) == [(0, None, -1), (1, None, -1)]
     renamed, ignoring = spark.range(2).withColumnRenamed("id", "number"), {**conf, "unmatched.columns": "ignore"}
@@ -337,7 +337,7 @@ def test_a_dataframe_round_trips_with_the_schema_derived_from_it(spark: SparkSes
     assert decoded.collect() == df.collect()
 
 
-def test_a_value_that_does_not_fit_is_named(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_the_error_for_a_value_that_does_not_fit_names_it(spark: SparkSession, conf: dict[str, str]) -> None:
     schema = order({"name": "id", "type": "int"})
     encoded = encode_df(spark.range(2**31 - 1, 2**31 + 1, numPartitions=1), conf, topic=TOPIC, schema=schema)
     with (
@@ -353,12 +353,12 @@ def test_a_schema_that_the_topic_refuses_fails_on_the_driver(spark: SparkSession
         encode_df(spark.range(1), conf, topic=TOPIC, schema=order({"name": "id", "type": "string"}))
 
 
-def test_what_is_no_record_is_one_column(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_a_schema_that_is_not_a_record_becomes_one_column(spark: SparkSession, conf: dict[str, str]) -> None:
     serializer = KafkaAvroSerializer(conf, {"type": "array", "items": "int"})
     df = frame(spark, [serializer.serialize(TOPIC, [1, 2]), None])
     decoded = decode_df(df, conf, topic=TOPIC)
     assert rows_of(decoded) == [([1, 2],), (None,)]
-    with pytest.raises(ConfigError, match="the schema is no record but array"):
+    with pytest.raises(ConfigError, match="expected a record schema, got array"):
         encode_df(decoded, conf, topic=TOPIC)
 
 
@@ -391,7 +391,7 @@ def test_invalid_arguments_are_named(spark: SparkSession, conf: dict[str, str]) 
         encode_df(spark.range(1), conf, topic="nothing")
 
 
-def test_names_are_asked_for_where_names_are_expected(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_columns_are_refused_where_names_are_expected(spark: SparkSession, conf: dict[str, str]) -> None:
     message(conf, SECOND, id=0)
     messages, columns = frame(spark, []), spark.range(1)
     for given, shown in (([F.col("value")], "Column<'value'>"), ([["offset"]], r"\['offset'\]"), (["offset", 1], "1")):
@@ -425,10 +425,10 @@ def test_names_of_columns_may_come_from_an_iterator(spark: SparkSession, conf: d
     assert encoded.count() == decoded.count() == 1
 
 
-def test_a_topics_own_schema_need_not_be_without_fault(
+def test_a_topics_schema_may_have_invalid_defaults(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
-    """Pulsar takes a default of another type."""
+    """Pulsar accepts a default of another type."""
     faulty = json.dumps(order({**ID, "default": "none"}))
     SchemaRegistryClient(parsed(conf)).register(TOPIC, faulty)
     assert rows_of(decode_df(frame(spark, [framed(0, FIRST, id=7)]), conf, topic=TOPIC)) == [(7,)]

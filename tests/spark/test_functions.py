@@ -30,14 +30,14 @@ SCHEMA: dict[str, Any] = {
 
 @pytest.fixture
 def messages(spark: SparkSession, conf: dict[str, str]) -> DataFrame:
-    """Two that can be read, one that cannot, and a tombstone."""
+    """Return two readable messages, an unreadable one, and a tombstone."""
     serializer = KafkaAvroSerializer(conf, SCHEMA)
     good = [serializer.serialize(TOPIC, {"id": n, "note": f"n{n}", "tags": {"k": n}}) for n in (1, 2)]
     rows = [(number, value) for number, value in enumerate([*good, b"\x03\x04" + bytes(8), None])]
     return spark.createDataFrame(rows, "n int, value binary")
 
 
-def test_a_message_is_a_struct(spark: SparkSession, conf: dict[str, str], messages: DataFrame) -> None:
+def test_from_avro_returns_a_struct(spark: SparkSession, conf: dict[str, str], messages: DataFrame) -> None:
     order = from_avro("value", conf, topic=TOPIC)
     df = messages.where("n != 2").select("n", order.alias("o"), F.unix_millis(order["sent"]).alias("sent"))
     assert df.schema["o"].dataType.simpleString() == (
@@ -76,7 +76,7 @@ def test_a_filter_on_the_result_does_not_evaluate_the_function_twice(
     assert [row.note for row in df.collect()] == ["n2"]
 
 
-def test_a_column_becomes_messages(spark: SparkSession, conf: dict[str, str]) -> None:
+def test_to_avro_returns_messages(spark: SparkSession, conf: dict[str, str]) -> None:
     df = spark.sql("select if(id = 1, null, named_struct('id', id, 'note', string(id))) o from range(4)")
     schema = {**SCHEMA, "fields": SCHEMA["fields"][:2]}
     written = df.select(to_avro("o", conf, topic=TOPIC, schema=schema).alias("value"))

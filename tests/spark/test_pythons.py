@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOME = str(Path(streamnative_serdes.__file__).parents[1])
-SECONDS = 300  # that a child may take
+SECONDS = 300  # limit for a child process
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Python without packages; PySpark brings itself to it."""
+    """Return a Python without packages; PySpark adds itself to its path."""
     folder = tmp_path_factory.mktemp("bare")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     return str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
@@ -48,7 +48,7 @@ def session(python: str, master: str | None = "local[2]", **environment: str) ->
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Those of this test: serializers of other tests may still be watching topics whose registry is gone."""
+    """Return the warnings of this test; serializers of other tests may still check topics of a closed registry."""
     records = [record for record in caplog.records if record.threadName != "streamnative_serdes watch"]
     return [record.getMessage() for record in records if record.levelno >= logging.WARNING]
 
@@ -88,7 +88,7 @@ def test_no_warning_if_the_workers_python_is_unknown(
         session(sys.executable),
         *(session(bare, master) for master in ("yarn", "spark://somewhere:7077", "k8s://somewhere", None)),
         session("no-such-python"),
-        session("./environment/bin/python"),  # of an archive that Spark unpacks for the workers
+        session("./environment/bin/python"),  # from an archive that Spark unpacks for the workers
         session(str(tmp_path / "fails")),
         cast("SparkSession", Connected()),
     ):
@@ -96,7 +96,7 @@ def test_no_warning_if_the_workers_python_is_unknown(
     assert warnings(caplog) == []
 
 
-def test_other_errors_stay_as_they_are() -> None:
+def test_other_errors_are_unchanged() -> None:
     for error in (PySparkException("No module named 'pyarrows'"), ValueError("No module named 'pyarrow'")):
         with pytest.raises(type(error)) as caught, pythons.worker_hints():
             raise error
@@ -136,7 +136,7 @@ PROGRAM = """
 
 
 def test_a_job_whose_workers_lack_the_package_gets_a_hint(bare: str, tmp_path: Path) -> None:
-    """In a session of its own, as a virtual environment's Python that is called by its path starts it."""
+    """Runs in a separate session, started by the Python of a virtual environment that is called by its path."""
     program = dedent(PROGRAM).format(home=HOME)
     environment = {**os.environ, "PYSPARK_PYTHON": bare, "PYTHONPATH": ""}
     done = subprocess.run(

@@ -15,27 +15,27 @@ from orders import ROWS, SCHEMA, TOPIC, messages_of, read
 from streamnative_serdes import EncodeError, KafkaAvroSerializer
 from streamnative_serdes.errors import BatchTooLargeError
 from streamnative_serdes.spark.encoding import Encoder
-from streamnative_serdes.spark.sending import BatchTask, Sending, pieces
+from streamnative_serdes.spark.sending import BatchTask, Sending, bytes_of
 from streamnative_serdes.spark.writes import Write
 
 BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()])
-def test_pieces_are_the_bytes_of_each_row(kind: pa.DataType) -> None:
+def test_each_row_of_an_array_becomes_its_bytes(kind: pa.DataType) -> None:
     texts = ["", "a", None, "b" * 300, "\N{EURO SIGN}", None, ""]
     array = pa.array(texts, kind)
     expected = [None if text is None else text.encode() for text in texts]
     for first in range(len(texts) + 1):
         for count in range(len(texts) + 1 - first):
-            assert list(pieces(array.slice(first, count))) == expected[first : first + count]
-    assert list(pieces(pa.array([None, None], kind))) == [None, None]
-    assert list(pieces(pa.array([], kind))) == []
-    assert list(pieces(pa.array(["", ""], kind))) == [b"", b""]
+            assert list(bytes_of(array.slice(first, count))) == expected[first : first + count]
+    assert list(bytes_of(pa.array([None, None], kind))) == [None, None]
+    assert list(bytes_of(pa.array([], kind))) == []
+    assert list(bytes_of(pa.array(["", ""], kind))) == [b"", b""]
 
 
-def test_pieces_of_a_null_array_are_none() -> None:
-    assert list(pieces(pa.nulls(3))) == [None] * 3
+def test_a_null_array_has_null_pieces() -> None:
+    assert list(bytes_of(pa.nulls(3))) == [None] * 3
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def task(kafka: dict[str, str], conf: dict[str, str]) -> BatchTask:
     return BatchTask(Sending(TOPIC, kafka, None, 5), encoder, ("id", "state", "note"), keyed=False)
 
 
-def test_batches_without_rows_are_left_out(task: BatchTask, kafka: dict[str, str], conf: Any) -> None:
+def test_batches_without_rows_are_skipped(task: BatchTask, kafka: dict[str, str], conf: Any) -> None:
     assert list(task(iter([BATCH.slice(0, 0), BATCH.slice(0, 2), BATCH.slice(2, 0), BATCH.slice(2, 3)]))) == []
     found = [tuple(record.values()) for record in read(conf, messages_of(kafka))]
     assert sorted(found) == ROWS[:5]
@@ -69,7 +69,7 @@ MOST = 300  # rows
 
 @dataclass(frozen=True)
 class Narrow(Encoder):
-    """Its batches have little room: larger ones are cut."""
+    """Accepts only small batches, so that larger ones are split."""
 
     def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:
         if len(rows) > MOST:
@@ -105,17 +105,17 @@ def test_the_row_of_an_error_is_counted_through_the_parts_of_a_batch(narrow: Bat
     assert caught.value.row is None
 
 
-def test_columns_of_another_schema_are_no_fault_of_a_row(task: BatchTask) -> None:
+def test_the_error_for_columns_of_another_schema_has_no_row(task: BatchTask) -> None:
     with pytest.raises(EncodeError) as caught:
         task(iter([BATCH.set_column(0, "0", pa.array([[1]] * 1000))]))
     assert "of partition" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("schema", "option"), [(None, False), ("long", True)])
-def test_a_plan_by_the_latest_stays_with_the_version_that_it_chose(
+def test_a_plan_with_the_latest_version_keeps_the_version_that_it_chose(
     conf: dict[str, str], schema: object, option: bool
 ) -> None:
-    """Its columns are of that one; ``use.latest.version`` goes before a schema that is given."""
+    """Its columns match that version; ``use.latest.version`` takes precedence over a given schema."""
     brief = {**SCHEMA, "fields": SCHEMA["fields"][:2]}  # type: ignore[index]
     KafkaAvroSerializer(conf, brief).warm_up(TOPIC)
     options = {**conf, "use.latest.version": option, "auto.register.schemas": False, "cache.latest.ttl.sec": 0}
@@ -127,8 +127,8 @@ def test_a_plan_by_the_latest_stays_with_the_version_that_it_chose(
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, None])
-def test_the_plans_of_many_writes_are_few_to_workers(conf: dict[str, str], schema: object) -> None:
-    """Or they would keep one for each batch of a stream. The first may differ: others find what it learnt."""
+def test_plans_of_many_writes_are_equal_for_workers(conf: dict[str, str], schema: object) -> None:
+    """Otherwise workers would keep a plan per batch of a stream. The first may differ, as it learns the schema."""
     KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
     writers = [Encoder.plan(TOPIC, conf, schema, confirm=False)[0].writer for _ in range(5)]
     assert len({writer._key for writer in writers}) <= 2

@@ -37,7 +37,7 @@ def headers_of(message: Any) -> dict[str, str]:
     return {name: value.decode() for name, value in message.headers() or ()}
 
 
-def test_every_row_arrives_as_it_is(
+def test_every_row_arrives_unchanged(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
@@ -57,7 +57,9 @@ def test_only_the_driver_asks_the_registry(
     assert registry.calls == {"POST schema": 1, "GET schema": 1}
 
 
-def test_a_workers_schemas_are_not_watched(spark: SparkSession, conf: dict[str, str], registry: LocalRegistry) -> None:
+def test_workers_do_not_check_topics_for_changes(
+    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
+) -> None:
     from streamnative_serdes import KafkaAvroSerializer
     from streamnative_serdes.spark.workers import Carried
 
@@ -70,8 +72,8 @@ def test_a_workers_schemas_are_not_watched(spark: SparkSession, conf: dict[str, 
 
         from streamnative_serdes._topics.watch import Watch
 
-        Watch.allowed = True  # as in a process of which this is the first task
-        before = set(threading.enumerate())  # what functions of earlier tests left to the process
+        Watch.allowed = True  # as in the first task of a process
+        before = set(threading.enumerate())  # threads of earlier tests
         carried.get().serialize(TOPIC, {"id": 1, "state": "OPEN"})
         yield from (thread.name for thread in threading.enumerate() if thread not in before)
 
@@ -95,7 +97,7 @@ def test_a_key_is_a_column_a_function_or_an_expression(
     key: Any,
     expected: Callable[[int, str | None], bytes | None],
 ) -> None:
-    chosen = F.concat_ws("-", "state", "id") if key == "expression" else key  # which needs a session
+    chosen = F.concat_ws("-", "state", "id") if key == "expression" else key  # needs a session
     KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=chosen).write(orders)
     messages = messages_of(kafka)
     records = read(conf, messages)
@@ -131,12 +133,14 @@ def test_rows_without_a_session_are_sent_too(kafka: dict[str, str], conf: dict[s
     assert {message.key() for message in messages} == {b"x"}
 
 
-def test_a_dataframe_makes_its_own_schema(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_the_schema_is_derived_from_the_dataframe(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     KafkaAvroSink(TOPIC, kafka, conf, to_avro_schema(orders.schema, "Order")).write(orders)
     assert in_order(read(conf, messages_of(kafka))) == ROWS
 
 
-def test_a_full_queue_is_waited_for(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_the_sink_waits_while_the_queue_is_full(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
     small = {**kafka, "queue.buffering.max.messages": 10, "linger.ms": 0}
     KafkaAvroSink(TOPIC, small, conf, SCHEMA).write(orders)
     assert in_order(read(conf, messages_of(kafka))) == ROWS
@@ -188,7 +192,7 @@ EVERYTHING: list[dict[str, Any]] = [
 def test_a_sink_writes_the_result_of_decode_df(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    """From topic to topic, byte by byte; unions too, which come as structs of their members."""
+    """From topic to topic with equal bytes, including unions, which become structs of their members."""
     schema = {"type": "record", "name": "Everything", "fields": EVERYTHING}
     serializer = KafkaAvroSerializer(conf, schema)
     sent = [
@@ -213,7 +217,7 @@ def test_a_sink_writes_the_result_of_decode_df(
     assert sorted(message.value() for message in messages_of(kafka)) == sorted(sent * 2)
 
 
-def test_columns_give_the_messages_that_rows_give(
+def test_columns_and_rows_give_the_same_messages(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     typed = orders.select(
@@ -253,7 +257,7 @@ def test_a_row_of_a_later_batch_has_its_own_number(
     assert sorted(numbers) == list(range(1000))
 
 
-def test_each_write_is_by_the_latest_schema_there_is(
+def test_each_write_uses_the_schema_that_is_latest_then(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     brief = {**SCHEMA, "fields": SCHEMA["fields"][:2]}  # type: ignore[index]
@@ -283,7 +287,7 @@ def test_keys_of_columns(orders: DataFrame, kafka: dict[str, str], conf: dict[st
     assert len(messages) == 1000
 
 
-def test_a_value_that_is_null_by_its_type_is_a_tombstone_for_each(
+def test_a_value_column_of_the_null_type_gives_a_tombstone_per_row(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="state", value=F.lit(None)).write(orders)
@@ -291,7 +295,7 @@ def test_a_value_that_is_null_by_its_type_is_a_tombstone_for_each(
     assert found == {(b"OPEN", None): 500, (b"PAID", None): 500}
 
 
-def test_a_name_that_spark_cannot_tell_from_another_is_found(
+def test_a_column_with_an_ambiguous_name_is_found(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     alike = orders.select(F.lit("other").alias("ID"), "*", F.lit("k").alias("NOTE"))
@@ -318,7 +322,7 @@ def test_to_dict_takes_rows_with_keys_that_spark_computes(
 
 
 def once(mark: Path) -> bool:
-    """Whether this is the first call for ``mark``, in whichever process."""
+    """Whether this is the first call for ``mark`` in any process."""
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
@@ -343,14 +347,14 @@ def die_in_the_middle(send: Callable[[Iterable[Any]], None], mark: Path, rows: I
 
 
 @pytest.mark.parametrize("fails", [fail_after_flush, die_in_the_middle])
-def test_a_task_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
+def test_a_task_that_spark_repeats_loses_no_row_and_its_duplicates_can_be_identified(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path, fails: Any
 ) -> None:
     sink = KafkaAvroSink(TOPIC, {**kafka, "linger.ms": 0}, conf, SCHEMA, dedup_headers=True)
     orders.foreachPartition(partial(fails, sink.foreach_partition, tmp_path / "failed"))
     assert (tmp_path / "failed").exists()
     messages = messages_of(kafka)
-    assert len(ROWS) <= len(messages) <= len(ROWS) + 200  # one task of five was run twice
+    assert len(ROWS) <= len(messages) <= len(ROWS) + 200  # one task of five ran twice
     assert len(messages) > len(ROWS) or fails is die_in_the_middle
     first = {tuple(sorted(headers_of(message).items())): message for message in messages}
     assert in_order(read(conf, first.values())) == ROWS
@@ -358,7 +362,7 @@ def test_a_task_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
     assert len({headers_of(message)["spark.query.id"] for message in messages}) == 1
 
 
-def test_a_task_with_columns_that_spark_runs_again_loses_no_row_and_its_copies_can_be_told(
+def test_a_task_with_columns_that_spark_repeats_loses_no_row_and_its_duplicates_can_be_identified(
     spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     mark = tmp_path / "failed"

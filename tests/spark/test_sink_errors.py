@@ -18,7 +18,7 @@ from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import MockBroker
 
 
-def test_a_kafka_user_of_another_tenant_is_refused_where_the_topic_has_a_short_name(
+def test_a_kafka_user_of_another_tenant_is_refused_if_the_topic_has_a_short_name(
     kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     signed_in = {**kafka, "sasl.username": "t2/default", "sasl.password": "token:a"}
@@ -30,7 +30,9 @@ def test_a_kafka_user_of_another_tenant_is_refused_where_the_topic_has_a_short_n
     KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
 
 
-def test_a_row_that_does_not_fit_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_the_error_for_a_row_that_does_not_fit_names_it(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
     lost = orders.coalesce(1).withColumn("state", F.when(F.col("id") == 7, "LOST").otherwise(F.col("state")))
     with (
@@ -44,7 +46,7 @@ def test_a_broker_that_stops_fails_the_task(orders: DataFrame, conf: dict[str, s
     with MockBroker({TOPIC: 1}) as broker:
         away = {"bootstrap.servers": broker.bootstrap_servers, "message.timeout.ms": 1000}
         sink = KafkaAvroSink(TOPIC, away, conf, SCHEMA, most_reasons=1)
-        sink.write(orders.limit(0))  # which asks for the broker, once
+        sink.write(orders.limit(0))  # looks for the broker, once
     expected = r"DeliveryError: topic flights: \d+ messages not delivered; .*timed out .*the client reported .*refused"
     with pytest.raises(SparkError, match=expected), spark_errors():
         sink.write(orders.coalesce(1))
@@ -56,7 +58,9 @@ def test_a_schema_that_the_topic_refuses_fails_on_the_driver(kafka: dict[str, st
         KafkaAvroSink(TOPIC, kafka, conf, "int")
 
 
-def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_the_error_for_a_missing_column_names_it(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key="nmae")
     expected = r"has no column 'nmae' .*id, state, note"
     with pytest.raises(ConfigError, match=expected):
@@ -65,7 +69,7 @@ def test_a_missing_column_is_named(orders: DataFrame, kafka: dict[str, str], con
         sink.foreach_partition([Row(id=1, state="PAID", note=None)])
 
 
-def test_a_column_in_other_letters_is_not_left_out(
+def test_a_column_that_differs_only_in_case_is_an_error(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     expected = "record Order has a field note, but the row has a column 'Note' .row"
@@ -83,7 +87,9 @@ def test_a_column_in_other_letters_is_not_left_out(
         sink.foreach_partition([Row(of=None), Row(of=Row(id=1, state="PAID", Note="n"))])
 
 
-def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_rows_without_any_field_are_refused_and_not_written_as_defaults(
+    kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     note = {"type": "record", "name": "Note", "fields": [SCHEMA["fields"][2]]}  # type: ignore[index]
     with pytest.raises(EncodeError, match="record Note has no field for columns 'id', 'state', and no column for its"):
         KafkaAvroSink(TOPIC, kafka, conf, note).foreach_partition([Row(id=1, state="PAID")])
@@ -92,7 +98,9 @@ def test_rows_of_something_else_are_no_messages_of_defaults(kafka: dict[str, str
         sink.foreach_partition([Row(id=1, state="PAID")])
 
 
-def test_two_columns_of_one_name_are_refused(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_two_columns_of_the_same_name_are_refused(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     doubled = orders.select("*", F.lit("other").alias("note"))
     with pytest.raises(ConfigError, match="two columns have the name 'note'"):
         KafkaAvroSink(TOPIC, kafka, conf, SCHEMA).write(doubled)
@@ -142,7 +150,9 @@ def test_a_key_of_another_type_is_refused(orders: DataFrame, kafka: dict[str, st
         sink.foreach_partition([Row(id=1, state="PAID", note=None)])
 
 
-def test_a_key_and_a_value_are_parts_of_a_row(kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_key_and_value_must_be_a_column_name_a_column_or_a_function(
+    kafka: dict[str, str], conf: dict[str, str]
+) -> None:
     for name in ("key", "value"):
         for given, shown in ((["id"], r"\['id'\]"), (7, "7")):
             expected = f"{name}: expected a column name, a Column or a function of the row, got {shown}"

@@ -26,7 +26,7 @@ from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, Of
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.spark.source import _metadata
 from streamnative_serdes.spark.stream import Origin, StreamReader
-from streamnative_serdes.spark.topic import TopicAdmin, _as_batch
+from streamnative_serdes.spark.topic import _as_batch
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"
@@ -35,7 +35,7 @@ STAMP = 1_700_000_000_123
 
 
 def fill(kafka: dict[str, str], conf: dict[str, str], count: int) -> None:
-    """Numbers from 0 on, to the partitions in turn."""
+    """Send numbers from 0 on to the partitions in turn."""
     serializer, producer = KafkaAvroSerializer(conf, "long"), Producer(kafka)
     for number in range(count):
         value = serializer.serialize(TOPIC, number)
@@ -67,7 +67,7 @@ def test_tasks_read_each_message_once(
     assert registry.calls == {"POST schema": 1, "GET schemas": 1}
 
 
-def test_a_job_begins_where_the_one_before_ended(
+def test_a_job_starts_where_the_previous_one_ended(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     fill(kafka, conf, 10)
@@ -86,7 +86,7 @@ def test_a_job_begins_where_the_one_before_ended(
 
 
 class Compacted(Consumer):
-    """Of a topic that has no message at an odd offset: the mock broker compacts nothing."""
+    """Simulates a compacted topic without messages at odd offsets, because the mock broker does not compact."""
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         found: list[Message] = []
@@ -95,10 +95,10 @@ class Compacted(Consumer):
         return found
 
 
-def test_no_message_from_behind_the_end_is_taken_along_where_offsets_are_missing(
+def test_no_message_after_the_end_of_a_range_is_read_if_offsets_are_missing(
     kafka: dict[str, str], conf: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would be read again with the range that begins there."""
+    """It would be read a second time with the range that begins there."""
     fill(kafka, conf, 10 * PARTITIONS)
     monkeypatch.setattr("confluent_kafka.Consumer", Compacted)
     source = KafkaAvroSource(TOPIC, kafka, conf)
@@ -108,23 +108,11 @@ def test_no_message_from_behind_the_end_is_taken_along_where_offsets_are_missing
     assert read == [[0, 2, 4], [6, 8]]
 
 
-def test_ensure_waits_until_the_topic_is_visible(kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    admin = TopicAdmin(kafka, "new")
-    created: list[int] = []
-    shown = iter([0, 0, 3, 3])  # partitions; the mock broker creates no topics
-    monkeypatch.setattr(admin, "partitions", lambda: next(shown))
-    monkeypatch.setattr(admin, "_create", created.append)
-    assert admin.ensure(3) == 3
-    assert admin.ensure(5) == 3
-    assert created == [3]
-    admin.close()
-
-
 def test_on_error_decides_about_undecodable_messages(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     fill(kafka, conf, 8)
-    send(kafka, b"\x03\x04" + bytes(8))  # no datum
+    send(kafka, b"\x03\x04" + bytes(8))  # a header without a datum
     send(kafka, None)
 
     def read(on_error: Any) -> list[Any]:
@@ -139,7 +127,7 @@ def test_on_error_decides_about_undecodable_messages(
         read("raise")
 
 
-def test_bytes_come_in_the_columns_of_sparks_own_source(
+def test_bytes_are_in_the_same_columns_as_in_sparks_own_source(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     fill(kafka, conf, 8)
@@ -161,7 +149,7 @@ def test_bytes_come_in_the_columns_of_sparks_own_source(
 
 
 class Stamped:
-    """A message with a timestamp as the client gives it: (kind, milliseconds)."""
+    """A message with a timestamp in the client's form: (type, milliseconds)."""
 
     def __init__(self, kind: int, milliseconds: int) -> None:
         self.timestamp = lambda: (kind, milliseconds)
@@ -169,8 +157,8 @@ class Stamped:
         self.topic, self.partition, self.offset = (lambda: TOPIC), (lambda: 0), (lambda: 0)
 
 
-def test_the_type_of_a_timestamp_is_numbered_as_in_sparks_own_source() -> None:
-    """Kafka's numbers: -1 without a timestamp, 0 as the producer made it, 1 as the broker appended it."""
+def test_timestamp_types_have_the_same_numbers_as_in_sparks_own_source() -> None:
+    """Kafka's numbers: -1 for no timestamp, 0 for the time of creation, 1 for the time of appending."""
     kinds = [TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME]
     messages: list[Any] = [Stamped(kind, -1 if kind == TIMESTAMP_NOT_AVAILABLE else STAMP + kind) for kind in kinds]
     batch = _as_batch(messages)
@@ -180,7 +168,7 @@ def test_the_type_of_a_timestamp_is_numbered_as_in_sparks_own_source() -> None:
     assert [_metadata(message)[4] for message in messages] == [None, STAMP + 1, STAMP + 2]
 
 
-def test_a_missing_topic_is_named(kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_the_error_for_a_missing_topic_names_it(kafka: dict[str, str], conf: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="topic nowhere: the topic does not exist"):
         KafkaAvroSource("nowhere", kafka, conf).ranges()
 
@@ -221,13 +209,13 @@ def test_invalid_ranges_are_refused(kafka: dict[str, str], conf: dict[str, str])
     ],
     ids=str,
 )
-def test_a_range_is_one(numbers: tuple[Any, Any, Any], expected: str) -> None:
+def test_an_invalid_offset_range_is_refused(numbers: tuple[Any, Any, Any], expected: str) -> None:
     with pytest.raises(ConfigError, match=f"expected {expected}, got OffsetRange.partition="):
         OffsetRange(*numbers)
 
 
-def test_offsets_that_the_topic_has_dropped_are_an_error(kafka: dict[str, str], conf: dict[str, str]) -> None:
-    """The mock keeps 5 MB of a partition."""
+def test_offsets_that_the_topic_no_longer_has_are_an_error(kafka: dict[str, str], conf: dict[str, str]) -> None:
+    """The mock broker keeps only 5 MB per partition."""
     producer = Producer(kafka)
     for _ in range(80):
         producer.produce(TOPIC, bytes(100_000), partition=2)
@@ -235,26 +223,27 @@ def test_offsets_that_the_topic_has_dropped_are_an_error(kafka: dict[str, str], 
     source = KafkaAvroSource(TOPIC, kafka, conf)
     (span,) = source.ranges()
     assert 0 < span.start < span.end == 80
-    with pytest.raises(OffsetOutOfRangeError, match=f"from offset 0: it has offsets {span.start} to 80"):
+    with pytest.raises(OffsetOutOfRangeError, match=f"from offset 0: the partition has offsets {span.start} to 80"):
         source.ranges({2: 0})
     assert source.ranges({0: 0}) == [span]
     reader = StreamReader(Origin(kafka, TOPIC, "earliest"))
     (later,) = reader.partitions({"0": 0, "1": 0, "3": 0}, {"0": 0, "1": 0, "2": 80, "3": 0})
-    assert later.value == span  # what a new partition still has
+    assert later.value == span  # a range that the new partition still has
 
 
 def test_offsets_that_the_topic_does_not_have_are_an_error(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
-    """As after the topic was recreated."""
+    """Such as after the topic was recreated."""
     fill(kafka, conf, 10)
     source = KafkaAvroSource(TOPIC, kafka, conf)
-    expected = f"topic {TOPIC}: cannot read partition 1 from offset 4: it has offsets 0 to 3; .*lost"
+    expected = f"topic {TOPIC}: cannot read partition 1 from offset 4: the partition has offsets 0 to 3; .*lost"
     with pytest.raises(OffsetOutOfRangeError, match=expected):
         source.ranges({1: 4})
     assert source.ranges({1: 3}, {0: 0, 2: 0, 3: 0}) == []
     with pytest.raises(
-        OffsetOutOfRangeError, match=r"partition 1 from offset 2: expected messages up to offset 9, but it ends at 3"
+        OffsetOutOfRangeError,
+        match=r"partition 1 from offset 2: expected messages up to offset 9, but the partition ends at 3",
     ):
         list(source.read([OffsetRange(1, 2, 9)]))
     with pytest.raises(OffsetOutOfRangeError, match=r"cannot read partition 1 from offset 7: .*out of range"):
@@ -267,7 +256,7 @@ def test_offsets_that_the_topic_does_not_have_are_an_error(
 
 
 @pytest.mark.parametrize("default", ["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"])
-def test_timestamps_are_instants_whatever_sql_calls_a_timestamp(
+def test_timestamps_are_instants_whichever_type_sql_calls_timestamp(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], default: str
 ) -> None:
     fill(kafka, conf, 1)

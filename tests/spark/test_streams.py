@@ -28,14 +28,14 @@ COLUMNS = "id bigint, note string"
 
 
 def put(folder: Path, name: str, ids: range) -> None:
-    """A file with these rows, there as a whole or not at all."""
+    """Create a file with these rows atomically."""
     draft = folder.parent / name
     draft.write_text("".join(json.dumps({"id": number, "note": f"n{number}"}) + "\n" for number in ids))
     draft.rename(folder / name)
 
 
 def run(spark: SparkSession, folder: Path, each: Callable[[DataFrame, int], None]) -> str:
-    """Run a stream over the files in ``folder``, from its checkpoint, until it has had all; its id."""
+    """Run a stream over the files in ``folder`` from its checkpoint until it has read all; return its id."""
     rows = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(folder))
     query = (
         rows.writeStream.foreachBatch(each)
@@ -82,7 +82,7 @@ def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
     assert len(by_place) == 150
     assert {(query, batch) for query, batch, *_ in by_place} == {(first, "0"), (first, "1")}
     assert {value["id"] for value in by_place.values()} == set(range(150))
-    assert registry.calls == {"POST schema": 1, "GET schemas": 1}  # one each of sink and source, on the driver
+    assert registry.calls == {"POST schema": 1, "GET schemas": 1}  # one each by sink and source, on the driver
 
 
 @pytest.mark.parametrize("group", [None, "mine"])
@@ -107,7 +107,7 @@ def test_several_writes_of_one_batch_are_not_duplicates(
         sinks[0].foreach_batch(parts[0], batch)
         if failing:
             with pytest.raises(ConfigError):
-                refused.write(df)  # nothing was sent: it counts for nothing
+                refused.write(df)  # nothing was sent, so this write does not count
         sinks[0].write(parts[1])
         sinks[1].write(parts[2])
         parts[3].foreachPartition(sinks[0].foreach_partition)
@@ -124,12 +124,12 @@ def test_several_writes_of_one_batch_are_not_duplicates(
         by_place.setdefault(place(message), set()).add(message.value)
     assert all(len(values) == 1 for values in by_place.values()), "different messages have the same headers"
     assert {headers[0] for headers in by_place} == {query}
-    # A group of the user's own hides that the batch is run again, so its copies go by other numbers.
+    # A job group set by the user hides that the batch is repeated, so the duplicates have other numbers.
     assert {headers[2] for headers in by_place} == set("0123" if group is None else "01234567")
     assert len(by_place) == (80 if group is None else 120)
 
 
-def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
+def test_the_checkpoint_of_a_stream_stores_how_far_the_topic_was_read(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     """From topic to topic, through columns."""
@@ -153,7 +153,7 @@ def test_a_topic_is_a_stream_whose_checkpoint_keeps_how_far_it_is_read(
 
 
 def numbered(kafka: dict[str, str], conf: dict[str, str], counts: dict[int, int]) -> dict[str, str]:
-    """So many messages in each of the topic's partitions."""
+    """Send messages to partitions of the topic: ``counts`` has their number by partition."""
     producer, data = Producer(kafka), KafkaAvroSerializer(conf, "long").serialize(TOPIC, 1)
     for partition, count in counts.items():
         for _ in range(count):
@@ -162,7 +162,7 @@ def numbered(kafka: dict[str, str], conf: dict[str, str], counts: dict[int, int]
     return kafka
 
 
-def test_available_now_ends_where_the_topic_ended_as_it_began(kafka: dict[str, str], conf: dict[str, str]) -> None:
+def test_available_now_ends_where_the_topic_ended_at_the_start(kafka: dict[str, str], conf: dict[str, str]) -> None:
     reader = StreamReader(Origin(numbered(kafka, conf, {0: 5, 1: 3}), TOPIC, "earliest"))
     start = reader.initialOffset()
     seen = {"0": 5, "1": 3, "2": 0, "3": 0}
@@ -172,18 +172,18 @@ def test_available_now_ends_where_the_topic_ended_as_it_began(kafka: dict[str, s
     assert reader.latestOffset(start, Limit(6)) == {"0": 3, "1": 2, "2": 0, "3": 0}
     assert reader.latestOffset(seen, Limit(6)) == seen
     assert reader.reportLatestOffset() == {"0": 7, "1": 3, "2": 4, "3": 0}
-    fresh = StreamReader(Origin(kafka, TOPIC, "earliest"))  # of another trigger
+    fresh = StreamReader(Origin(kafka, TOPIC, "earliest"))  # for another trigger
     assert fresh.latestOffset(start, None) == {"0": 7, "1": 3, "2": 4, "3": 0}
 
 
 @dataclass
 class Limit:
-    """As Spark's ReadMaxRows, which PySpark has from 4.2 on."""
+    """Like Spark's ReadMaxRows, which PySpark has from 4.2 on."""
 
     max_rows: int
 
 
-def test_available_now_ends_though_messages_keep_coming(
+def test_available_now_ends_even_if_messages_keep_arriving(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
     numbered(kafka, conf, {0: 30, 1: 10})
@@ -191,7 +191,7 @@ def test_available_now_ends_though_messages_keep_coming(
 
     def note(df: DataFrame, _: int) -> None:
         batches.append(Counter(row.partition for row in df.select("partition").collect()))
-        if len(batches) < 8:  # or a query that goes on would never end
+        if len(batches) < 8:  # otherwise a query that continues would never end
             numbered(kafka, conf, {0: 20, 3: 5})
 
     def run(**options: Any) -> Counter[int]:
@@ -209,7 +209,7 @@ def test_available_now_ends_though_messages_keep_coming(
 def test_a_stream_fails_if_its_topic_was_recreated(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path
 ) -> None:
-    """Another broker stands for it: a checkpoint knows partitions and offsets, not where they are."""
+    """Another broker simulates it: a checkpoint has partitions and offsets, but no broker addresses."""
 
     def run(kafka: dict[str, str], checkpoint: Path = tmp_path / "checkpoint") -> Counter[int]:
         read: Counter[int] = Counter()
@@ -223,7 +223,7 @@ def test_a_stream_fails_if_its_topic_was_recreated(
         return read
 
     assert run(numbered(kafka, conf, {0: 5, 1: 7, 3: 1})) == {0: 5, 1: 7, 3: 1}
-    with MockBroker({TOPIC: 6}) as grown:  # has all that was read, and more; and partitions that came later
+    with MockBroker({TOPIC: 6}) as grown:  # has all offsets that were read and more, and new partitions
         client = {**kafka, "bootstrap.servers": grown.bootstrap_servers}
         assert run(numbered(client, conf, {0: 6, 1: 7, 3: 1, 5: 4})) == {0: 1, 5: 4}
     for partitions, counts, expected in (

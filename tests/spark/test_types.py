@@ -25,7 +25,7 @@ from streamnative_serdes.arrow import arrow_schema_of
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.spark.types import HAS_TIME, to_avro_schema, to_spark_type
 
-# Another example does not need another session.
+# One session serves all examples.
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -64,7 +64,7 @@ AVRO = [
     logical("bytes", "decimal", precision=10, scale=2),
     logical("bytes", "decimal", precision=10),
     logical("fixed", "decimal", name="F", size=16, precision=38, scale=38),
-    # What a union is in Spark.
+    # Unions and their Spark types.
     *(["null", "int"], ["int", "null"], ["int"], ["null"]),
     *(["int", "long"], ["null", "long", "int"], ["float", "double"], ["double", "null", "float"]),
     [logical("long", "timestamp-millis"), "int"],
@@ -74,7 +74,7 @@ AVRO = [
 
 
 def of_spark(spark: SparkSession, schema: Any) -> T.DataType:
-    """What Spark makes of an Avro schema, but for nanoseconds: BIGINT in 4.0, which PySpark can use."""
+    """Return Spark's type for an Avro schema; nanoseconds as BIGINT, as in Spark 4.0, which PySpark supports."""
     jvm: Any = spark._jvm
     parsed = jvm.org.apache.avro.Schema.Parser().parse(json.dumps(schema))
     text = jvm.org.apache.spark.sql.avro.SchemaConverters.toSqlType(parsed).dataType().json()
@@ -106,14 +106,14 @@ def test_random_avro_schemas_map_to_the_types_of_sparks_reader(spark: SparkSessi
         assert to_spark_type(schema) == expected
 
 
-def test_a_topics_schema_needs_no_valid_defaults() -> None:
+def test_a_topics_schema_may_have_invalid_defaults() -> None:
     field = {"name": "a", "type": "int", "default": "none"}
     assert to_spark_type({"type": "record", "name": "R", "fields": [field]}) == T.StructType(
         [T.StructField("a", T.IntegerType(), False)]
     )
 
 
-def test_a_decimal_that_spark_cannot_hold_is_named() -> None:
+def test_the_error_for_a_decimal_that_spark_cannot_hold_names_it() -> None:
     wide = logical("bytes", "decimal", precision=39, scale=2)
     with pytest.raises(
         SchemaError, match=r"field f0\.f0\[\]: expected a decimal with at most 38 digits, Spark's limit, got 39"
@@ -121,7 +121,7 @@ def test_a_decimal_that_spark_cannot_hold_is_named() -> None:
         to_spark_type(record(record({"type": "array", "items": wide}, name="I")))
 
 
-def test_a_record_that_contains_itself_is_named() -> None:
+def test_the_error_for_a_recursive_record_names_it() -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}
     with pytest.raises(SchemaError, match=r"field f0\.next: record N is recursive"):
         to_spark_type(record(node))
@@ -131,7 +131,7 @@ MOST = 20_000  # columns
 
 
 def fits(schema: Any) -> tuple[bool, bool]:
-    """Whether Spark, and whether Arrow, has columns enough."""
+    """Return whether the number of columns is within the limit of Spark, and of Arrow."""
     return _fits(to_spark_type, schema), _fits(arrow_schema_of, schema)
 
 
@@ -157,8 +157,8 @@ def _fits(types: Callable[[Any], object], schema: Any) -> bool:
     ],
     ids=str,
 )
-def test_columns_are_as_many_as_arrow_has(kind: Any, columns: int) -> None:
-    count, rest = divmod(MOST - 1, columns)  # the rows are one
+def test_the_limit_on_columns_is_that_of_arrow(kind: Any, columns: int) -> None:
+    count, rest = divmod(MOST - 1, columns)  # the rows count as one column
     again = "Inner" if "Inner" in str(kind) else kind
     fields = [kind, *[again] * (count - 1), *["int"] * rest]
     assert fits(record(*fields)) == (True, True)
@@ -166,11 +166,11 @@ def test_columns_are_as_many_as_arrow_has(kind: Any, columns: int) -> None:
 
 
 def test_a_schema_that_is_not_a_record_counts_one_more_column() -> None:
-    for fields, expected in ((MOST - 3, True), (MOST - 2, False)):  # beside the rows, "value", and its item
+    for fields, expected in ((MOST - 3, True), (MOST - 2, False)):  # in addition to the rows, "value" and its item
         assert fits({"type": "array", "items": record(*["int"] * fields)}) == (expected, expected)
 
 
-def test_records_that_each_hold_two_of_the_next_are_refused_before_they_are_laid_out() -> None:
+def test_records_that_double_at_each_level_are_refused_before_columns_are_created() -> None:
     with pytest.raises(SchemaError, match="needs more than 20000 columns"):
         to_spark_type(doubling(16))
 
@@ -212,7 +212,7 @@ def structs(inner: st.SearchStrategy[T.DataType]) -> st.SearchStrategy[T.StructT
 
 
 def null_first(tree: Any) -> Any:
-    """Spark's ``[X, null]`` as ``[null, X]``; fields get the default null."""
+    """Change Spark's ``[X, null]`` to ``[null, X]``; such fields get the default null."""
     if isinstance(tree, list):
         return ["null", null_first(tree[0])] if tree[1:] == ["null"] else [null_first(branch) for branch in tree]
     if not isinstance(tree, dict):
@@ -236,7 +236,7 @@ def written_by_spark(spark: SparkSession, struct_type: T.StructType, name: str, 
 
 
 def same(spark: SparkSession, one: Any, other: Any) -> bool:
-    """Whether Java's Avro takes both for one schema; it leaves out of the text what it can."""
+    """Whether Java's Avro treats both as the same schema; its text omits optional attributes."""
     parse_json = spark._jvm.org.apache.avro.Schema.Parser  # type: ignore[union-attr]
     return bool(parse_json().parse(json.dumps(one)).equals(parse_json().parse(json.dumps(other))))
 
@@ -256,7 +256,7 @@ def test_random_structs_map_to_the_types_of_sparks_writer(
 ) -> None:
     ours = to_avro_schema(struct_type, "Top", namespace)
     assert same(spark, ours, null_first(written_by_spark(spark, struct_type, "Top", namespace)))
-    parse(ours)  # strictly: its names are unique and its defaults valid
+    parse(ours)  # strict, so it checks names and defaults
 
 
 def test_a_struct_round_trips_through_its_schema() -> None:
@@ -292,12 +292,12 @@ def test_a_column_added_later_does_not_break_readers() -> None:
     ],
     ids=str,
 )
-def test_types_that_avro_lacks_are_named(kind: T.DataType, expected: str) -> None:
+def test_the_error_for_a_type_that_avro_lacks_names_it(kind: T.DataType, expected: str) -> None:
     with pytest.raises(SchemaError, match=expected):
         to_avro_schema(struct(kind))
 
 
-def test_structs_that_each_hold_two_of_the_next_are_refused_before_they_are_written_out() -> None:
+def test_structs_that_double_at_each_level_are_refused_before_a_schema_is_created() -> None:
     columns = struct(T.IntegerType())
     for _ in range(16):
         columns = struct(columns, columns)
@@ -309,7 +309,7 @@ def test_structs_that_each_hold_two_of_the_next_are_refused_before_they_are_writ
             to_avro_schema(many)
 
 
-def test_a_struct_too_deep_to_be_walked_is_an_error() -> None:
+def test_a_struct_that_is_nested_too_deeply_is_an_error() -> None:
     columns = struct(T.IntegerType())
     for _ in range(1_500):
         columns = struct(columns)

@@ -57,7 +57,7 @@ def test_a_renamed_column_is_refused_on_the_driver(
     assert messages_of(kafka) == []
 
 
-def test_structs_in_columns_are_looked_at_on_the_driver(
+def test_nested_structs_are_checked_on_the_driver(
     nested: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     with pytest.raises(EncodeError, match=NESTED):

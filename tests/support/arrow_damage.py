@@ -45,7 +45,7 @@ CArray._fields_ = [
 
 
 class Exported:
-    """What pyarrow exports of ``data``: ``schema`` and ``array`` are the structs, for changes."""
+    """The structs ``schema`` and ``array`` that pyarrow exports for ``data``; they may be changed."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -63,7 +63,7 @@ Change = Callable[[Exported], Any]
 
 @contextmanager
 def damaged(data: Any, change: Change) -> Iterator[Exported]:
-    """``data`` with ``change`` made; what pyarrow needs to release it is as before at the end."""
+    """Yield ``data`` with ``change`` applied; at the end, restore what pyarrow needs to release it."""
     exported = Exported(data)
     kept: list[tuple[Any, bytes]] = []
     _keep(exported.schema, kept)
@@ -107,12 +107,12 @@ def put_schema(**fields: Any) -> Change:
 
 
 def no_buffer(number: int) -> Change:
-    """The array lacks one of its buffers."""
+    """Remove one buffer of the array."""
     return lambda exported: exported.array.buffers.__setitem__(number, None)
 
 
 def write_int32(buffer: int, place: int, value: int) -> Change:
-    """Another number in a buffer of 32-bit numbers; for arrays over memory that is theirs alone."""
+    """Overwrite a number in a buffer of 32-bit numbers; only for arrays whose memory is not shared."""
 
     def change(exported: Exported) -> None:
         c.c_int32.from_address(exported.array.buffers[buffer] + 4 * place).value = value
@@ -121,7 +121,7 @@ def write_int32(buffer: int, place: int, value: int) -> Change:
 
 
 def write_int64(buffer: int, place: int, value: int) -> Change:
-    """As above, for 64 bits."""
+    """The same for a buffer of 64-bit numbers."""
 
     def change(exported: Exported) -> None:
         c.c_int64.from_address(exported.array.buffers[buffer] + 8 * place).value = value

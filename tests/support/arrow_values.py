@@ -1,4 +1,4 @@
-"""Arrow values in the form in which the object codec returns them, for comparison."""
+"""Arrow values in the form that Codec returns, for comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIDNIGHT = dt.datetime(1970, 1, 1)
 
 
 def as_object(value: Any, kind: Any) -> Any:
-    """``value``, from ``to_pylist()`` of a column in Spark's dialect, of the type ``kind`` of a schema's tree."""
+    """Convert ``value`` from ``to_pylist()`` of a column in Spark's dialect; ``kind`` is its type in the schema."""
     if value is None:
         return None
     if kind.kind == "record":
@@ -57,7 +57,7 @@ def sized(data: bytes) -> bytes:
 
 
 def plain_numbers(value: Any, kind: Any) -> Any:
-    """``value`` of the codec for objects, with the numbers that unions of int and long have in columns."""
+    """Return ``value`` of Codec with the numbers that unions of numbers have in columns."""
     if value is None:
         return None
     if kind.kind == "record":
@@ -95,7 +95,7 @@ def fits(value: Any, kind: Any) -> bool:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Decimals of columns all have the scale of their type."""
+    """Compare values; decimals may differ in trailing zeros, because columns have a fixed scale."""
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

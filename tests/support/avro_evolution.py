@@ -33,7 +33,7 @@ PLAIN_DEFAULTS += [
     ({"type": "map", "values": "int"}, {}),
 ]
 NAMED = ("record", "enum", "fixed")
-# How Java finds the branch of a union that a default is of: the first whose kind fits that of the JSON.
+# How Java finds the branch of a union for a default: the first branch whose type fits the JSON type.
 JSON_KINDS = {"int": "number", "long": "number", "float": "number", "double": "number"}
 JSON_KINDS |= {"string": "text", "bytes": "text", "fixed": "text", "enum": "text", "map": "object", "record": "object"}
 JAVA_TAKES_ANYTHING_FOR = ("enum", "array", "map", "record")
@@ -41,11 +41,11 @@ NAMESPACES = ("n", "m.x")
 
 
 class NoDefaultError(Exception):
-    """No finite default of this type can be told yet: it contains a record that is still being made."""
+    """No finite default of this type is known yet: it contains a record that is still being created."""
 
 
 def definitions(schema: Any) -> dict[str, Any]:
-    """The named types that ``schema`` defines, by the name they have in it."""
+    """Return the named types that ``schema`` defines, by name."""
     found: dict[str, Any] = {}
     for part in parts(schema):
         if isinstance(part, dict) and part["type"] in NAMED:
@@ -54,7 +54,7 @@ def definitions(schema: Any) -> dict[str, Any]:
 
 
 def parts(schema: Any) -> Iterator[Any]:
-    """``schema`` and every type written inside of it."""
+    """Yield ``schema`` and every type inside it."""
     yield schema
     inner = schema if isinstance(schema, list) else []
     if isinstance(schema, dict):
@@ -65,12 +65,12 @@ def parts(schema: Any) -> Iterator[Any]:
 
 
 def logical_names(schema: Any) -> set[str]:
-    """The logical types in ``schema``."""
+    """Return the logical types in ``schema``."""
     return {part["logicalType"] for part in parts(schema) if isinstance(part, dict) and "logicalType" in part}
 
 
 def renamed(schema: Any, names: dict[str, str]) -> Any:
-    """``schema`` with other names for its named types."""
+    """Return ``schema`` with other names for its named types."""
     if isinstance(schema, str):
         return names.get(schema, schema)
     if isinstance(schema, list):
@@ -88,12 +88,12 @@ def renamed(schema: Any, names: dict[str, str]) -> Any:
 
 @dataclass
 class Evolver:
-    """One reader's schema in the making. Types have keys in it until the end, when ``names`` gives the full names."""
+    """Builds one reader's schema. Types are referred to by keys, which ``names`` maps to full names at the end."""
 
     draw: Any
     writer: dict[str, Any]  # the writer's named types, by key
     writer_names: dict[str, str]  # key -> full name; all in some namespace, or none
-    maker: Maker  # of types that the writer does not know
+    maker: Maker  # creates types that the writer does not have
     made: dict[str, str] = field(default_factory=dict)  # writer's key -> reader's
     done: dict[str, Any] = field(default_factory=dict)  # reader's key -> its definition, when it is complete
     names: dict[str, str] = field(default_factory=dict)
@@ -148,11 +148,11 @@ class Evolver:
         return self.branches(makes, decoys=self.draw(st.integers(0, 2)) if self.chance(20) else 0)
 
     def is_open(self, tree: Any) -> bool:
-        """Whether it is a record inside of itself, which without a union between would have no end."""
+        """Whether it is a record inside itself, which would be endless without a union in between."""
         return isinstance(tree, str) and tree in self.made and self.made[tree] not in self.done
 
     def branches(self, makes: list[Callable[[], Any]], decoys: int) -> list[Any]:
-        """A union of what ``makes`` make, in this order, with others between; none of its types stands twice."""
+        """Return a union of the types that ``makes`` create, in order, with others in between and no duplicates."""
         for _ in range(decoys):
             makes.insert(self.draw(st.integers(0, len(makes))), self.decoy)
         union: list[Any] = []
@@ -169,7 +169,7 @@ class Evolver:
         return union
 
     def decoy(self) -> Any:
-        """A branch that the writer's data may, or had better not, be read by."""
+        """Return a branch that may match the writer's data, though it should not be chosen."""
         records = [tree for tree in self.writer.values() if tree["type"] in NAMED]
         if records and self.chance(20):
             return self.named(self.pick(records), again=True)
@@ -195,7 +195,7 @@ class Evolver:
         return f"{old}~{self.count}"
 
     def called(self, old: str, key: str, *, other: bool) -> dict[str, Any]:
-        """Decide on the full name; the aliases that go with it."""
+        """Choose the full name, and return the aliases for it."""
         before = self.writer_names[old]
         space, _, short = before.rpartition(".")
         if self.chance(10):
@@ -266,7 +266,7 @@ class Evolver:
             return part
 
     def default(self, tree: Any, depth: int) -> Any:
-        """A default as JSON. Of a union's, one that Java takes for the branch that it was made for."""
+        """Return a default as JSON; for a union, one that Java assigns to the intended branch."""
         if depth > 5:
             raise NoDefaultError
         if isinstance(tree, list):
@@ -327,7 +327,7 @@ class Evolver:
 
 
 class Gentle(Evolver):
-    """What every library should be right about: fields come, go and move, numbers widen, null becomes allowed."""
+    """Changes that every library should handle: fields are added, dropped and moved, numbers widen, null is allowed."""
 
     def type(self, tree: Any) -> Any:
         if isinstance(tree, list):
@@ -374,9 +374,9 @@ class Gentle(Evolver):
 def writer_reader_datum(
     draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False, gentle: bool = False
 ) -> tuple[Any, Any, Any]:
-    """A writer's schema, a reader's schema of the same origin, and a datum that fits the writer's.
+    """Draw a writer's schema, a reader's schema derived from it, and a datum of the writer's schema.
 
-    Most pairs can be read; some only where the datum takes the right branch, and some never. All gentle ones can be.
+    Most pairs can be resolved; some only if the datum has the right branch, and some never. All gentle pairs can.
     """
     maker = Maker(draw, logical, any_floats, mixed=not gentle)
     tree, data = maker.record(depth) if draw(st.integers(0, 3)) else maker.type(depth)
@@ -391,8 +391,8 @@ def writer_reader_datum(
 
 @st.composite
 def defaulted_record(draw: Any) -> Any:
-    """A record whose fields all have defaults."""
+    """Draw a record whose fields all have defaults."""
     evolver = Evolver(draw, {}, {}, Maker(draw, ALL_LOGICAL, mixed=True))
     fields = [evolver.new_field() for _ in range(draw(st.integers(1, 4)))]
-    # Up to the first without one: what comes later may use the types that it defines.
+    # Up to the first field without a default, because later fields may use the types that it defines.
     return {"type": "record", "name": "Whole", "fields": list(takewhile(lambda part: "default" in part, fields))}

@@ -28,7 +28,7 @@ def zoned(value: dt.datetime) -> dt.datetime:
 
 
 DATETIMES = st.datetimes()
-# Not for tests that compare with ==: NaN is not equal to itself.
+# Not for tests that compare with ==, because NaN is not equal to itself.
 ANY_FLOATS: dict[str, st.SearchStrategy[Any]] = {"float": st.floats(width=32), "double": st.floats()}
 PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
     "null": st.none(),
@@ -57,14 +57,14 @@ ALL_LOGICAL = frozenset({*LOGICAL, "decimal", "fixed-decimal", "big-decimal", "f
 
 @dataclass
 class Maker:
-    """One schema in the making: draws types, names them uniquely, and remembers how to draw data of each."""
+    """Builds one schema: draws types, names them uniquely, and keeps the strategies for their data."""
 
     draw: Any
     allowed: frozenset[str]
     any_floats: bool = False
     data: dict[str, st.SearchStrategy[Any]] = field(default_factory=dict)  # by full name of a named type
     count: int = 0
-    mixed: bool = False  # unions of types whose data look alike: a datum may be written by another branch
+    mixed: bool = False  # allow unions of types with similar data, which may be written to another branch
 
     def name(self, prefix: str) -> str:
         self.count += 1
@@ -154,7 +154,7 @@ class Maker:
         return {"type": "record", "name": name, "fields": fields}, data
 
     def union(self, depth: int) -> tuple[Any, st.SearchStrategy[Any]]:
-        """Unless mixed, no two branches take values of one Python type: each datum has one branch in every library."""
+        """Unless ``mixed``, no two branches accept the same Python type, so all libraries choose the same branch."""
         branches: list[Any] = []
         data: list[st.SearchStrategy[Any]] = []
         seen: set[str] = set()
@@ -163,7 +163,7 @@ class Maker:
             kind, strategy = self.type(depth - 1, union=False)
             groups = {identity(kind)} if self.mixed else groups_of(kind)
             if groups & seen:
-                self.data = known  # what the branch defined goes with it
+                self.data = known  # also drop the types that the branch defined
             else:
                 seen |= groups
                 branches.append(kind)
@@ -172,7 +172,7 @@ class Maker:
 
 
 def grown(base: st.SearchStrategy[Any], name: str, around: Any) -> st.SearchStrategy[Any]:
-    """Records whose field ``name`` holds records of the same type, three levels deep at most."""
+    """Draw records whose field ``name`` holds records of the same type, at most three levels deep."""
     deepest = st.builds(lambda d, last: {**d, name: last}, base, st.none() if name.endswith("next") else st.just([]))
     inner = deepest
     for _ in range(2):
@@ -181,12 +181,12 @@ def grown(base: st.SearchStrategy[Any], name: str, around: Any) -> st.SearchStra
 
 
 def identity(kind: Any) -> str:
-    """What a union may hold once: a kind of unnamed type, or a name."""
+    """Return what a union may contain only once: a kind of unnamed type, or a name."""
     return kind if isinstance(kind, str) else str(kind.get("name", kind["type"]))
 
 
 def groups_of(kind: Any) -> set[str]:
-    """What ``kind`` occupies of a union: a Python type, coarsely, and its Avro type, which a union may hold once."""
+    """Return what a union may contain only once because of ``kind``: its Python type, roughly, and its Avro type."""
     name = kind if isinstance(kind, str) else kind["type"]
     logical = isinstance(kind, dict) and "logicalType" in kind
     if name.startswith(("Record", "Enum", "Fixed")):
@@ -200,7 +200,7 @@ def groups_of(kind: Any) -> set[str]:
 def schema_and_data(
     draw: Any, logical: frozenset[str] = ALL_LOGICAL, depth: int = 3, *, any_floats: bool = False
 ) -> tuple[Any, st.SearchStrategy[Any]]:
-    """A schema, and the strategy of its data. What is drawn comes back equal from a right codec."""
+    """Draw a schema and a strategy of its data. A correct codec reads such data back equal."""
     maker = Maker(draw, logical, any_floats)
     return maker.type(depth)
 
@@ -221,7 +221,7 @@ EDITS = st.lists(
 
 
 def edited(data: bytes, edits: list[tuple[str, int, int]]) -> bytes:
-    """``data`` after some damage."""
+    """Return ``data`` with some damage."""
     out = bytearray(data)
     for kind, place, byte in edits:
         at = place % (len(out) + 1)
@@ -237,7 +237,7 @@ def edited(data: bytes, edits: list[tuple[str, int, int]]) -> bytes:
 
 
 def unions(schema: Any) -> Iterator[list[Any]]:
-    """Every union in ``schema``, as its list of branches."""
+    """Yield every union in ``schema``, as its list of branches."""
     if isinstance(schema, list):
         yield schema
     inner = schema if isinstance(schema, list) else []
@@ -248,7 +248,7 @@ def unions(schema: Any) -> Iterator[list[Any]]:
 
 
 def bare(datum: Any) -> Any:
-    """``datum`` with UUIDs and durations as what the libraries that have no such types take."""
+    """Return ``datum`` with UUIDs and durations in the form of libraries that lack these types."""
     if isinstance(datum, Duration):
         return b"".join(part.to_bytes(4, "little") for part in datum)
     if isinstance(datum, uuid.UUID):
@@ -262,7 +262,7 @@ LOGICAL_KEYS = ("logicalType", "precision", "scale")
 
 
 def without_logical_types(schema: Any) -> Any:
-    """``schema`` with the types below its logical types alone."""
+    """Return ``schema`` with base types in place of logical types."""
     if isinstance(schema, list):
         return [without_logical_types(branch) for branch in schema]
     if not isinstance(schema, dict):

@@ -8,7 +8,7 @@ import sys
 from textwrap import dedent
 
 MEMORY = 1 << 30  # bytes of address space
-# AddressSanitizer takes terabytes of address space for itself, so it has limits of its own; and frames are far larger.
+# AddressSanitizer needs terabytes of address space, so it has its own limits; and its stack frames are far larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 _ASAN_LIMITS = f"hard_rss_limit_mb={MEMORY >> 19}:max_allocation_size_mb={MEMORY >> 20}:allocator_may_return_null=1"
 
@@ -34,7 +34,7 @@ def outcome(work, *args):
 
 
 def run_limited(code: str, *, seconds: float = 60.0) -> str:
-    """What ``code`` prints. Fails when it raises, crashes, or runs for longer than ``seconds``."""
+    """Return the output of ``code``. Fails if it raises, crashes, or runs for longer than ``seconds``."""
     program = _PREAMBLE.format(path=[p for p in sys.path if p]) + dedent(code)
     command = [sys.executable, "-X", "faulthandler", "-c", program]
     environment = dict(os.environ)
@@ -42,7 +42,7 @@ def run_limited(code: str, *, seconds: float = 60.0) -> str:
         seconds *= 4
         environment["ASAN_OPTIONS"] = f"{environment.get('ASAN_OPTIONS', '')}:{_ASAN_LIMITS}"
     done = subprocess.run(command, capture_output=True, timeout=seconds, env=environment)
-    # What AddressSanitizer has no memory for ends in a MemoryError, as it should, and in a line of its own as well.
+    # Without memory, AddressSanitizer prints a line in addition to the expected MemoryError.
     lines = done.stderr.decode(errors="replace").splitlines(keepends=True)
     text = "".join(line for line in lines if "AddressSanitizer failed to allocate" not in line)
     said = done.stdout[-300:].decode(errors="replace")

@@ -39,14 +39,14 @@ _APART: list[tuple[Any, st.SearchStrategy[Any]]] = [
 
 @dataclass
 class Kind:
-    """A hint, and values of it."""
+    """A type hint, and a strategy of its values."""
 
     hint: Any
     values: st.SearchStrategy[Any]
 
 
 class _Maker:
-    """Classes of one schema: each has a name of its own, and may come again."""
+    """Draws the classes of one schema: each has a unique name, and may be used several times."""
 
     def __init__(self, draw: Any) -> None:
         self.draw = draw
@@ -115,13 +115,13 @@ class _Maker:
 
 @st.composite
 def class_and_object(draw: Any) -> tuple[type, Any]:
-    """A class with a schema, and an object of it."""
+    """Draw a class with a schema, and an object of it."""
     made = _Maker(draw).record(3)
     return made.hint, draw(made.values)
 
 
 def as_data(value: Any) -> Any:
-    """An object as the dicts, lists and symbols that the codec takes without its class."""
+    """Convert an object to the dicts, lists and symbols that the codec accepts without the class."""
     if isinstance(value, enum.Enum):
         return value.name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

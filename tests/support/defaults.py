@@ -31,7 +31,7 @@ WITH_DEFAULT = record(field("int", 5, "x"), name="I")
 NOT_A_NUMBER = record(field("double", "NaN", "x"), name="I")
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
 
-# Those of Avro 1.12 that a broker takes as well.
+# Defaults valid in Avro 1.12 that a broker accepts too.
 TAKEN: list[tuple[Any, Any]] = [
     ("null", None),
     ("boolean", True),
@@ -65,7 +65,7 @@ TAKEN: list[tuple[Any, Any]] = [
     (map_of(["string", "null"]), {"k": "v"}),
     (NULLABLE, {"x": None}),
 ]
-# Those of Avro 1.12 with which it registers one schema, and then refuses every other one, and this one, too.
+# Defaults valid in Avro 1.12 with which a broker registers one schema, and then refuses every schema, even this one.
 STUMBLED_OVER: list[tuple[Any, Any]] = [
     (["null", "string"], "x"),
     (["string", "null"], None),
@@ -90,14 +90,14 @@ STUMBLED_OVER: list[tuple[Any, Any]] = [
 
 
 def broken_elsewhere(kind: Any, default: Any) -> list[dict[str, Any]]:
-    """Schemas that have such a field in a record of a union, of an array, of a map, and of another record."""
+    """Yield schemas with such a field in a record inside a union, an array, a map, and another record."""
     inner = record(field(kind, default), name="Inner")
     places = (["null", inner], array(inner), map_of(inner), record({"name": "deeper", "type": inner}, name="Outer"))
     return [record({"name": "at", "type": place}) for place in places]
 
 
 def taken_by_us(schema: Any) -> bool:
-    """Whether it is one to be registered, as we have it."""
+    """Whether our check allows registering the schema."""
     try:
         parse(schema, to_register=True)
     except SchemaError as error:

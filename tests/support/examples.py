@@ -1,6 +1,6 @@
 """Number of examples of a property test: its own number times the environment variable SERDES_EXAMPLES.
 
-Sanitizers make a test several times as slow; a search over a night may have ten times as many.
+Sanitizers make a test several times slower; a nightly run may use ten times as many examples.
 """
 
 from __future__ import annotations

@@ -55,14 +55,14 @@ def each_interrupt(work: Callable[[], object]) -> Iterator[KeyboardInterrupt]:
 
 
 def at_each_line(work: Callable[[], _T], nested: Callable[[], object]) -> _T:
-    """What the work gives, while ``nested`` runs once before each line of Python that the work goes through."""
+    """Run ``work`` and return its result; run ``nested`` once before each line of Python that ``work`` executes."""
     seen = set()
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         place = frame.f_code, frame.f_lineno
         if event == "line" and place not in seen:
             seen.add(place)
-            nested()  # which is not traced itself
+            nested()  # not traced itself
         return trace
 
     before = sys.gettrace()

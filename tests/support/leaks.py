@@ -24,7 +24,7 @@ class _MallInfo(ctypes.Structure):
 
 
 def large() -> int:
-    """Bytes in blocks of more than 512, which Python leaves to the C library; 0 where that does not tell."""
+    """Return the bytes in blocks of more than 512, which the C library allocates; 0 if it does not report them."""
     try:
         told = ctypes.CDLL(None).mallinfo2
     except (AttributeError, OSError, TypeError):
@@ -35,7 +35,7 @@ def large() -> int:
 
 
 def resident() -> int:
-    """Bytes of memory of this process, where the platform tells."""
+    """Return the resident memory of this process in bytes; 0 if the platform does not report it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4096
@@ -49,7 +49,7 @@ def state(watched: Sequence[object]) -> list[int]:
 
 
 def go(calls: Sequence[tuple[Callable[[Any], object], Any]], rounds: int) -> int:
-    """How many of all the calls gave a value; the others end in an error of this package."""
+    """Return how many calls returned a value; the others raise an error of this package."""
     values = 0
     for _ in range(rounds):
         for work, argument in calls:
@@ -64,9 +64,9 @@ def go(calls: Sequence[tuple[Callable[[Any], object], Any]], rounds: int) -> int
 def measure(
     calls: Sequence[tuple[Callable[[Any], object], Any]], rounds: int, watched: Sequence[object]
 ) -> dict[str, int]:
-    """What grew, and by how much, in each of three parts of ``rounds``: the least of the three.
+    """Return how much memory and reference counts grow in ``rounds`` calls each: the minimum of three measurements.
 
-    A leak grows in each of them. Caches of Python's own, such as that of attributes of types, fill up and stop.
+    A leak grows in each of them. Python's own caches, such as that of type attributes, fill up and stop growing.
     """
     go(calls, WARM_UP)
     parts, values = [], 0

@@ -26,9 +26,9 @@ Make = Callable[[float], str]
 
 
 class Issuer(ScriptedRegistry):
-    """``lifetime`` of a token is in seconds; ``make`` makes one that holds until a time in seconds since 1970.
+    """``lifetime`` of a token is in seconds; ``make`` creates one that expires at a time in seconds since 1970.
 
-    Answers put into ``faults`` are given first, to whatever is asked; ``metadata`` is added to what discovery says.
+    Responses in ``faults`` are sent first, to any request; ``metadata`` is added to the issuer's metadata.
     """
 
     def __init__(
@@ -43,31 +43,31 @@ class Issuer(ScriptedRegistry):
         self.lifetime = lifetime
         self.faults: list[Answer] = []
         self.metadata: dict[str, Any] = {}
-        self.ahead = 0  # tokens that were asked for while another one still held for a tenth of its time
-        self._ends: dict[str, float] = {}  # of each token, on the monotonic clock
+        self.ahead = 0  # tokens requested while another one had a tenth of its lifetime left
+        self._ends: dict[str, float] = {}  # expiry of each token, on the monotonic clock
         numbers = itertools.count()
         self._make = make or (lambda _: f"token-{next(numbers)}-of-the-issuer")
 
     @property
     def tokens(self) -> list[str]:
-        """All that were given out, in order."""
+        """All issued tokens, in order."""
         return list(self._ends)
 
     @property
     def forms(self) -> list[dict[str, str]]:
-        """What was sent to the token endpoint."""
+        """The forms sent to the token endpoint."""
         return [form_of(asked) for asked in self.asked if asked.path == "/token"]
 
     def takes(self, header: str | None) -> bool:
-        """Whether a server would take these credentials now."""
+        """Whether a server would accept these credentials now."""
         return self._ends.get((header or "").removeprefix("Bearer "), 0.0) > time.monotonic()
 
     def revoke(self) -> None:
-        """All tokens are bad from now on."""
+        """Make all tokens invalid from now on."""
         self._ends = dict.fromkeys(self._ends, 0.0)
 
     def options(self, **more: str) -> dict[str, str]:
-        """Options of a client by discovery; a dot in a key is ``_`` here."""
+        """Return the options of a client that uses discovery; ``_`` stands for a dot in a key."""
         return {
             "bearer.auth.issuer.url": self.url,
             "bearer.auth.client.id": CLIENT,
@@ -89,7 +89,7 @@ class Issuer(ScriptedRegistry):
         if (form.get("client_id"), form.get("client_secret")) != (CLIENT, SECRET):
             return Answer(401, {"error": "invalid_client", "error_description": f"not {form.get('client_secret')}"})
         now = time.monotonic()
-        # Who renews at the end is a little early too, having counted from before the answer.
+        # A client that renews at the expiry is a little early too, because it counts from before the response.
         self.ahead += any(end > now + self.lifetime / 10 for end in self._ends.values())
         token = self._make(time.time() + self.lifetime)
         self._ends[token] = now + self.lifetime
@@ -97,7 +97,7 @@ class Issuer(ScriptedRegistry):
 
 
 class Guarded(ScriptedRegistry):
-    """A registry that takes the issuer's tokens and no others; ``refused`` counts the questions with others."""
+    """A registry that accepts only the issuer's tokens; ``refused`` counts requests with others."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__(FOUND)
@@ -113,7 +113,7 @@ class Guarded(ScriptedRegistry):
 
 
 def form_of(asked: Asked) -> dict[str, str]:
-    """The form, with the client's name and secret where they came as Basic."""
+    """Return the form, with the client's ID and secret even if they were sent as Basic."""
     form = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
     kind, _, words = (asked.headers["Authorization"] or "").partition(" ")
     if kind == "Basic":
@@ -123,7 +123,7 @@ def form_of(asked: Asked) -> dict[str, str]:
 
 
 def key_file(**more: str) -> str:
-    """A key file as StreamNative gives it out."""
+    """Write a key file in the format of StreamNative."""
     content: Mapping[str, str] = {
         "type": "sn_service_account",
         "client_id": CLIENT,
@@ -142,7 +142,7 @@ def client(url: str, options: dict[str, str], **more: Any) -> SchemaRegistryClie
 
 
 def ask(options: dict[str, str], issuer: Issuer, **more: Any) -> ScriptedRegistry:
-    """Ask a registry that takes the issuer's tokens alone."""
+    """Send a request to a registry that accepts only the issuer's tokens."""
     with Guarded(issuer) as registry:
         asking = client(registry.url, options, **PATIENCE, **more)
         try:

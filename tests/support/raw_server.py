@@ -11,7 +11,7 @@ from waiting import join
 
 
 class RawServer:
-    """``with RawServer(answer) as server``: each question gets the bytes of ``answer(headers, body)``, as they come."""
+    """``with RawServer(answer) as server``: responds to each request with the bytes of ``answer(headers, body)``."""
 
     def __init__(self, answer: Callable[[Mapping[str, str], bytes], Iterable[bytes]]) -> None:
         class Handler(socketserver.StreamRequestHandler):
@@ -23,7 +23,7 @@ class RawServer:
                     for part in answer(headers, body):
                         self.wfile.write(part)
                 except ConnectionError:
-                    return  # the client had enough
+                    return  # the client has closed the connection
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))

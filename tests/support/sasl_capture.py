@@ -23,7 +23,7 @@ _UNSUPPORTED_VERSION: Final = 35
 
 
 class SaslCapture:
-    """``with SaslCapture() as broker``: what each client signs in with is in ``broker.said``, as it came."""
+    """``with SaslCapture() as broker``: ``broker.said`` has the unchanged credentials of each client."""
 
     def __init__(self) -> None:
         self.said: queue.Queue[bytes] = queue.Queue()
@@ -46,7 +46,7 @@ class SaslCapture:
         self.bootstrap_servers = f"127.0.0.1:{self._server.server_address[1]}"
 
     def _answer(self, request: bytes) -> bytes | None:
-        """None ends the connection: there is nothing to do for a client that has signed in."""
+        """Return the response; None closes the connection, after a client has signed in."""
         key, version = struct.unpack_from(">hh", request)
         if key == _VERSIONS:
             spoken = b"".join(struct.pack(">hhh", key, 0, highest) for key, highest in _SPOKEN)
@@ -69,7 +69,7 @@ class SaslCapture:
 
 
 def extensions(said: bytes) -> dict[str, str]:
-    """The extensions of a first message: ``n,,``, then pairs ``key=value``, each behind a byte 1; two end it."""
+    """Parse the extensions of a first message: ``n,,``, then pairs ``key=value``, each after a byte 1; two end it."""
     assert (said[:2], said[-2:]) == (b"n,", b"\x01\x01"), said
     pairs = dict(pair.split("=", 1) for pair in said.decode().split("\x01")[1:-2])
     assert pairs.pop("auth").startswith("Bearer ")

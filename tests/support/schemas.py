@@ -8,7 +8,7 @@ Json = Any
 
 
 def record(name: str, *fields: Any, **more: Any) -> Json:
-    """Fields are (name, type) or (name, type, default)."""
+    """Return a record; fields are (name, type) or (name, type, default)."""
     parts = [dict(zip(("name", "type", "default"), field, strict=False)) for field in fields]
     return {"type": "record", "name": name, "fields": parts, **more}
 
@@ -34,7 +34,7 @@ def logical(base: str, name: str, **more: Any) -> Json:
 
 
 def doubling(levels: int) -> Json:
-    """A record that holds two of the next one, and so on: 2 ** levels values, in a text of so many lines."""
+    """Return a record with two fields of the next record, and so on: 2 ** levels values in a short text."""
     found = record("R0", ("a", "int"))
     for level in range(1, levels + 1):
         found = record(f"R{level}", ("a", found), ("b", f"R{level - 1}"))

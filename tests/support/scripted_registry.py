@@ -22,7 +22,7 @@ CONF: dict[str, Any] = {option.key: option.default for option in REGISTRY_OPTION
 
 
 class Clock:
-    """Time that passes only by sleeping, and by ``step`` seconds each time someone looks."""
+    """A clock that advances only by sleeping, and by ``step`` seconds each time it is read."""
 
     def __init__(self, step: float = 0.0) -> None:
         self.now = 1000.0
@@ -60,11 +60,11 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: bytes
-    port: int  # the client's, which tells connections apart
+    port: int  # port of the client, which identifies the connection
 
 
 class ScriptedRegistry:
-    """``with ScriptedRegistry(answer, ...) as server``: the last answer is given again and again.
+    """``with ScriptedRegistry(answer, ...) as server``: sends the responses in order, and repeats the last one.
 
     With ``tls`` it is https, for the name ``host``.
     """
@@ -79,7 +79,7 @@ class ScriptedRegistry:
         self._closing = threading.Event()
         self._server = _Server(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        if tls is not None:  # the handshake is left to each connection's thread
+        if tls is not None:  # each connection's thread does its handshake
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"{'http' if tls is None else 'https'}://{host}:{self._server.server_port}"
 
@@ -120,7 +120,7 @@ class ScriptedRegistry:
                 try:
                     super().handle()
                 except (ConnectionError, ssl.SSLError):
-                    self.close_connection = True  # the client had enough
+                    self.close_connection = True  # the client has closed the connection
 
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -137,7 +137,7 @@ class ScriptedRegistry:
             do_GET = do_POST = do_DELETE = answer
 
             def log_message(self, *_: object) -> None:
-                """Nothing: pytest shows what was asked."""
+                """Log nothing, because pytest shows the requests."""
 
         return Handler
 

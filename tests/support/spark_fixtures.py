@@ -16,9 +16,9 @@ def spark() -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
     from streamnative_serdes.spark.session import local_session
 
-    # A task that fails is run once more.
+    # A failed task is repeated once.
     with local_session("tests", cores="*,2") as session:
-        # Several tasks for a small file, as the whole one has; and few where so few rows are shuffled.
+        # Read the small file in several tasks, as the whole file would be; and shuffle few rows in few tasks.
         session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
         session.conf.set("spark.sql.files.openCostInBytes", "1")
         session.conf.set("spark.sql.shuffle.partitions", "2")

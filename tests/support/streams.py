@@ -20,12 +20,12 @@ _COLOUR = {"name": "colour", "type": "string", "default": "none"}
 
 
 def numbered(number: int) -> dict[str, Any]:
-    """Message ``number``: even ones are of the first schema, odd ones of the second."""
+    """Return message ``number``: even ones have the first schema, odd ones the second."""
     return {"number": number, "colour": f"colour {number}"} if number % 2 else {"number": number}
 
 
 class Stream:
-    """One thread writes and one reads, by confluent-kafka's clients, while it runs; ``conf`` is that of the SerDes."""
+    """While running, one thread writes and one reads with confluent-kafka's clients; ``conf`` is for the SerDes."""
 
     schemas: ClassVar = [
         {"type": "record", "name": "Numbered", "fields": fields} for fields in ([_NUMBER], [_NUMBER, _COLOUR])
@@ -35,7 +35,7 @@ class Stream:
         self.topic = topic
         self.serializers = [KafkaAvroSerializer(conf, schema) for schema in self.schemas]
         self.deserializer = KafkaAvroDeserializer(conf)
-        self.slowest = 0.0  # seconds that a serializer or deserializer took
+        self.slowest = 0.0  # longest call of a serializer or deserializer, in seconds
         self.written = self.read = 0
         self._room = threading.Semaphore(_AHEAD)
         self._stopped, self._complete = threading.Event(), threading.Event()
@@ -50,14 +50,14 @@ class Stream:
         self._consumer.assign([TopicPartition(topic, 0, 0)])
 
     def more(self, messages: int) -> None:
-        """Wait until as many more were written from now on, and read."""
+        """Wait until that many more messages were written and read."""
         goal = self.written + messages
         until(lambda: self.read >= goal or self._failures, f"{messages} messages of {self.topic}")
         self._check()
 
     @contextmanager
     def running(self) -> Iterator[Stream]:
-        """Write and read; at the end, all that was written has been read."""
+        """Write and read; at the end, all written messages were read."""
         threads = [threading.Thread(target=self._guarded, args=(work,)) for work in (self._write, self._read)]
         for thread in threads:
             thread.start()
@@ -88,7 +88,7 @@ class Stream:
                 self.producer.produce(self.topic, value=numbered(self.written))
                 self.written += 1
                 self.producer.poll(0)
-        assert self.producer.flush(HANG_SECONDS) == 0, "Kafka did not take all"
+        assert self.producer.flush(HANG_SECONDS) == 0, "Kafka did not accept all messages"
         self._complete.set()
 
     def _read(self) -> None:

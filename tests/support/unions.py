@@ -27,7 +27,7 @@ def ident(sample: object) -> str:
 
 
 def branch_of(schema: Any, datum: Any) -> int:
-    """The branch that the datum of a union went to, in bytes that can be read."""
+    """Return the branch that the datum was written to; asserts that the bytes can be read."""
     data = Codec(schema).encode(datum)
     Codec(schema).decode(data)
     return data[0] // 2

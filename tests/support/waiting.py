@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-HANG_SECONDS = 90.0  # what a machine that is busy with other work still stays below
+HANG_SECONDS = 90.0  # enough even for a busy machine
 
 _T = TypeVar("_T")
 
@@ -19,7 +19,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = HANG_SECO
     """Return as soon as ``condition()`` is true.
 
     Raises:
-        AssertionError: it is not within ``seconds``; the text says ``what`` was waited for.
+        AssertionError: it is not true within ``seconds``; the text contains ``what``.
     """
     deadline = time.monotonic() + seconds
     while not condition():
@@ -28,7 +28,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = HANG_SECO
 
 
 def join(*threads: threading.Thread, seconds: float = HANG_SECONDS) -> None:
-    """Wait for threads to end. Raises AssertionError: one of them does not."""
+    """Wait for threads to end. Raises AssertionError if one of them does not."""
     deadline = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
@@ -36,9 +36,9 @@ def join(*threads: threading.Thread, seconds: float = HANG_SECONDS) -> None:
 
 
 def together(threads: int, work: Callable[[int], _T], seconds: float = HANG_SECONDS) -> list[_T]:
-    """What ``work(number)`` gives in so many threads that all begin at once, in the order of their numbers.
+    """Call ``work(number)`` in ``count`` threads at once, and return the results in the order of their numbers.
 
-    Raises what one of them raised. One that does not end fails the test, and holds up nothing else.
+    Raises the error of one of them. A thread that does not end fails the test, and does not block the process.
     """
     begin, outcomes = threading.Barrier(threads), [Future[_T]() for _ in range(threads)]
 
@@ -53,7 +53,7 @@ def together(threads: int, work: Callable[[int], _T], seconds: float = HANG_SECO
 
 
 def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:
-    """What a forked child ends with, as :func:`os.waitstatus_to_exitcode` has it. One that does not end is killed."""
+    """Return the exit code of a forked child (see :func:`os.waitstatus_to_exitcode`). A child that hangs is killed."""
     deadline = time.monotonic() + seconds
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -67,7 +67,7 @@ def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:
 
 
 def elsewhere(work: Callable[[], _T], seconds: float = HANG_SECONDS) -> _T:
-    """What another thread gets or raises. A thread that waits for ever fails the test, and holds up nothing else."""
+    """Call ``work`` in another thread, and return its result or raise its error. A hanging thread fails the test."""
     outcome = Future[_T]()
     threading.Thread(target=_keep, args=(outcome, work), daemon=True).start()
     return outcome.result(seconds)
@@ -76,5 +76,5 @@ def elsewhere(work: Callable[[], _T], seconds: float = HANG_SECONDS) -> _T:
 def _keep(outcome: Future[_T], work: Callable[[], _T]) -> None:
     try:
         outcome.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - it is raised again by who waits
+    except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
         outcome.set_exception(error)

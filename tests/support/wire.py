@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def varint(number: int) -> bytes:
-    """``number`` as Avro's int or long."""
+    """Encode ``number`` as Avro's int or long."""
     folded, out = (number << 1) ^ (number >> 63), bytearray()
     while folded > 0x7F:
         out.append(folded & 0x7F | 0x80)
@@ -13,5 +13,5 @@ def varint(number: int) -> bytes:
 
 
 def sized(data: bytes) -> bytes:
-    """``data`` as Avro's bytes."""
+    """Encode ``data`` as Avro's bytes."""
     return varint(len(data)) + data

@@ -1,4 +1,4 @@
-"""The page of public names holds what can be imported, with what its docstring says first."""
+"""The page of public names lists what can be imported, with the first sentence of each docstring."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def code(tmp_path: Path) -> Code:
     return Code(tmp_path)
 
 
-def test_public_modules_alone_are_listed_and_a_package_stands_for_its_modules(code: Code) -> None:
+def test_only_public_modules_are_listed_and_a_package_includes_its_modules(code: Code) -> None:
     titles = [line[3:] for line in page(code).splitlines() if line.startswith("## ")]
     root = "streamnative_serdes"
     assert titles == [root, f"{root}.face", f"{root}.loose.two", f"{root}.tools"]
 
 
-def test_a_name_has_the_first_sentence_of_where_it_is_defined(code: Code) -> None:
+def test_a_name_is_listed_with_the_first_sentence_of_its_docstring(code: Code) -> None:
     rows = [line for line in page(code).splitlines() if line.startswith("| `")]
     assert rows == ["| `Face` | What is called |", "| `LIMIT` |  |", "| `do` | Does it |",
                     "| `turn` | Turn `streamnative_serdes.Face`: it is `round` |"]  # fmt: skip
 
 
-def test_a_sentence_is_one_line_of_markdown() -> None:
+def test_a_sentence_becomes_one_line_of_markdown() -> None:
     assert first_sentence("Reads ``a | b``\nfrom there. More.\n\nEven more.") == r"Reads `a \| b` from there"
 
 

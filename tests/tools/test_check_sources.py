@@ -39,11 +39,11 @@ def test_a_missing_clause_is_found(line: str) -> None:
         "ctypedef int (*function)(object) except -1",
     ],
 )
-def test_a_good_line_passes(line: str) -> None:
+def test_a_correct_line_is_accepted(line: str) -> None:
     assert list(unguarded(line, REFERENCES | {"Node"})) == []
 
 
-def test_a_tree_is_checked_in_all_its_folders(tmp_path: Path) -> None:
+def test_all_folders_of_a_tree_are_checked(tmp_path: Path) -> None:
     for name, text in {
         "ext/package/_a.pyx": "cdef class Node:\n    pass\ncdef Node f():\n    pass\ncdef int g():\n    pass\n",
         "docs/page.md": "fine\nsee " + "/" + "tmp/notes\n",

@@ -1,4 +1,4 @@
-"""The check of private members finds each kind, and lets a class have its own."""
+"""The check of private members finds each kind of access, and allows a class its own members."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def kinds(folder: Path, text: str) -> list[tuple[str, str]]:
     ],
     ids=["read", "written", "by getattr", "of a module", "imported", "method", "attribute", "state", "used", "child"],
 )
-def test_each_kind_is_found(tmp_path: Path, text: str, expected: tuple[str, str]) -> None:
+def test_each_kind_of_access_is_found(tmp_path: Path, text: str, expected: tuple[str, str]) -> None:
     assert kinds(tmp_path, text) == [expected]
 
 
-def test_what_a_file_defines_is_its_own(tmp_path: Path) -> None:
+def test_a_file_may_use_the_private_members_that_it_defines(tmp_path: Path) -> None:
     text = """
 class Node:
     def __init__(self, other):
@@ -73,7 +73,7 @@ def _helper():
     assert kinds(tmp_path, text) == []
 
 
-def test_an_exemption_that_nothing_needs_is_named(
+def test_an_unused_exemption_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     allowed = tmp_path / "allowed.toml"

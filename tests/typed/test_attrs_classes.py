@@ -92,7 +92,7 @@ class Fault(Exception):
         (Own, "call"), (Depends, "call"), (Cached, "call"), (Private, "call"), (Fault, "call"),
     ],
 )  # fmt: skip
-def test_only_a_constructor_that_does_nothing_else_is_left_out(cls: type, build: str) -> None:
+def test_only_a_constructor_without_effects_is_skipped(cls: type, build: str) -> None:
     shape = shapes_to_read(cls, parse(schema_of(cls, allow_null=True)))[cls.__name__]
     assert isinstance(shape, RecordShape)
     assert shape.build == build
@@ -107,7 +107,7 @@ def test_each_field_has_its_type_and_its_default() -> None:
     ]
 
 
-def test_a_default_that_depends_on_the_object_is_for_the_constructor() -> None:
+def test_a_default_that_depends_on_the_object_is_left_to_the_constructor() -> None:
     assert "default" not in schema_of(Depends, allow_null=False)["fields"][1]
     schema = parse(record("Depends", ("x", "long")))
     assert Codec(schema, shapes=shapes_to_read(Depends, schema)).decode(b"\x06") == Depends(3, 6)
@@ -118,13 +118,13 @@ def test_a_default_that_depends_on_the_object_is_for_the_constructor() -> None:
     [Outer(Inner(1, ["a"]), 2, Inner(3), 4), InDict(1), Converts(1, (1, 2)), Validates(1), Cached(1), Private(1)],
 )
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_objects_come_back_as_they_went(registry: LocalRegistry, value: Any, allow_null: bool) -> None:
+def test_objects_are_read_back_equal(registry: LocalRegistry, value: Any, allow_null: bool) -> None:
     conf = {"schema.registry.url": registry.url, "allow.null": allow_null}
     written = KafkaAvroSerializer(conf).serialize(TOPIC, value)
     assert KafkaAvroDeserializer({**conf, "value.type": type(value)}).deserialize(TOPIC, written) == value
 
 
-def test_the_constructor_has_its_say_when_objects_are_read(registry: LocalRegistry) -> None:
+def test_the_constructor_is_called_when_objects_are_read(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     written = KafkaAvroSerializer(conf, Post).serialize(TOPIC, {"x": 1})
     assert KafkaAvroDeserializer({**conf, "value.type": Post}).deserialize(TOPIC, written) == Post(1)

@@ -95,7 +95,7 @@ def test_each_field_has_its_type_and_its_default() -> None:
 
 
 @pytest.mark.parametrize("allow_null", [True, False])
-def test_objects_come_back_as_they_went(registry: LocalRegistry, allow_null: bool) -> None:
+def test_objects_are_read_back_equal(registry: LocalRegistry, allow_null: bool) -> None:
     conf = {"schema.registry.url": registry.url, "allow.null": allow_null}
     whole = model(below=[model(name="Bob")])
     written = KafkaAvroSerializer(conf).serialize(TOPIC, whole)
@@ -109,7 +109,7 @@ def test_values_are_validated_when_they_are_read(registry: LocalRegistry) -> Non
         KafkaAvroDeserializer({**conf, "value.type": Model}).deserialize(TOPIC, nameless)
 
 
-def test_a_model_that_has_changed_reads_old_messages(registry: LocalRegistry) -> None:
+def test_a_changed_model_reads_old_messages(registry: LocalRegistry) -> None:
     class Later(BaseModel):
         __avro__ = AvroClass(name="Inner")
         x: int
@@ -120,7 +120,7 @@ def test_a_model_that_has_changed_reads_old_messages(registry: LocalRegistry) ->
     assert KafkaAvroDeserializer({**conf, "value.type": Later}).deserialize(TOPIC, old) == Later(x=1)
 
 
-def test_aliases_of_pydantic_are_how_the_constructor_is_called() -> None:
+def test_the_constructor_is_called_with_pydantics_aliases() -> None:
     class Aliased(BaseModel):
         user_name: str = Field(alias="userName")
 
@@ -137,11 +137,11 @@ def test_aliases_of_pydantic_are_how_the_constructor_is_called() -> None:
     class Several(BaseModel):
         name: str = Field(validation_alias=pydantic.AliasChoices("a", "b"))
 
-    with pytest.raises(SchemaError, match="several names for it"):
+    with pytest.raises(SchemaError, match="several keywords"):
         shapes_to_read(Several, parse(record("S", ("name", "string"))))
 
 
-def test_factories_are_defaults_only_where_they_always_make_the_same() -> None:
+def test_factories_give_defaults_only_if_they_always_return_the_same_value() -> None:
     class Made(BaseModel):
         id: uuid.UUID = Field(default_factory=uuid.uuid4)
         items: list[int] = Field(default_factory=list)
@@ -153,7 +153,7 @@ def test_factories_are_defaults_only_where_they_always_make_the_same() -> None:
     assert ["default" in field for field in fields] == [False, True, True, False]
 
 
-def test_fields_of_a_subclass_come_before_those_of_its_base_in_javas_shape() -> None:
+def test_with_allow_null_fields_of_a_subclass_precede_those_of_its_base_as_in_java() -> None:
     class Derived(Inner):
         b: int
         a: int
@@ -161,7 +161,7 @@ def test_fields_of_a_subclass_come_before_those_of_its_base_in_javas_shape() -> 
     assert [field["name"] for field in schema_of(Derived, allow_null=True)["fields"]] == ["a", "b", "x"]
 
 
-def test_a_dataclass_of_pydantic_validates_too() -> None:
+def test_a_pydantic_dataclass_validates_too() -> None:
     @pydantic.dataclasses.dataclass
     class Checked:
         x: int
@@ -182,13 +182,13 @@ def test_a_dataclass_of_pydantic_validates_too() -> None:
         (pydantic.create_model("M", f=(Any, ...)), "no Avro type is known"),
     ],
 )
-def test_what_has_no_schema_is_refused(cls: type, said: str) -> None:
+def test_models_without_a_schema_are_refused(cls: type, said: str) -> None:
     assert is_model(cls)
     with pytest.raises(SchemaError, match=said):
         schema_of(cls, allow_null=True)
 
 
-def test_a_model_whose_types_are_not_there_is_refused() -> None:
+def test_a_model_with_undefined_types_is_refused() -> None:
     class Waits(BaseModel):
         later: Nowhere  # type: ignore[name-defined]  # noqa: F821
 
@@ -196,5 +196,5 @@ def test_a_model_whose_types_are_not_there_is_refused() -> None:
         schema_of(Waits, allow_null=True)
 
 
-def test_the_base_of_all_models_is_none() -> None:
+def test_base_model_itself_is_not_a_model() -> None:
     assert not is_model(BaseModel)

@@ -1,4 +1,4 @@
-"""Checked by mypy --strict, not run: the names for programs that come from Confluent's."""
+"""Checked by mypy --strict, not run: the types of compat's names in programs written for Confluent."""
 
 from typing import Any, assert_type
 
@@ -15,7 +15,7 @@ from streamnative_serdes.compat.avro import AsyncAvroDeserializer, AsyncAvroSeri
 from streamnative_serdes.compat.error import SchemaRegistryError
 
 context = SerializationContext("users", MessageField.VALUE)
-schema = Schema('"Top"', "AVRO", [SchemaReference("Top", "tops-value", 0)])
+schema = Schema('"Top"', "AVRO", [SchemaReference("Top", "tops-value", 1)])
 
 client = SchemaRegistryClient({"url": "http://localhost:8080"})
 assert_type(client.register_schema("users-value", schema), int)

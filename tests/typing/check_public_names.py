@@ -1,4 +1,4 @@
-"""Checked by mypy --strict, not run: what a user's type checker knows of the public names."""
+"""Checked by mypy --strict, not run: the types of public names in users' programs."""
 
 from typing import Any, assert_type
 

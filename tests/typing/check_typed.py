@@ -1,4 +1,4 @@
-"""Types that docs/typed.md names mean to a type checker what they hold; checked by mypy, not run."""
+"""Checked by mypy --strict, not run: the types that docs/typed.md names have their documented meaning."""
 
 from dataclasses import dataclass
 from datetime import datetime, time

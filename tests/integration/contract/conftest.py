@@ -24,6 +24,6 @@ def real(pulsar: Pulsar) -> Player:
 
 @pytest.fixture(params=["local", "pulsar"])
 def player(request: pytest.FixtureRequest) -> Player:
-    """LocalRegistry needs nothing; Pulsar is skipped where it cannot be had."""
+    """Players for LocalRegistry and Pulsar; Pulsar is skipped if it is not available."""
     found: Player = request.getfixturevalue("local" if request.param == "local" else "real")
     return found

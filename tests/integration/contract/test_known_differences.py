@@ -15,7 +15,7 @@ STRATEGY = "/admin/v2/persistent/public/default/{case}/schemaCompatibilityStrate
 
 
 class Difference(NamedTuple):
-    """The same requests; ``first`` is what both promise alike, ``pulsar`` and ``local`` is where they part."""
+    """The same requests for both: ``first`` has equal responses, ``pulsar`` and ``local`` have different ones."""
 
     name: str
     first: list[Ask]

@@ -1,7 +1,6 @@
 """Random schema changes with a fixed seed: both servers accept and refuse the same schemas, with equal versions.
 
-Words are compared in the written cases. Here they would differ in the digits of doubles, which Java printed otherwise
-before JDK 19.
+Error texts are compared in the written cases only, because JDKs before 19 print the digits of doubles differently.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ SETTINGS = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    phases=[Phase.explicit, Phase.generate],  # to make a failure smaller would take minutes
+    phases=[Phase.explicit, Phase.generate],  # shrinking would take minutes
     suppress_health_check=list(HealthCheck),
 )
 
 
 def verdict(said: Said) -> tuple[int, Any]:
-    """Status, and the version or the strategy that goes with a success."""
+    """Return the status, and the version or the strategy of a success."""
     return said.status, said.body if said.status < 300 else None
 
 

@@ -19,10 +19,10 @@ def real(servers_at_hand: None) -> Iterator[Player]:
 
 
 @each_case
-def test_the_answers_are_the_promised_ones(player: Player, case: Case) -> None:
+def test_the_responses_are_as_promised(player: Player, case: Case) -> None:
     assert not (found := case.complaints(player.transcript(case))), "\n".join(found)
 
 
 @each_case
-def test_both_servers_answer_alike(local: Player, real: Player, case: Case) -> None:
+def test_both_servers_send_equal_responses(local: Player, real: Player, case: Case) -> None:
     assert not (found := said_differently(case, local.transcript(case), real.transcript(case))), "\n".join(found)

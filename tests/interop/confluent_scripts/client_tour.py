@@ -16,12 +16,13 @@ def run(client, brokers, topic):
     versions = client.get_versions(subject)
     return [
         first == again == found.schema_id,
-        [found.version, latest.version] == versions,
+        [found.version, latest.version],
+        versions,
         second.schema_id == latest.schema_id,
         json.loads(latest.schema.schema_str) == json.loads(SECOND.schema_str),
         client.get_version(subject, versions[0]).schema.schema_type,
         client.test_compatibility(subject, FIRST),
-        len(client.delete_subject(subject)),
+        client.delete_subject(subject),
     ]
 
 
@@ -30,4 +31,4 @@ def main(url, brokers, topic):
         return run(client, brokers, topic)
 
 
-READ = [True, True, True, True, "AVRO", True, 2]
+READ = [True, [1, 2], [1, 2], True, True, "AVRO", True, [1, 2]]

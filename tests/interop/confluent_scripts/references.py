@@ -1,4 +1,4 @@
-"""Schemas that refer to others, one of them by two ways (as avro_producer's "nested" example, and a diamond)."""
+"""Schemas with references, one of them reached by two paths (as avro_producer's "nested" example, and a diamond)."""
 
 import json
 
@@ -32,7 +32,7 @@ def run(client, brokers, topic):
     client.register_schema(f"{topic}-money", Schema(MONEY, "AVRO"))
     money = refer(client, "shop.Money", f"{topic}-money")
     client.register_schema(f"{topic}-customer", Schema(CUSTOMER, "AVRO", [money]))
-    customer = refer(client, "shop.Customer", f"{topic}-customer")
+    customer = SchemaReference("shop.Customer", f"{topic}-customer", 1)  # versions count from 1
     order = Schema(ORDER, "AVRO", [money, customer])
     serializer = AvroSerializer(client, order)
     context = SerializationContext(topic, MessageField.VALUE)

@@ -1,7 +1,7 @@
 """The contract of Pulsar's schema registry: scripts of requests that can be run against any server.
 
-A case is a script on a topic of its own. It is played on each server once; what came back is compared with what the
-script says, and the whole transcripts of two servers with each other.
+A case is a script on its own topic. It is played once on each server; the responses are compared with the script's
+expectations, and the complete transcripts of two servers with each other.
 """
 
 from .cases import GROUPS

@@ -38,5 +38,5 @@ def logical(base: str, name: str, **more: Json) -> Json:
 A, B, C = field("a"), field("b"), field("c")
 A_OR_0, B_OR_0, C_OR_0 = (field(name, default=0) for name in "abc")
 EMPTY = record()
-ONE, OTHER = record(A), record(B)  # neither reads the other
-EVOLVED = (record(A), record(A, B_OR_0), record(A, C_OR_0))  # each may follow each, under FULL
+ONE, OTHER = record(A), record(B)  # neither can read data of the other
+EVOLVED = (record(A), record(A, B_OR_0), record(A, C_OR_0))  # each may follow any other under FULL

@@ -1,7 +1,7 @@
 """Contract of compatibility strategies: one row for each kind of schema change, and one for each chain of three.
 
-The broker asks Java's Avro. ``reads_old``: data of the old schema can be read with the new one, which is what BACKWARD
-asks for; ``is_read``: data of the new schema can be read with the old one, as FORWARD asks; FULL asks for both.
+The broker uses Java's Avro. ``reads_old``: data of the old schema can be read with the new one, as BACKWARD requires;
+``is_read``: data of the new schema can be read with the old one, as FORWARD requires; FULL requires both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STRATEGIES: Final = (
 
 
 class Change(NamedTuple):
-    """From ``old`` to ``new``."""
+    """A change of a schema from ``old`` to ``new``."""
 
     name: str
     old: Json
@@ -45,17 +45,17 @@ class Change(NamedTuple):
 
 
 def a(kind: Json, **more: Json) -> Json:
-    """A record with one field of this type."""
+    """Return a record with one field of this type."""
     return record(field("a", kind, **more))
 
 
 def inner(*fields: Json) -> Json:
-    """A record in a record."""
+    """Return a record in a record."""
     return record(field("r", record(*fields, name="I")))
 
 
 def node(*fields: Json) -> Json:
-    """A record that refers to itself."""
+    """Return a recursive record."""
     return record(*fields, field("next", ["null", "R"]))
 
 
@@ -66,11 +66,11 @@ CENTS, MILLS = (logical("bytes", "decimal", precision=9, scale=scale) for scale 
 CHANGES: Final = [
     Change(*row)
     for row in [
-        # What changes, the old schema, the new one, reads_old, is_read.
+        # (the change, old schema, new schema, reads_old, is_read)
         ("field added with default", record(A), record(A, B_OR_0), YES, YES),
         ("field added without default", record(A), record(A, B), NO, YES),
         ("field removed that has a default", record(A, B_OR_0), record(A), YES, YES),
-        ("field removed that has none", record(A, B), record(A), YES, NO),
+        ("field removed that has no default", record(A, B), record(A), YES, NO),
         ("fields in another order", record(A, B), record(B, A), YES, YES),
         ("all fields replaced, none with default", record(A), record(B), NO, NO),
         ("all fields replaced, all with defaults", record(A_OR_0), record(B_OR_0), YES, YES),
@@ -136,7 +136,7 @@ CHANGES: Final = [
 
 
 class Chain(NamedTuple):
-    """The last pair is fine; what a transitive strategy says of the first and the last is ``transitive``."""
+    """Three schemas whose last two are compatible; ``transitive``: whether a transitive strategy accepts the third."""
 
     name: str
     strategy: str
@@ -150,13 +150,18 @@ TEXT_OR_NONE = field("b", "string", default="")
 CHAINS: Final = [
     Chain(*row)
     for row in [
-        ("field back as another type", "FULL", (record(A, TEXT_OR_NONE), record(A), record(A, B_OR_0)), NO),
-        ("field back as it was", "FULL", (record(A, B_OR_0), record(A), record(A, B_OR_0, field("c", default=0))), YES),
-        ("field back as another type", "BACKWARD", (record(A, TEXT), record(A), record(A, B_OR_0)), NO),
-        ("default taken away later", "BACKWARD", (record(A), record(A, B_OR_0), record(A, B)), NO),
+        ("field returns with another type", "FULL", (record(A, TEXT_OR_NONE), record(A), record(A, B_OR_0)), NO),
+        (
+            "field returns unchanged",
+            "FULL",
+            (record(A, B_OR_0), record(A), record(A, B_OR_0, field("c", default=0))),
+            YES,
+        ),
+        ("field returns with another type", "BACKWARD", (record(A, TEXT), record(A), record(A, B_OR_0)), NO),
+        ("default removed later", "BACKWARD", (record(A), record(A, B_OR_0), record(A, B)), NO),
         ("promoted step by step", "BACKWARD", (a("int"), a("long"), a("double")), YES),
-        ("field back as another type", "FORWARD", (record(A, TEXT_OR_NONE), record(A), record(A, B)), NO),
-        ("field removed after its default came", "FORWARD", (record(A, B), record(A, B_OR_0), record(A)), NO),
+        ("field returns with another type", "FORWARD", (record(A, TEXT_OR_NONE), record(A), record(A, B)), NO),
+        ("field removed after it got a default", "FORWARD", (record(A, B), record(A, B_OR_0), record(A)), NO),
         ("narrowed step by step", "FORWARD", (a("double"), a("long"), a("int")), YES),
     ]
 ]

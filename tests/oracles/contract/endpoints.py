@@ -17,7 +17,7 @@ AVRO_422 = "Invalid schema definition data for AVRO schema"
 
 
 def shown(text: Any, version: int = 0, kind: str = "AVRO", **properties: str) -> dict[str, Any]:
-    """As GET shows it."""
+    """Return the schema as GET returns it."""
     return {"version": version, "type": kind, "timestamp": "a time", "data": text, "properties": properties}
 
 
@@ -28,7 +28,7 @@ def cases() -> list[Case]:
 def _reading() -> list[Case]:
     return [
         Case(
-            "nothing is known of a new topic",
+            "a new topic has no schema",
             get().gives(NOT_FOUND, 404).as_a(JSON),
             get("schema/0").gives(NOT_FOUND, 404),
             get("schemas").gives({"getSchemaResponses": []}).as_a(JSON),
@@ -36,14 +36,14 @@ def _reading() -> list[Case]:
             would_take(ONE).gives(TAKEN, 202).as_a(JSON),
         ),
         Case(
-            "nothing is known in a namespace that does not exist",
+            "a namespace that does not exist has no schemas",
             get(namespace="public/nope").gives(NOT_FOUND, 404),
             get("schema/0", namespace="nope/nope").gives(NOT_FOUND, 404),
             get("schemas", namespace="public/nope").gives({"getSchemaResponses": []}),
             lookup(ONE, namespace="nope/nope").finds(-1),
         ),
         Case(
-            "GET gives back the text as it was posted",
+            "GET returns the text unchanged",
             register(TEXT, properties={"source": "test"}).registers(0),
             get().gives(shown(TEXT, source="test")).as_a(JSON),
             get("schema/0").gives(shown(TEXT, source="test")),
@@ -62,7 +62,7 @@ def _reading() -> list[Case]:
 
 def _writing() -> list[Case]:
     return [
-        Case("the first POST makes the topic's version 0", register(ONE).registers(0).as_a(JSON)),
+        Case("the first POST creates the topic's version 0", register(ONE).registers(0).as_a(JSON)),
         Case(
             "properties are neither compared nor updated",
             register(TEXT, properties={"first": "1"}).registers(0),
@@ -80,10 +80,10 @@ def _writing() -> list[Case]:
             register(ONE).with_headers(Content_Type="application/json; charset=utf-8").registers(0),
         ),
         Case(
-            "what a broker adds after a redirect changes nothing",
+            "the query parameter that brokers add to redirects changes nothing",
             get("schemas?authoritative=true").gives({"getSchemaResponses": []}),
         ),
-        Case("a slash at the end changes nothing", get("schemas/").gives({"getSchemaResponses": []})),
+        Case("a trailing slash changes nothing", get("schemas/").gives({"getSchemaResponses": []})),
     ]
 
 
@@ -100,7 +100,7 @@ def _versions() -> list[Case]:
             get("schema/1").gives(shown(json.dumps(second), 1)),
         ),
         Case(
-            "a version is a number as Java writes it",
+            "a version is a number that Java can parse",
             register(ONE).registers(0),
             get("schema/007").refused(404, "Schema not found"),
             get("schema/+0"),
@@ -137,7 +137,7 @@ def _asking() -> list[Case]:
             lookup("{").finds(-1),
         ),
         Case(
-            "compatibility is asked without registering",
+            "a compatibility check does not register the schema",
             register(ONE).registers(0),
             would_take(ONE).gives(TAKEN, 202),
             would_take(record(A, B_OR_0)).gives(TAKEN, 202),
@@ -146,7 +146,7 @@ def _asking() -> list[Case]:
             get("schema/1").refused(404),
         ),
         Case(
-            "a schema that is known is compatible under ALWAYS_INCOMPATIBLE if it is the latest",
+            "a known schema is compatible under ALWAYS_INCOMPATIBLE if it is the latest",
             register(ONE, namespace="contract/ALWAYS_INCOMPATIBLE").registers(0),
             would_take(ONE, namespace="contract/ALWAYS_INCOMPATIBLE").gives(
                 TAKEN | {"schemaCompatibilityStrategy": "ALWAYS_INCOMPATIBLE"}, 202
@@ -159,7 +159,7 @@ def _asking() -> list[Case]:
 def _deleting() -> list[Case]:
     return [
         Case(
-            "a soft delete takes a number and hides all before it",
+            "a soft delete uses a version and hides all versions before it",
             register(EVOLVED[0]).registers(0),
             register(EVOLVED[1]).registers(1),
             delete().finds(2).as_a(JSON),
@@ -169,7 +169,7 @@ def _deleting() -> list[Case]:
             register(record(field("quite", "string"), name="Other")).registers(3),
         ),
         Case(
-            "after a soft delete the same schema gets another number",
+            "after a soft delete the same schema gets a new version",
             register(ONE).registers(0),
             delete().finds(1),
             register(ONE).registers(2),
@@ -178,7 +178,7 @@ def _deleting() -> list[Case]:
             get("schemas").gives({"getSchemaResponses": []}),
             register(ONE).registers(4),
         ),
-        Case("a soft delete of nothing takes a number", delete().finds(0), register(ONE).registers(1)),
+        Case("a soft delete of nothing uses a version", delete().finds(0), register(ONE).registers(1)),
         Case(
             "after a forced delete versions start at 0",
             register(ONE).registers(0),
@@ -187,7 +187,7 @@ def _deleting() -> list[Case]:
             register(OTHER).registers(0),
             delete("schema?force=TRUE&authoritative=true").finds(-1),
         ),
-        Case("a forced delete of nothing is done", delete("schema?force=true").finds(-1)),
+        Case("a forced delete of nothing succeeds", delete("schema?force=true").finds(-1)),
         Case(
             "nothing is deleted in a tenant that does not exist",
             delete(namespace="nope/nope").gives({"reason": "Tenant does not exist"}, 404),

@@ -28,12 +28,12 @@ EQUAL: Final[list[tuple[str, Json, Json]]] = [
     ("doc and aliases of an enum", a(enum("X")), a(enum("X", doc="words", aliases=["G"]))),
     ("doc and aliases of a fixed", a(fixed(2)), a(fixed(2, doc="words", aliases=["G"]))),
     ("default of an enum", a(enum("X", "Y")), a(enum("X", "Y", default="X"))),
-    ("order ascending, which is usual", record(A), record(field("a", order="ascending"))),
+    ("order ascending, the default", record(A), record(field("a", order="ascending"))),
     ("a primitive as an object", a("string"), a({"type": "string"})),
     ("full name and namespace", record(A, name="n.R"), record(A, namespace="n")),
     ("the empty namespace", record(A), record(A, namespace="")),
     ("order of custom properties", record(A, x=1, y=2), record(A, y=2, x=1)),
-    ("order inside of a custom property", record(A, x={"a": 1, "b": 2}), record(A, x={"b": 2, "a": 1})),
+    ("order inside a custom property", record(A, x={"a": 1, "b": 2}), record(A, x={"b": 2, "a": 1})),
     ("a number written as text", a("double", default=1.5), a("double", default="1.5")),
 ]
 
@@ -50,7 +50,7 @@ DIFFERENT: Final[list[tuple[str, Json, Json]]] = [
     ("order of a list in a custom property", record(A, x=[1, 2]), record(A, x=[2, 1])),
     ("avro.java.string", a("string"), a({"type": "string", "avro.java.string": "String"})),
     ("logicalType", a("long"), a(logical("long", "timestamp-millis"))),
-    ("scale 0 that is written", a(logical("bytes", "decimal", precision=4)),
+    ("an explicit scale of 0", a(logical("bytes", "decimal", precision=4)),
      a(logical("bytes", "decimal", precision=4, scale=0))),
     ("a default", record(A), record(A_OR_0)),
     ("another default", record(A_OR_0), record(field("a", default=1))),

@@ -11,24 +11,24 @@ from .changes import STRATEGIES
 from .said import Said
 from .script import Ask, Case, put
 
-SECONDS: Final = 60  # only a server that hangs takes so long
+SECONDS: Final = 60  # only a hanging server takes that long
 
 
 class Player:
-    """Plays cases on the server at ``url``, and remembers what it said."""
+    """Plays cases on the server at ``url``, and keeps its responses."""
 
     def __init__(self, url: str) -> None:
         self.address = urlsplit(url).netloc
         self._played: dict[str, tuple[Said, ...]] = {}
 
     def transcript(self, case: Case) -> tuple[Said, ...]:
-        """The answers to all of the case's requests; it is played at the first call."""
+        """Return the responses to all requests of the case, which is played at the first call."""
         if case.promise not in self._played:
             self._played[case.promise] = self.play(case)
         return self._played[case.promise]
 
     def prepare(self) -> Self:
-        """Make tenant ``contract``, with a namespace for each strategy."""
+        """Create tenant ``contract``, with a namespace for each strategy."""
         asks = [put("/admin/v2/tenants/contract", {"allowedClusters": ["standalone"]}).done()]
         for strategy in STRATEGIES:
             path = f"/admin/v2/namespaces/contract/{strategy}"
@@ -40,7 +40,7 @@ class Player:
         return self
 
     def play(self, case: Case) -> tuple[Said, ...]:
-        # No session of `requests`: paths go out as they stand, and nothing is followed or added.
+        # Not a session of `requests`: paths are sent unchanged, redirects are not followed, and no headers are added.
         with closing(HTTPConnection(self.address, timeout=SECONDS)) as connection:
             return tuple(_answer(connection, ask, case.name) for ask in case.asks)
 
@@ -53,7 +53,7 @@ def _answer(connection: HTTPConnection, ask: Ask, name: str) -> Said:
 
 
 def said_differently(case: Case, one: tuple[Said, ...], other: tuple[Said, ...]) -> list[str]:
-    """Each request to which the answers differ."""
+    """Return each request whose responses differ."""
     return [
         f"{ask.method} {ask.path} {(ask.body or b'')!r:.300}\n    {ours}\n    {theirs}"
         for ask, ours, theirs in zip(case.asks, one, other, strict=True)

@@ -31,7 +31,7 @@ def a(kind: Json, **more: Json) -> Json:
     return record(field("a", kind, **more))
 
 
-# What is posted as the schema of which type, the status, and how the words begin.
+# (schema text, type, status, beginning of the error text)
 SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
     ("an Avro schema that is not JSON", "AVRO", "{", 422, AVRO_422),
     ("an empty Avro schema", "AVRO", "", 422, AVRO_422),
@@ -40,18 +40,18 @@ SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
     ("null as an Avro schema", "AVRO", "null", 422, AVRO_422),
     ("the path of a file", "AVRO", "schemas/user.avsc", 422, AVRO_422),
     ("a union as an Avro schema", "AVRO", ["null", "string"], 422, "Avro schema typed [UNION] is not supported"),
-    ("a type inside of a type", "AVRO", a({"type": {"type": "int"}}), 422, AVRO_422),
-    ("a union inside of a type", "AVRO", a({"type": ["null", "int"]}), 422, AVRO_422),
+    ("a type inside a type", "AVRO", a({"type": {"type": "int"}}), 422, AVRO_422),
+    ("a union inside a type", "AVRO", a({"type": ["null", "int"]}), 422, AVRO_422),
     ("a record without fields", "AVRO", {"type": "record", "name": "R"}, 422, AVRO_422),
     ("a record without name", "AVRO", {"type": "record", "fields": []}, 422, AVRO_422),
     ("a record with an empty name", "AVRO", record(name=""), 422, AVRO_422),
     ("a record's name with a hyphen", "AVRO", record(name="R-1"), 422, AVRO_422),
     ("a field's name with a hyphen", "AVRO", record(field("a-b")), 422, AVRO_422),
-    ("a field that comes twice", "AVRO", record(A, A), 422, AVRO_422),
+    ("a duplicate field", "AVRO", record(A, A), 422, AVRO_422),
     ("a field of an unknown type", "AVRO", a("Unknown"), 422, AVRO_422),
     ("an unknown order", "AVRO", record(field("a", order="sideways")), 422, AVRO_422),
     ("a symbol with a hyphen", "AVRO", enum("A-1"), 422, AVRO_422),
-    ("a symbol that comes twice", "AVRO", enum("X", "X"), 422, AVRO_422),
+    ("a duplicate symbol", "AVRO", enum("X", "X"), 422, AVRO_422),
     ("an enum's default that is not a symbol", "AVRO", enum("X", default="Y"), 422, AVRO_422),
     ("a fixed without size", "AVRO", {"type": "fixed", "name": "F"}, 422, AVRO_422),
     ("a fixed of size -1", "AVRO", fixed(-1), 422, AVRO_422),
@@ -87,7 +87,7 @@ SCHEMAS: Final[list[tuple[str, str, Json, int, str]]] = [
 PAYLOADS: Final[list[tuple[str, Json, int, str]]] = [
     ("no type", {"schema": ""}, 500, "Name is null"),
     ("the type null", {"type": None, "schema": ""}, 500, "Name is null"),
-    ("data, as GET calls it, in place of schema", {"type": "AVRO", "data": "x"}, 500, NO_SCHEMA),
+    ("the key data, as in responses, in place of schema", {"type": "AVRO", "data": "x"}, 500, NO_SCHEMA),
     ("a property that is null", {"type": "STRING", "schema": "", "properties": {"a": None}}, 500, "null"),
     ("no body", b"", 500, NO_PAYLOAD),
     ("null as the body", b"null", 500, NO_PAYLOAD),
@@ -101,7 +101,7 @@ PAYLOADS: Final[list[tuple[str, Json, int, str]]] = [
     ("a property that is an object", {"type": "STRING", "schema": "", "properties": {"a": {}}}, 400, "what Jackson"),
 ]
 
-# A first schema is taken with them; what compares it with another one stumbles.
+# Accepted in a first schema; comparing it with another schema fails.
 BAD_DEFAULTS: Final[list[tuple[str, Json, str]]] = [
     ("text for an int", a("int", default="x"), 'Invalid default for field a: "x" not a "int"'),
     ("an int that is too large", a("int", default=2**40), 'Invalid default for field a: 1099511627776 not a "int"'),
@@ -139,7 +139,7 @@ def _schemas() -> list[Case]:
             for name, payload, status, begins in PAYLOADS
         ],
         Case(
-            "letters of any alphabet make a name, and namespaces are not looked at",
+            "names may have letters of any alphabet, and namespaces are not checked",
             register(record(field("größe"), name="Ré")).registers(0),
             register(record(field("größe"), name="a b.Ré")).registers(1),
         ),
@@ -152,7 +152,7 @@ def _defaults() -> list[Case]:
     return [
         *[
             Case(
-                f"a bad default is taken once and then stumbled over: {name}",
+                f"a bad default is accepted once, and then refuses every schema: {name}",
                 register(schema).registers(0),
                 register(schema).refused(500, begins),
                 lookup(schema).finds(0),
@@ -162,13 +162,13 @@ def _defaults() -> list[Case]:
             for name, schema, begins in BAD_DEFAULTS
         ],
         Case(
-            "any text will do as the default of bytes, fixed and enum until it is needed",
+            "any text is accepted as the default of bytes, fixed and enum until it is needed",
             register(record(field("b", "bytes", default="Ā"), field("f", fixed(2), default="abc"))).registers(0),
             register(record(field("b", "bytes", default="Ā"), field("f", fixed(2), default="abc"), A)).refused(409),
             register(record(field("c", default=0))).registers(1),
         ),
         Case(
-            "a default that is needed and is no symbol is a NullPointerException",
+            "a default that is needed and is not a symbol is a NullPointerException",
             register(record(A)).registers(0),
             register(needed).refused(500, NO_SYMBOL),
             would_take(needed).refused(500, NO_SYMBOL),
@@ -179,7 +179,7 @@ def _defaults() -> list[Case]:
             register(record(*needed["fields"], field("b", default=0))).registers(1),
         ),
         Case(
-            "a default that is needed and is no symbol is a 409 of a transitive strategy",
+            "a default that is needed and is not a symbol is a 409 of a transitive strategy",
             register(record(A), namespace=transitive).registers(0),
             register(needed, namespace=transitive).refused(409, f"java.lang.NullPointerException: {NO_SYMBOL}"),
         ),
@@ -214,7 +214,7 @@ def _incompatible() -> list[Case]:
         ),
         *[
             Case(
-                f"of a refusal with {count} fields {'all is sent' if has_body else 'only the reason phrase is left'}",
+                f"a refusal with {count} fields is sent {'completely' if has_body else 'only as a reason phrase'}",
                 register(_wide(count)).registers(0),
                 register(_wide(count + 1)).refused(409, INCOMPATIBLE).as_a("application/json" if has_body else None),
                 register(_wide(count + 1)).accepting("*/*").refused(409).as_a(PAGE if count == 50 else None),
@@ -222,28 +222,28 @@ def _incompatible() -> list[Case]:
             for count, has_body in ((50, True), (165, True), (170, False), (1500, False))
         ],
         Case(
-            "aliases that give two fields one name are an error of Java's own",
+            "aliases that give two fields the same name are an error of Java",
             register(TWO).registers(0),
             register(TWINS).refused(500, ONE_NAME),
             would_take(TWINS).refused(500, ONE_NAME),
         ),
         Case(
-            "aliases that give two fields one name are a 409 of a transitive strategy",
+            "aliases that give two fields the same name are a 409 of a transitive strategy",
             register(TWO, namespace=transitive).registers(0),
             register(TWINS, namespace=transitive).refused(409, f"org.apache.avro.AvroRuntimeException: {ONE_NAME}"),
         ),
         Case(
-            "aliases that give two branches of a union one name are an error of Java's own",
+            "aliases that give two branches of a union the same name are an error of Java",
             register(a([X, Y])).registers(0),
             register(TWIN_BRANCHES).refused(500, "Duplicate in union:Y"),
         ),
         Case(
-            "a record that Java leaves unfinished and then uses is a NullPointerException",
+            "a record that Java parses incompletely and then uses is a NullPointerException",
             register(record(field("x", NODE), field("y", "B"))).registers(0),
             register(UNFINISHED).refused(500, 'Cannot invoke "org.apache.avro.Schema$Field.pos()"'),
         ),
         Case(
-            "another type on the topic is incompatible",
+            "a schema of another type is incompatible",
             register(ONE).registers(0),
             register(ONE, "JSON").refused(409, "Incompatible schema: exists schema type AVRO, new schema type JSON"),
             register("", "STRING").refused(409, "Incompatible schema: exists schema type AVRO, new schema type STRING"),
@@ -268,7 +268,7 @@ def _requests() -> list[Case]:
             empty.with_headers(Content_Type="text/plain").refused(415),
         ),
         Case(
-            "a wrong verb is a 405, with a page for GET and POST alone",
+            "a wrong method is a 405, with a page only for GET and POST",
             get("compatibility").refused(405, "Method Not Allowed").as_a("application/json"),
             get("version").refused(405, "Method Not Allowed"),
             send({}, "schemas").refused(405, "Method Not Allowed").as_a("application/json"),
@@ -300,7 +300,7 @@ def _requests() -> list[Case]:
     ]
 
 
-# Accept, and the content type of a page; None for no page.
+# (Accept header, content type of the error page; None if there is no page)
 ACCEPT: Final[list[tuple[str | None, int, str | None]]] = [
     ("application/json", 409, "application/json"),
     (None, 409, PAGE),
@@ -335,24 +335,24 @@ def _accept() -> list[Case]:
 
 
 def _old_json() -> list[Case]:
-    """JSON topics once held schemas in Jackson's words, not Avro's."""
+    """In old Pulsar, JSON topics had JSON schemas of Jackson instead of Avro schemas."""
     old, taken = '{"type":"object","id":"urn:x"}', {"schemaCompatibilityStrategy": "FULL", "compatibility": True}
     return [
         Case(
-            "a JSON topic's schema of old is taken once and then stumbled over",
+            "an old schema of a JSON topic is accepted once, and then refuses every schema",
             register(old, "JSON").registers(0),
             register(old, "JSON").refused(500, "Type not supported: object"),
             register(ONE, "JSON").refused(500, "Type not supported: object"),
             would_take(ONE, "JSON").gives(taken, 202),
         ),
         Case(
-            "a JSON topic's schema of old does not follow an Avro schema",
+            "an old schema of a JSON topic is refused after an Avro schema",
             register(ONE, "JSON").registers(0),
             register(old, "JSON").refused(500, "Type not supported: object"),
             would_take(old, "JSON").gives(taken, 202),
         ),
         Case(
-            "a JSON topic's schema of a type that Jackson does not know is a 500",
+            "an old schema of a JSON topic with a type unknown to Jackson is a 500",
             register('{"type":"objec"}', "JSON").refused(500, "Can not resolve JsonSchema 'type' id of \"objec\""),
             register(record(field("a-b")), "JSON").refused(500, "Can not resolve JsonSchema 'type' id of \"record\""),
         ),

@@ -20,7 +20,7 @@ _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``body`` is parsed where it is JSON; None when there is none."""
+    """A normalized response; ``body`` is parsed if it is JSON, and None if there is no body."""
 
     status: int
     phrase: str
@@ -38,12 +38,12 @@ class Said:
 
 
 def _in_order(name: str, value: str) -> str:
-    """Methods are a set, in which Java keeps no order."""
+    """Sort the methods, because Java returns them as an unordered set."""
     return ",".join(sorted(value.split(","))) if name == "Allow" else value
 
 
 def words(said: Said) -> str:
-    """Why the server refused, in its own words: the reason without its stack trace, or the message of Jetty's page."""
+    """Return the error text of the server: the reason without its stack trace, or the message of Jetty's page."""
     if isinstance(said.body, dict) and "reason" in said.body:
         found = re.search(r"^Message: (.*)\n\nStacktrace:", said.body["reason"], re.DOTALL | re.MULTILINE)
         return found[1] if found else str(said.body["reason"])
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def _time(value: Any) -> str:
-    """Milliseconds since 1970, of this century."""
+    """Return a constant for a time in milliseconds since 1970; a text that differs if it is not one."""
     return "a time" if type(value) is int and 10**12 < value < 4 * 10**12 else f"no time: {value!r}"
 
 

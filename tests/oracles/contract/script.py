@@ -1,6 +1,6 @@
-"""Contract scripts: the requests to send, and the responses that every server must give.
+"""Contract scripts: the requests to send, and the required responses.
 
-``{case}`` in paths, bodies and expectations is the name of the case, which is that of its topic too.
+``{case}`` in paths, bodies and expectations stands for the name of the case, which is also the name of its topic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANYTHING: Final = object()
 
 @dataclass(frozen=True)
 class Ask:
-    """One request, and what its answer must be like: by default, a success."""
+    """One request, and the expected response; by default, success."""
 
     method: str
     path: str
@@ -30,22 +30,22 @@ class Ask:
     content_type: Any = ANYTHING
 
     def gives(self, body: Any, status: int = 200) -> Self:
-        """Exactly this JSON, or text."""
+        """Expect exactly this JSON or text."""
         return replace(self, status=status, expected=body)
 
     def registers(self, version: int) -> Self:
         return self.gives({"version": {"version": version}})
 
     def finds(self, version: int) -> Self:
-        """As a look-up, and as a deletion, say it."""
+        """Expect this version, in the format of lookups and deletions."""
         return self.gives({"version": version})
 
     def done(self, status: int = 204) -> Self:
-        """Nothing but that."""
+        """Expect success without a body."""
         return self.gives(None, status)
 
     def refused(self, status: int, begins: str = "") -> Self:
-        """The broker's words begin like this, wherever they stand."""
+        """Expect an error whose text begins like this, in any of the error formats."""
         return replace(self, status=status, refusal=begins)
 
     def as_a(self, content_type: str | None) -> Self:
@@ -55,12 +55,12 @@ class Ask:
         return self.with_headers(Accept=accept)
 
     def with_headers(self, **headers: str | None) -> Self:
-        """Others, ``_`` for a hyphen; None takes one away."""
+        """Send other headers; ``_`` stands for a hyphen, and None removes a header."""
         merged = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
         return replace(self, headers={name: value for name, value in merged.items() if value is not None})
 
     def complaints(self, case: str, said: Said) -> list[str]:
-        """What is wrong with this answer."""
+        """Return what is wrong with this response."""
         wanted: list[tuple[str, Any, Any]] = []
         if self.status is None:
             wanted.append(("a success", True, 200 <= said.status < 300))
@@ -78,7 +78,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Case:
-    """A script under a name that says what it promises."""
+    """A script, named after what it promises."""
 
     promise: str
     asks: tuple[Ask, ...]
@@ -89,7 +89,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Of its topic, tenant, or whatever it has for its own."""
+        """The name of its topic, its tenant, or its other resources."""
         return "".join(char if char.isascii() and char.isalnum() else "_" for char in self.promise)
 
     def complaints(self, transcript: tuple[Said, ...]) -> list[str]:
@@ -101,12 +101,12 @@ class Case:
 
 
 def schema_path(leaf: str = "schema", at: str = "", namespace: str = "public/default") -> str:
-    """``at`` is added to the topic's name as it is."""
+    """Return the path of the topic's schema; ``at`` is appended to the topic's name unchanged."""
     return f"/admin/v2/schemas/{namespace}/{{case}}{at}/{leaf}"
 
 
 def register(schema: Any, kind: str = "AVRO", *, leaf: str = "schema", **more: Any) -> Ask:
-    """POST ``schema``, text or a tree for JSON; ``more``: at, namespace, and properties."""
+    """POST ``schema``, which is text or a JSON value; ``more``: at, namespace, and properties."""
     where = {key: more.pop(key) for key in ("at", "namespace") if key in more}
     text = schema if isinstance(schema, str) else json.dumps(schema)
     return send({"type": kind, "schema": text, "properties": more.pop("properties", {})}, leaf, **where, **more)
@@ -121,7 +121,7 @@ def would_take(schema: Any, kind: str = "AVRO", **more: Any) -> Ask:
 
 
 def send(payload: Any, leaf: str = "schema", **where: str) -> Ask:
-    """POST any payload to the topic; bytes go as they are."""
+    """POST any payload to the topic; bytes are sent unchanged."""
     return post(schema_path(leaf, **where), payload)
 
 
@@ -134,7 +134,7 @@ def put(path: str, body: Any = None) -> Ask:
 
 
 def get(leaf: str = "schema", **where: str) -> Ask:
-    """A leaf of the topic's schemas, or a whole path."""
+    """GET a sub-path of the topic's schemas, or any path."""
     return Ask("GET", leaf if leaf.startswith("/") else schema_path(leaf, **where))
 
 
@@ -143,7 +143,7 @@ def delete(leaf: str = "schema", **where: str) -> Ask:
 
 
 def make_tenant() -> Ask:
-    """The tenant of this case's own."""
+    """Create a tenant that only this case uses."""
     return put("/admin/v2/tenants/{case}", {"adminRoles": [], "allowedClusters": ["standalone"]}).done()
 
 

@@ -11,6 +11,8 @@ TOPIC: Final = "/admin/v2/persistent/public/default/{case}"
 NAMESPACE: Final = "/admin/v2/namespaces/{case}"
 STRATEGY: Final = f"{NAMESPACE}/n/schemaCompatibilityStrategy"
 TENANT: Final = "/admin/v2/tenants/{case}"
+IN_NAMESPACE: Final = "/admin/v2/persistent/{case}/n"
+OWN_TOPIC: Final = "persistent://{case}/n/{case}"
 NONE_SUCH: Final = "Topic persistent://public/default/{case}"
 
 
@@ -35,10 +37,10 @@ def _deleting() -> list[Case]:
                 get("schemas").gives({"getSchemaResponses": []}),
                 register(OTHER).registers(0),
             )
-            for name, query in (("", ""), (", as told", "?deleteSchema=true"), (", by force", "?force=true"))
+            for name, query in (("", ""), (", as requested", "?deleteSchema=true"), (", by force", "?force=true"))
         ],
         Case(
-            "deleting a topic that was never made deletes its schemas",
+            "deleting a topic that was never created deletes its schemas",
             register(ONE).registers(0),
             delete(TOPIC).gives(reason(f"{NONE_SUCH} not found"), 404),
             get().refused(404, "Schema not found"),
@@ -68,7 +70,7 @@ def _partitions() -> list[Case]:
             register(OTHER).registers(0),
         ),
         Case(
-            "deleting a partition leaves the schemas",
+            "deleting a partition does not delete the schemas",
             put(f"{TOPIC}/partitions", 3).done(),
             register(ONE).registers(0),
             delete(f"{TOPIC}-partition-1").done(),
@@ -83,14 +85,14 @@ def _partitions() -> list[Case]:
             ],
         ),
         Case(
-            "there is no partition without a partitioned topic",
+            "a partition cannot be created without a partitioned topic",
             put(f"{TOPIC}-partition-0").refused(412, "Can't create topic {case}-partition-0 with"),
             register(ONE).registers(0),
             delete(f"{TOPIC}-partition-0").gives(reason(f"{NONE_SUCH}-partition-0 not found"), 404),
             get("schema/0"),
         ),
         Case(
-            "the number of partitions is one from 1",
+            "the number of partitions is at least 1",
             put(f"{TOPIC}/partitions", 0).gives(reason("Number of partitions should be more than 0"), 406),
             put(f"{TOPIC}/partitions", b"x").refused(400, "what Jackson says"),
             put(f"{TOPIC}/partitions").refused(500, 'Cannot read field "partitions" because "metadata" is null'),
@@ -154,12 +156,12 @@ def _names() -> list[Case]:
             ]
         ],
         Case(
-            "a percent sign that is left over is a failure inside Jetty",
+            "a remaining percent sign is an error inside Jetty",
             register(ONE, at="%25b").refused(500, "Request failed."),
             get(at="%25").refused(500, "Request failed."),
         ),
         *[
-            Case(f"a path with {at} is no path", get(at=at).gives(page, 400).as_a("text/html;charset=iso-8859-1"))
+            Case(f"a path with {at} is invalid", get(at=at).gives(page, 400).as_a("text/html;charset=iso-8859-1"))
             for page in ["<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>"]
             for at in ("%", "%zz", "%00")
         ],
@@ -192,7 +194,7 @@ def _tenants() -> list[Case]:
     return [
         Case("there is one cluster", get("/admin/v2/clusters").gives(["standalone"])),
         Case(
-            "a tenant is made once",
+            "a tenant is created once",
             put(TENANT, info).done(),
             put(TENANT, info).gives(reason("Tenant already exist"), 409),
             get(NAMESPACE).gives([]),
@@ -203,7 +205,7 @@ def _tenants() -> list[Case]:
             put("/admin/v2/tenants/a%20b", info).gives(reason("Tenant name is not valid"), 412),
         ),
         Case(
-            "what comes with Pulsar is there",
+            "the tenants and namespaces of a new Pulsar exist",
             get("/admin/v2/namespaces/nope").gives(reason("Tenant not found"), 404),
             put("/admin/v2/tenants/public", info).gives(reason("Tenant already exist"), 409),
             put("/admin/v2/namespaces/public/default").gives(reason("Namespace already exists"), 409),
@@ -216,7 +218,7 @@ def _namespaces() -> list[Case]:
     inside = "/admin/v2/persistent/{case}/n/{case}"
     return [
         Case(
-            "a namespace is made once, and deleted with what is in it",
+            "a namespace is created once, and deleted with its content",
             make_tenant(),
             register(ONE, namespace=own).gives(reason("Namespace does not exist"), 404),
             put(f"{NAMESPACE}/n").done(),
@@ -232,7 +234,7 @@ def _namespaces() -> list[Case]:
             get(STRATEGY).gives(reason("Namespace does not exist"), 404),
         ),
         Case(
-            "a namespace with a topic in it is not deleted",
+            "a namespace with a topic is not deleted",
             make_tenant(),
             put(f"{NAMESPACE}/n").done(),
             put(inside).done(),
@@ -244,7 +246,7 @@ def _namespaces() -> list[Case]:
             get(schema).refused(404, "Schema not found"),
         ),
         Case(
-            "the schemas of a topic that was never made outlive its namespace",
+            "the schemas of a topic that was never created outlive its namespace",
             make_tenant(),
             put(f"{NAMESPACE}/n").done(),
             register(ONE, namespace=own).registers(0),
@@ -254,6 +256,29 @@ def _namespaces() -> list[Case]:
             put(f"{NAMESPACE}/n").done(),
             register(OTHER, namespace=own).refused(409),
         ),
+        Case(
+            "a namespace lists its topics and partitions, and its partitioned topics",
+            make_tenant(),
+            put(f"{NAMESPACE}/n").done(),
+            get(IN_NAMESPACE).gives([]),
+            get(f"{IN_NAMESPACE}/partitioned").gives([]),
+            register(ONE, namespace=own).registers(0),
+            get(IN_NAMESPACE).gives([]),
+            put(f"{inside}-b").done(),
+            put(f"{inside}-a/partitions", 2).done(),
+            get(IN_NAMESPACE).gives([f"{OWN_TOPIC}-{name}" for name in ("a-partition-0", "a-partition-1", "b")]),
+            get(f"{IN_NAMESPACE}/partitioned").gives([f"{OWN_TOPIC}-a"]),
+            delete(f"{inside}-a-partition-0").done(),
+            get(IN_NAMESPACE).gives([f"{OWN_TOPIC}-{name}" for name in ("a-partition-1", "b")]),
+        ),
+        *[
+            Case(
+                f"topics are not listed in a namespace that does not exist{of}",
+                get(f"/admin/v2/persistent/{path}").gives(reason("Namespace does not exist"), 404),
+                get(f"/admin/v2/persistent/{path}/partitioned").gives(reason("Namespace does not exist"), 404),
+            )
+            for of, path in (("", "public/nope"), (", nor of a tenant", "nope/nope"))
+        ],
         Case("a namespace needs its tenant", put(f"{NAMESPACE}/n").gives(reason("Tenant does not exist"), 404)),
     ]
 
@@ -262,7 +287,7 @@ def _strategies() -> list[Case]:
     made, own = [make_tenant(), put(f"{NAMESPACE}/n").done()], "{case}/n"
     return [
         Case(
-            "a namespace's strategy is set and holds from then on",
+            "a namespace's strategy applies once it is set",
             *made,
             get(STRATEGY).gives("UNDEFINED"),
             register(ONE, namespace=own).registers(0),
@@ -283,7 +308,7 @@ def _strategies() -> list[Case]:
                 get(STRATEGY).gives(kept),
             )
             for name, body, kept in [
-                ("a name that nobody knows", "SIDEWAYS", "UNDEFINED"),
+                ("an unknown name", "SIDEWAYS", "UNDEFINED"),
                 ("null", b"null", "UNDEFINED"),
                 ("an empty body", b"", "UNDEFINED"),
                 ("the number of a strategy", 7, "FORWARD_TRANSITIVE"),
@@ -307,12 +332,12 @@ def _strategies() -> list[Case]:
 
 
 def of_topic_strategies() -> list[Case]:
-    """For a Pulsar with topic-level policies, which is not its default."""
+    """Return the cases for a Pulsar with topic-level policies, which are off by default."""
     path = f"{TOPIC}/schemaCompatibilityStrategy"
     missing = reason(f"{NONE_SUCH} not found")
     return [
         Case(
-            "a topic's strategy goes before its namespace's",
+            "a topic's strategy takes precedence over its namespace's",
             put(TOPIC).done(),
             get(path).done(200),
             register(ONE).registers(0),
@@ -352,7 +377,7 @@ def of_topic_strategies() -> list[Case]:
                 get(path).gives(kept),
             )
             for name, body, kept in [
-                ("a name that nobody knows", "SIDEWAYS", None),
+                ("an unknown name", "SIDEWAYS", None),
                 ("null", b"null", None),
                 ("the number of a strategy", 4, "FORWARD"),
             ]

@@ -42,7 +42,7 @@ def _primitives() -> list[Case]:
             for kind in PRIMITIVES
         ],
         Case(
-            "BYTES is kept as NONE, and so does not find itself",
+            "BYTES is stored as NONE, so a lookup does not find it",
             register("", "BYTES").registers(0),
             get().gives(shown("", kind="NONE")),
             register("", "BYTES").refused(409, "Incompatible schema: exists schema type NONE, new schema type BYTES"),
@@ -60,7 +60,7 @@ def _primitives() -> list[Case]:
             register("", "INT64").refused(409, "Incompatible schema: exists schema type INT32, new schema type INT64"),
         ),
         Case(
-            "a primitive follows nothing under ALWAYS_INCOMPATIBLE, but itself",
+            "a primitive is compatible only with itself under ALWAYS_INCOMPATIBLE",
             register("x", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").registers(0),
             register("x", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").registers(0),
             register("y", "NONE", namespace="contract/ALWAYS_INCOMPATIBLE").refused(409),
@@ -71,7 +71,7 @@ def _primitives() -> list[Case]:
 def _json_and_protobuf() -> list[Case]:
     return [
         Case(
-            "a JSON topic's schema is Avro and evolves like it",
+            "a JSON topic's schema is an Avro schema and evolves like one",
             register(ONE, "JSON").registers(0),
             register(json.dumps(ONE) + " ", "JSON").registers(0),
             register(OTHER, "JSON").refused(409, "Error during schema compatibility check with strategy FULL: "),
@@ -80,7 +80,7 @@ def _json_and_protobuf() -> list[Case]:
         ),
         Case("a JSON topic's schema may be a union", register('["null","string"]', "JSON").registers(0)),
         Case(
-            "a PROTOBUF schema is Avro and may change as it likes",
+            "a PROTOBUF schema is an Avro schema, and every change is accepted",
             register(ONE, "PROTOBUF").registers(0),
             register(json.dumps(ONE) + " ", "PROTOBUF").registers(0),
             would_take(OTHER, "PROTOBUF").gives(TAKEN, 202),
@@ -91,12 +91,12 @@ def _json_and_protobuf() -> list[Case]:
 
 
 def pair(key: Json, value: Json, **more: Any) -> Ask:
-    """POST of both halves, by default of Avro, separated."""
+    """POST a KEY_VALUE schema of two schemas, by default Avro and encoded separately."""
     return register({"key": key, "value": value}, "KEY_VALUE", **{"properties": HALVES, **more})
 
 
 def kept(key: Json, value: Json, version: int = 0, *, properties: dict[str, str] = HALVES) -> dict[str, Any]:
-    """As GET shows a pair: compact."""
+    """Return a pair as GET returns it: compact."""
     text = json.dumps({"key": key, "value": value}, separators=(",", ":"))
     return shown(text, version, "KEY_VALUE") | {"properties": properties}
 
@@ -106,7 +106,7 @@ def _pairs() -> list[Case]:
     numbers = {"key.schema.type": "INT32", "value.schema.type": "STRING"}
     return [
         Case(
-            "KEY_VALUE is kept compact, and its look-up works",
+            "KEY_VALUE is stored compactly, and a lookup finds it",
             pair(K, V).registers(0),
             get().gives(kept(K, V)),
             pair(K, V, leaf="version").finds(0),
@@ -114,7 +114,7 @@ def _pairs() -> list[Case]:
             pair(V, K, leaf="version").finds(-1),
         ),
         Case(
-            "KEY_VALUE evolves half by half",
+            "key and value of KEY_VALUE evolve separately",
             pair(K, V).registers(0),
             pair(K, STUCK).refused(409, "Error during schema compatibility check with strategy FULL: "),
             pair(V, V).refused(409, "Error during schema compatibility check with strategy FULL: "),
@@ -125,7 +125,7 @@ def _pairs() -> list[Case]:
         ),
         *[
             Case(
-                f"KEY_VALUE evolves half by half under {strategy}",
+                f"key and value of KEY_VALUE evolve separately under {strategy}",
                 pair(K, V, namespace=f"contract/{strategy}").registers(0),
                 pair(K, STUCK, namespace=f"contract/{strategy}").refused(409)
                 if backward
@@ -134,40 +134,40 @@ def _pairs() -> list[Case]:
             for strategy, backward in (("BACKWARD", True), ("FORWARD", False), ("FORWARD_TRANSITIVE", False))
         ],
         Case(
-            "KEY_VALUE inline and separated are one schema",
+            "KEY_VALUE inline and separated are the same schema",
             pair(K, V).registers(0),
             pair(K, V, properties={**HALVES, "kv.encoding.type": "INLINE"}).registers(0),
             get().gives(kept(K, V)),
         ),
         Case(
-            "a half of another type is refused",
+            "a key or value of another type is refused",
             pair(K, V).registers(0),
             pair("", V, properties=text_key).refused(409, f"{OTHER_HALVES}AVRO and to key schema is STRING"),
         ),
         Case(
-            "a half that is a primitive is empty text",
+            "a primitive key or value has empty text",
             pair("", V, properties=text_key).registers(0),
             get().gives(kept("", V, properties=text_key)),
             pair("x", V, properties=text_key, at="2").refused(422, "Invalid schema definition data for string schema"),
         ),
         Case(
-            "both halves may be primitives",
+            "key and value may both be primitives",
             pair("", "", properties=numbers).registers(0),
             get().gives(kept("", "", properties=numbers)),
             pair("", "", properties={**numbers, "value.schema.type": "INT64"}).registers(0),
         ),
         Case(
-            "a half whose type is not named is lost",
+            "a key or value without a type is lost",
             pair(K, V, properties={}).registers(0),
             get().gives(shown('{"key":"","value":""}', kind="KEY_VALUE")),
         ),
         Case(
-            "the properties of the halves are kept",
+            "the properties of key and value are stored",
             pair(K, V, properties=NAMED_KEY).registers(0),
             get().gives(kept(K, V, properties=NAMED_KEY)),
         ),
         Case(
-            "a half is checked as its type asks",
+            "key and value are checked by the rules of their types",
             pair(K, {"type": "zz"}).refused(422, "Invalid schema definition data for AVRO schema"),
             pair(K, V, properties={**HALVES, "key.schema.type": "AUTO"}).refused(422, "Schema AUTO is a client-side"),
             pair(K, V, properties={**HALVES, "key.schema.type": "z"}).refused(500, "No enum constant"),

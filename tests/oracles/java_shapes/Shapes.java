@@ -1,7 +1,7 @@
-// What Schema.AVRO of Pulsar's Java client makes of classes: one line for each, its name and the text of its schema.
+// Prints the schemas that Schema.AVRO of Pulsar's Java client derives from classes: one line per class, name and schema.
 //
-// The like classes in Python stand in __init__.py; `PYTHONPATH=tests/oracles:tests/servers python -m java_shapes` writes the .avsc files
-// beside this one. It takes a JDK: Janino drops the T of List<T>.
+// The equivalent Python classes are in __init__.py. `PYTHONPATH=tests/oracles:tests/servers python -m java_shapes` writes
+// the .avsc files next to this file. It requires a JDK, because Janino drops the T of List<T>.
 
 package org.example;
 

@@ -166,5 +166,5 @@ CLASSES: Final[tuple[type, ...]] = (
 
 
 def golden(cls: type) -> str:
-    """The text of Java's schema for the class of that name."""
+    """Return the text of Java's schema for the class of that name."""
     return (FOLDER / f"{cls.__name__}.avsc").read_text().strip()

@@ -17,7 +17,7 @@ _PATIENCE: Final = 120.0  # seconds
 
 
 def jdk() -> Path | None:
-    """A ``java`` that also compiles, if there is one."""
+    """Return the path of a ``java`` that can compile (a JDK), if there is one."""
     for java in (requirements().java, Path(shutil.which("java") or "java")):
         if java.resolve().with_name("javac").exists():
             return java
@@ -25,13 +25,13 @@ def jdk() -> Path | None:
 
 
 def schemas_of_java(names: Sequence[str]) -> dict[str, str]:
-    """The schema text of each class of Shapes.java.
+    """Return the schema text of each class of Shapes.java.
 
     Raises:
-        AssertionError: Java is no JDK, or failed.
+        AssertionError: there is no JDK, or Java failed.
     """
     java = jdk()
-    assert java, "this takes a JDK"
+    assert java, "this requires a JDK"
     command = [str(java), *_OPTIONS, "-cp", f"{requirements().pulsar}/*", str(PROGRAM), *names]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]

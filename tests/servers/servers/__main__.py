@@ -20,9 +20,9 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--token", is_flag=True, help="Pulsar asks for JSON web tokens.")
-@click.option("--confluent", is_flag=True, help="A Confluent-compatible registry too.")
-@click.option("--cluster", is_flag=True, help="Pulsar as two brokers, which redirect to each other.")
+@click.option("--token", is_flag=True, help="Require JSON web tokens for Pulsar.")
+@click.option("--confluent", is_flag=True, help="Also start a Confluent-compatible registry.")
+@click.option("--cluster", is_flag=True, help="Start Pulsar as two brokers, which redirect to each other.")
 def up(token: bool, confluent: bool, cluster: bool) -> None:
     """Start servers; they run until Ctrl-C or SIGTERM."""
     _end_by_signals()
@@ -56,7 +56,7 @@ def up(token: bool, confluent: bool, cluster: bool) -> None:
 
 
 def _end_by_signals() -> None:
-    """A shell has its background jobs ignore SIGINT; and SIGTERM would end this process before it has cleaned up."""
+    """Handle SIGINT, which shells let background jobs ignore, and SIGTERM, which would skip the clean-up."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
 
@@ -64,7 +64,7 @@ def _end_by_signals() -> None:
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: tuple[str, ...]) -> None:
-    """The flights job on servers of its own; ARGUMENTS as of `python -m streamnative_serdes demo`."""
+    """Run the flights job on its own servers; ARGUMENTS as for `python -m streamnative_serdes demo`."""
     with Kafka() as kafka, Pulsar() as pulsar:
         click.echo(f"servers           Apache Kafka {kafka.version()}, Apache Pulsar {pulsar.version()}")
         command = [sys.executable, "-m", "streamnative_serdes", "demo", *_targets(kafka, pulsar.url).split()]

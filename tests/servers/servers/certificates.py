@@ -15,7 +15,7 @@ class Files(NamedTuple):
     key: Path
 
     def key_in_pkcs8(self, password: str | None = None) -> Path:
-        """The same key in the form that Java takes, and encrypted if there is a password."""
+        """Return the same key in the format that Java requires, encrypted if there is a password."""
         how = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
         key = serialization.load_pem_private_key(self.key.read_bytes(), None)
         written = self.key.with_suffix(".encrypted.key" if password else ".pk8")
@@ -24,7 +24,7 @@ class Files(NamedTuple):
 
 
 class Certificates:
-    """A CA, its file ``ca``, and what it has signed for 127.0.0.1 and for a client."""
+    """A CA, its file ``ca``, and certificates that it signs for 127.0.0.1 and for clients."""
 
     def __init__(self, folder: Path, name: str = "ca") -> None:
         self._folder, self._ca = folder, trustme.CA()
@@ -32,7 +32,7 @@ class Certificates:
         self._ca.cert_pem.write_to_path(self.ca)
 
     def server(self, host: str = "127.0.0.1", *, client: Certificates | None = None) -> ssl.SSLContext:
-        """The context of a server; with ``client``, it asks for a certificate of that CA."""
+        """Return the TLS context of a server; with ``client``, it requires a certificate of that CA."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(host).configure_cert(context)
         if client is not None:
@@ -41,7 +41,7 @@ class Certificates:
         return context
 
     def files(self, name: str, common_name: str | None = None) -> Files:
-        """A certificate with its chain, and its key."""
+        """Write a certificate with its chain, and its key, to files."""
         issued = self._ca.issue_cert(name, common_name=common_name)
         files = Files(self._folder / f"{name}.pem", self._folder / f"{name}.key")
         for index, part in enumerate(issued.cert_chain_pems):
@@ -50,7 +50,7 @@ class Certificates:
         return files
 
     def client(self, name: str = "me", password: str | None = None) -> dict[str, str]:
-        """Options for a certificate of a client's, of that common name; with ``password`` its key is encrypted."""
+        """Return options for a client certificate with that common name; with ``password``, its key is encrypted."""
         files = self.files(f"{name}@example.org", name)
         return {
             "schema.registry.ssl.certificate.location": str(files.certificate),

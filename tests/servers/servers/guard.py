@@ -1,6 +1,6 @@
 """Server guard: when a test run dies, its pipe closes; then this process kills the servers and removes their data.
 
-+PID and -PID: a server has started, has ended. /FOLDER: to be removed at last, if it is still there.
+It reads lines: +PID (a server has started), -PID (it has ended), /FOLDER (to be removed at the end, if it exists).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            continue  # it has ended by itself
+            continue  # it has already ended
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -37,12 +37,12 @@ _LOGIN: Final = "org.apache.kafka.common.security"
 
 
 class Kafka(Server):
-    """A Kafka broker; topics are made as they are first used.
+    """A Kafka broker; topics are created at first use.
 
     Args:
         folder: as for any server.
-        users: passwords by name. With some, :attr:`sasl_servers` asks for one of them by PLAIN, or for an unsigned JSON
-            web token by OAUTHBEARER.
+        users: passwords by user name. If there are any, :attr:`sasl_servers` requires one of them (PLAIN), or an
+            unsigned JSON web token (OAUTHBEARER).
     """
 
     def __init__(self, folder: Path | None = None, *, users: Mapping[str, str] | None = None) -> None:
@@ -56,11 +56,11 @@ class Kafka(Server):
 
     @property
     def sasl_servers(self) -> str:
-        """``bootstrap.servers`` of those who sign in."""
+        """``bootstrap.servers`` for clients that sign in."""
         return f"127.0.0.1:{self._sasl}"
 
     def version(self) -> str:
-        """What the server said of itself as it started."""
+        """The version that the server logged when it started."""
         found = re.search(r"Kafka version: (\S+)", self.log.read_text(errors="replace"))
         if found is None:
             raise ServerError(f"kafka did not tell its version\n{self.end_of_log()}")
@@ -78,7 +78,7 @@ class Kafka(Server):
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        if not listens(self._port):  # asked first, since the client would log each refused connection
+        if not listens(self._port):  # checked first, because the client logs each refused connection
             return False
         try:
             return bool(AdminClient({"bootstrap.servers": self.bootstrap_servers}).list_topics(timeout=5).brokers)

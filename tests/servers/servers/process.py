@@ -1,7 +1,7 @@
 """Server process: starts a Java process with a log, waits until it is ready, and always ends it by its pid.
 
-A test run that dies takes no server down with it, since each is a session of its own, safe from Ctrl-C. That is the
-guard's work: one small process that holds the list of pids, and ends them when the run's end of the pipe closes.
+Each server is its own session, safe from Ctrl-C, so it would survive a test run that dies. Therefore a guard, one small
+process with the list of pids, ends the servers when the run's end of the pipe closes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import requests
 
 from .downloads import requirements
 
-# How long it may take to be ready, for the first time and once more: servers have been seen that hang as they start.
+# Time limits until a server is ready, at the first and the second start: some were observed to hang at start.
 READY_SECONDS: tuple[float, ...] = (90.0, 180.0)
 _DUMP_SECONDS: Final = 2.0
 _STOP_SECONDS: Final = 10.0
 _LOG_LINES: Final = 30
-_HANGING_LINES: Final = 1000  # all threads
+_HANGING_LINES: Final = 1000  # enough for all threads
 _PORTS: Final = range(15_000, 32_000)
 
-# Starts fastest on few cores.
+# These options start fastest on few cores.
 _SMALL: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOGGING: Final = """\
 Configuration:
@@ -45,15 +45,35 @@ _given: set[int] = set()
 
 
 class ServerError(Exception):
-    """A server did not start; the text holds the end of its log."""
+    """A server did not start; the text contains the end of its log."""
 
 
-class Server:
+class Startable:
+    """Started by a ``with`` statement, and closed at the end of its block, also if it does not start."""
+
+    def start(self) -> Self:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Server(Startable):
     """A server on loopback. Each start writes on in the same ``folder`` (data and log), so a restart keeps all.
 
     Args:
-        name: what it is called in errors.
-        folder: its data and log; None makes a temporary one, which :meth:`close` removes.
+        name: its name in errors.
+        folder: for data and log; None creates a temporary one, which :meth:`close` removes.
     """
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
@@ -63,20 +83,20 @@ class Server:
         self.log = self.folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
-    # What a kind of server knows of itself
+    # Defined by each kind of server
 
     def command(self) -> Sequence[str]:
-        """What follows ``java``."""
+        """Return the arguments of ``java``."""
         raise NotImplementedError
 
     def ready(self) -> bool:
-        """Whether it answers as it should. Errors of connections count as no."""
+        """Whether the server responds as it should. Connection errors count as no."""
         raise NotImplementedError
 
-    # Life
+    # Starting and stopping
 
     def start(self) -> Self:
-        """Start it and wait until it is ready.
+        """Start the server and wait until it is ready.
 
         Raises:
             ServerError: it died, or is not ready in time.
@@ -86,7 +106,7 @@ class Server:
         return self
 
     def launch(self) -> None:
-        """Start it, and do not wait."""
+        """Start the server without waiting."""
         (self.folder / "log4j2.yaml").write_text(_LOGGING)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -100,7 +120,7 @@ class Server:
         _Guard.of_this_process().tell(f"+{self._process.pid}")
 
     def wait(self) -> None:
-        """Wait until it is ready. One that hangs shows on stderr what its threads do, and is started once more.
+        """Wait until the server is ready. If it hangs, dump its threads to stderr and start it once more.
 
         Raises:
             ServerError: it died, or is not ready in time.
@@ -126,7 +146,7 @@ class Server:
         return True
 
     def _threads(self) -> str:
-        """The end of its log after it was asked, as one asks Java, what its threads do."""
+        """Let Java dump its threads to the log, and return the end of the log."""
         assert self._process is not None
         self._process.send_signal(signal.SIGQUIT)
         time.sleep(_DUMP_SECONDS)
@@ -140,32 +160,22 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """Whether its process runs."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
-        """Ask it to end, and wait; what does not end in time is killed."""
+        """Stop the server, and wait; it is killed if it does not end in time."""
         self._end(lambda process: process.terminate())
 
     def kill(self) -> None:
-        """SIGKILL, as when the machine's power fails."""
+        """Send SIGKILL, which acts like a power failure."""
         self._end(lambda process: process.kill())
 
     def close(self) -> None:
-        """End it and remove its data. SIGKILL: nobody needs what an orderly end would write."""
+        """Kill the server and remove its data. An orderly stop would only write data that nobody needs."""
         self.kill()
         if self._temporary is not None:
             self._temporary.cleanup()
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _end(self, ask: Callable[[subprocess.Popen[bytes]], None]) -> None:
         process, self._process = self._process, None
@@ -180,13 +190,13 @@ class Server:
         _Guard.of_this_process().tell(f"-{process.pid}")
 
     def end_of_log(self, count: int = _LOG_LINES) -> str:
-        """The last ``count`` lines that it wrote."""
+        """Return the last ``count`` lines of the log."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join([f"--- end of {self.name}'s log", *lines[-count:]])
 
 
 class _Guard:
-    """The process that ends what this one leaves behind; started with the first server."""
+    """The process that ends servers that this process leaves behind; started with the first server."""
 
     _one: _Guard | None = None
 
@@ -204,23 +214,23 @@ class _Guard:
         return cls._one
 
     def tell(self, line: str) -> None:
-        """As guard.py reads it."""
+        """Send a line to the guard, in the format of guard.py."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n".encode())
         self._process.stdin.flush()
 
 
 def temporary_folder(name: str) -> tempfile.TemporaryDirectory[str]:
-    """A folder for a server's data, removed in any case."""
+    """Create a folder for a server's data, which is removed in any case."""
     folder = tempfile.TemporaryDirectory(prefix=f"{name}-", ignore_cleanup_errors=True)
     _Guard.of_this_process().tell(folder.name)
     return folder
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on, and that this process has not been given before.
+    """Return loopback ports on which nothing listens, and which this function has not returned before.
 
-    From below those that systems give to outgoing connections, of which one could take it before its server does.
+    They are below the range that systems use for outgoing connections, which could take a port before its server does.
     """
     found: list[int] = []
     while len(found) < count:
@@ -241,17 +251,17 @@ def _is_free(port: int) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody takes connections there.
+    """Return True if a server accepts connections on the port.
 
     Raises:
-        OSError: nobody does.
+        OSError: nothing listens on the port.
     """
     with socket.create_connection(("127.0.0.1", port), timeout=2):
         return True
 
 
 def properties(*groups: dict[str, object]) -> str:
-    """The text of a ``.properties`` file; later groups win."""
+    """Return the text of a ``.properties`` file; later groups override earlier ones."""
     merged: dict[str, object] = {}
     for group in groups:
         merged |= group

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import requests
 
 from .downloads import requirements
-from .process import Server, ServerError, free_ports, listens, properties, temporary_folder
+from .process import Server, ServerError, Startable, free_ports, listens, properties, temporary_folder
 from .tokens import Tokens
 
 if TYPE_CHECKING:
     from .certificates import Certificates
 
-PASSWORD: Final = "opens Pulsar"  # of the role "produce", where passwords are taken
+PASSWORD: Final = "opens Pulsar"  # password of role "produce", if passwords are enabled
 _HASH: Final = "$apr1$k0p0pulS$d47nFeAjGN5Qy/60JJkLO0"  # `openssl passwd -apr1`
 
-ROLES: Final = ("produce", "consume")  # each has that one right on public/default; "admin" has all
+ROLES: Final = ("produce", "consume")  # each has the right of that name on public/default; "admin" has all rights
 
 _CONF: Final[dict[str, object]] = {
     "clusterName": "standalone",
@@ -56,7 +56,7 @@ _OPENED: Final = (
 
 
 class _Web(Server):
-    """What answers Pulsar's admin REST API."""
+    """A server of Pulsar's admin REST API."""
 
     _web: int
     tokens: Tokens | None
@@ -67,11 +67,11 @@ class _Web(Server):
         return f"http://127.0.0.1:{self._web}"
 
     def admin(self, method: str, path: str, **options: Any) -> requests.Response:
-        """A request to ``/admin/v2/PATH`` with all rights; ``options`` as of requests."""
+        """Send a request to ``/admin/v2/PATH`` with all rights; ``options`` as in requests."""
         return _as_admin(self.tokens, method, f"{self.url}/admin/v2/{path}", **options)
 
     def grant_roles(self) -> None:
-        """Give each of ROLES its right.
+        """Grant each of ROLES its right.
 
         Raises:
             ServerError: the server refuses.
@@ -87,8 +87,8 @@ class Pulsar(_Web):
 
     Args:
         folder: as for any server.
-        tokens: whether it asks for JSON web tokens; :attr:`tokens` makes them.
-        conf: more of ``broker.conf``.
+        tokens: whether it requires JSON web tokens; :attr:`tokens` creates them.
+        conf: additional settings of ``broker.conf``.
     """
 
     def __init__(self, folder: Path | None = None, *, tokens: bool = False, conf: Mapping[str, object] | None = None):
@@ -99,7 +99,7 @@ class Pulsar(_Web):
 
     @property
     def service_url(self) -> str:
-        """For Pulsar's own clients."""
+        """The URL for Pulsar's own clients."""
         return f"pulsar://127.0.0.1:{self._port}"
 
     @property
@@ -108,7 +108,7 @@ class Pulsar(_Web):
         return f"https://127.0.0.1:{self._more['webServicePortTls']}"
 
     def version(self) -> str:
-        """What the server says of itself."""
+        """The version that the server reports."""
         return self.admin("GET", "brokers/version").text.strip('"')
 
     def command(self) -> Sequence[str]:
@@ -117,7 +117,7 @@ class Pulsar(_Web):
         return [*jvm_options(), main, "--config", str(self._conf()), "-nss", "-nfw", *ports]
 
     def ready(self) -> bool:
-        # It answers /admin/v2/clusters some seconds before it has made the namespace.
+        # It responds to /admin/v2/clusters some seconds before it creates the namespace.
         return "public/default" in self.admin("GET", "namespaces/public").text
 
     def wait(self) -> None:
@@ -133,12 +133,12 @@ class Pulsar(_Web):
         return path
 
 
-class PulsarCluster:
+class PulsarCluster(Startable):
     """Two brokers with one bookie and one ZooKeeper: each topic has one owner, and the other broker redirects to it.
 
     Args:
-        tokens: whether it asks for JSON web tokens; :attr:`tokens` makes them, once it is started.
-        conf: more of ``broker.conf``, for both.
+        tokens: whether it requires JSON web tokens; :attr:`tokens` creates them, after the start.
+        conf: additional settings of ``broker.conf`` for both brokers.
     """
 
     def __init__(self, *, tokens: bool = False, conf: Mapping[str, object] | None = None) -> None:
@@ -150,7 +150,7 @@ class PulsarCluster:
         self.servers: list[Server] = []
 
     def start(self) -> Self:
-        """Start all four.
+        """Start all four servers.
 
         Raises:
             ServerError: one died, or is not ready in time.
@@ -174,7 +174,7 @@ class PulsarCluster:
         return self
 
     def owner_of(self, topic: str) -> Broker:
-        """The broker that owns a topic of public/default, which it makes one own if none does."""
+        """Return the broker that owns a topic of public/default; if none does, one becomes the owner."""
         path = f"/lookup/v2/topic/persistent/public/default/{topic}"
         asked = next(broker for broker in self.brokers if broker.alive)
         answer = _as_admin(self.tokens, "GET", asked.url + path)
@@ -183,16 +183,6 @@ class PulsarCluster:
 
     def close(self) -> None:
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _add(self, server: Any) -> Any:
         self.servers.append(server)
@@ -222,7 +212,7 @@ class PulsarCluster:
 
 
 class ZooKeeper(Server):
-    """The cluster's metadata."""
+    """Stores the metadata of the cluster."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("zookeeper", folder)
@@ -245,7 +235,7 @@ class ZooKeeper(Server):
 
 
 class Bookie(Server):
-    """The cluster's storage."""
+    """Stores the messages of the cluster."""
 
     def __init__(self, folder: Path, zookeeper: int) -> None:
         super().__init__("bookie", folder)
@@ -311,7 +301,7 @@ class Broker(_Web):
 
 
 def _with(tokens: Tokens | None) -> dict[str, object]:
-    """What makes a broker ask for ``tokens``."""
+    """Return the settings that let a broker require ``tokens``."""
     if tokens is None:
         return {}
     return {
@@ -326,7 +316,7 @@ def _with(tokens: Tokens | None) -> dict[str, object]:
 
 
 def signing_in(certificates: Certificates) -> dict[str, object]:
-    """More of ``broker.conf``, with which a broker takes passwords and certificates beside tokens, and speaks TLS."""
+    """Return settings of ``broker.conf`` for TLS, and for passwords and certificates in addition to tokens."""
     passwords = certificates.ca.with_name("htpasswd")
     passwords.write_text(f"produce:{_HASH}\n")
     server = certificates.files("127.0.0.1")
@@ -344,7 +334,7 @@ def signing_in(certificates: Certificates) -> dict[str, object]:
 
 class _Session(requests.Session):
     def rebuild_auth(self, *_: object) -> None:
-        """Keep the credentials: brokers redirect to each other, and requests would drop them for the other port."""
+        """Keep the credentials when brokers redirect to each other; requests drops them for another port."""
 
 
 def _as_admin(tokens: Tokens | None, method: str, url: str, **options: Any) -> requests.Response:
@@ -354,7 +344,7 @@ def _as_admin(tokens: Tokens | None, method: str, url: str, **options: Any) -> r
 
 
 def jvm_options() -> list[str]:
-    """What any of Pulsar's programs needs of Java."""
+    """Return the options of Java that all Pulsar programs need."""
     opened = [option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")]
     bookkeeper = "-Dbookkeeper.metadata"
     drivers = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"

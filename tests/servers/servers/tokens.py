@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Tokens:
-    """Makes tokens that a server with ``key_file`` accepts."""
+    """Creates tokens that a server with ``key_file`` accepts."""
 
     def __init__(self, folder: Path) -> None:
         self.key_file = folder / "secret.key"
@@ -21,7 +21,7 @@ class Tokens:
         self._key = self.key_file.read_bytes()
 
     def of(self, role: str, **claims: Any) -> str:
-        """The token of a role; ``exp=`` (seconds since 1970, UTC) makes it expire."""
+        """Return a token of the role; it expires at ``exp`` (seconds since 1970, UTC), if given."""
         signed = _base64({"alg": "HS256"}) + b"." + _base64({"sub": role, **claims})
         return (signed + b"." + _encode(hmac.digest(self._key, signed, hashlib.sha256))).decode()
 

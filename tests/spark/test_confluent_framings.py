@@ -1,0 +1,102 @@
+"""Messages in Confluent's framings, by prefix and by header, in DataFrames beside those of SNIP 42."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_stand_in import ConfluentStandIn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamnative_serdes import Codec, KafkaAvroSerializer
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark import decode_df, from_avro
+
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+HEADER = "__value_schema_id"
+MESSAGES = "value binary, headers array<struct<key: string, value: binary>>"
+
+
+@pytest.fixture
+def second() -> Iterator[ConfluentStandIn]:
+    with ConfluentStandIn() as registry:
+        yield registry
+
+
+@pytest.fixture
+def both(conf: dict[str, str], second: ConfluentStandIn) -> dict[str, str]:
+    second.register("orders-value", ORDER)
+    return {
+        **conf,
+        "confluent.schema.registry.url": second.url,
+        "framings": "snip42,confluent,confluent-header,headerless",
+    }
+
+
+@pytest.fixture
+def messages(spark: SparkSession, conf: dict[str, str], second: ConfluentStandIn, both: dict[str, str]) -> DataFrame:
+    """Numbers 0 to 4 in all framings, and a tombstone; both registries know the schema."""
+    ours = KafkaAvroSerializer(conf, ORDER)
+    codec = Codec(json.dumps(ORDER))
+    rows: list[tuple[bytes | None, Any]] = [
+        (ours.serialize("orders", {"id": 0}), None),
+        (b"\0\0\0\0\1" + codec.encode({"id": 1}), [("other", b"x")]),
+        (codec.encode({"id": 2}), [(HEADER, b"\0\0\0\0\1")]),
+        (codec.encode({"id": 3}), [("a", None), (HEADER, b"\1" + second.guid(1)), (HEADER, b"\0\0\0\0\7")]),
+        (codec.encode({"id": 4}), []),
+        (None, None),
+    ]
+    return spark.createDataFrame(rows, MESSAGES).coalesce(1)
+
+
+def test_a_dataframe_holds_messages_of_all_framings(messages: DataFrame, both: dict[str, str]) -> None:
+    decoded = decode_df(messages, both, topic="orders")
+    assert [row.id for row in decoded.collect()] == [0, 1, 2, 3, 4, None]
+
+
+def test_a_function_takes_the_column_of_headers(messages: DataFrame, both: dict[str, str]) -> None:
+    for headers in ("headers", F.col("headers")):
+        decoded = messages.select(from_avro("value", both, topic="orders", headers=headers).alias("order"))
+        orders = [row.order for row in decoded.collect()]
+        assert [order and order.id for order in orders] == [0, 1, 2, 3, 4, None]
+
+
+def test_headers_may_have_another_name(messages: DataFrame, both: dict[str, str]) -> None:
+    renamed = messages.withColumnRenamed("headers", "h")
+    decoded = decode_df(renamed, both, topic="orders", headers="h", keep=["h"])
+    assert [row.id for row in decoded.collect()] == [0, 1, 2, 3, 4, None]
+
+
+def test_a_missing_column_of_headers_is_an_error_that_names_sparks_option(
+    messages: DataFrame, both: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigError, match="includeHeaders"):
+        decode_df(messages.drop("headers"), both, topic="orders")
+    with pytest.raises(ConfigError, match="includeHeaders"):
+        from_avro("value", both, topic="orders")
+    with pytest.raises(ConfigError, match="column h: expected headers of type array"):
+        decode_df(messages.withColumn("h", F.lit(1)), both, topic="orders", headers="h")
+
+
+def test_without_that_framing_no_headers_are_needed(messages: DataFrame, both: dict[str, str]) -> None:
+    prefix = {**both, "framings": "snip42,confluent,headerless"}
+    decoded = decode_df(messages.drop("headers"), prefix, topic="orders")
+    assert [row.id for row in decoded.collect()] == [0, 1, 2, 3, 4, None]  # here, bare Avro is of the same schema
+
+
+def test_unreadable_messages_become_dead_letters(
+    spark: SparkSession, both: dict[str, str], conf: dict[str, str]
+) -> None:
+    KafkaAvroSerializer(conf, ORDER).warm_up("orders")
+    rows = [(b"\0\0\0\0\7\2", None), (b"\0\0\0\0\1\2", None)]
+    df = spark.createDataFrame(rows, MESSAGES).coalesce(1)
+    found = decode_df(df, both, topic="orders", options={"errorColumn": "error"}).collect()
+    assert [row.id for row in found] == [None, 1]
+    assert "schema id 7" in found[0].error.error
+    assert found[0].error.value == rows[0][0]
