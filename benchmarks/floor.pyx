@@ -113,7 +113,7 @@ cdef class Program:
         elif step.kind == REAL:
             step.of.real = value
         elif step.kind == TEXT:
-            assert value.isascii() and len(value) > 1, "CPython caches shorter texts, and decodes others"
+            assert value.isascii() and len(value) > 1, "CPython caches shorter texts, and decodes non-ASCII ones"
             step.of.bytes = <const uint8_t*>PyUnicode_AsUTF8AndSize(<object>self.hold(value), &size)
             step.size = <int>size
         elif step.kind == UUID_NUMBER:
