@@ -1,16 +1,17 @@
 """Write docs/api.md: every public name by module, with the first sentence of its docstring.
 
-A module is public when no part of its name begins with an underscore. A package that has ``__all__`` stands for its
-modules, except where users import these by Confluent's names. The code is parsed, not imported, so nothing of what it
-needs must be installed. ``--check`` writes nothing, and exits with 1 where the page is not what the code says.
+A module is public if no part of its name begins with an underscore. Modules of a package that has ``__all__`` are not
+listed, except those that users import by Confluent's names. The code is parsed, not imported, so its dependencies need
+not be installed. ``--check`` writes nothing, and exits with status 1 if the page differs from the code.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+
+from syntax import bound_by
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "streamnative_serdes"
@@ -29,7 +30,7 @@ names begin with an underscore, and modules inside a package that is listed here
 
 
 class Code:
-    """The modules of a package as syntax trees, by dotted name without the package's own; the package is ""."""
+    """The modules of a package as syntax trees, by dotted name relative to the package, which itself is ""."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,24 +53,24 @@ class Code:
         return self._paths[module].stem == "__init__"
 
     def exported(self, module: str) -> list[str] | None:
-        """``__all__``, or None."""
+        """Return ``__all__``, or None."""
         for node in self.tree(module).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 return [str(name) for name in ast.literal_eval(node.value)]
         return None
 
     def public(self, module: str) -> list[str]:
-        """``__all__``, or what the module itself defines without an underscore."""
+        """Return ``__all__``, or the names without an underscore that the module itself defines."""
         exported = self.exported(module)
         if exported is not None:
             return sorted(exported)
-        own = {name for node in self.tree(module).body for name in _bound(node)}
-        return sorted(name for name in own - {"logger"} if not name.startswith("_"))
+        own = {name for node in self.tree(module).body for name in bound_by(node)}
+        return sorted(name for name in own if not name.startswith("_"))
 
     def sentence(self, module: str, name: str) -> str:
-        """The first sentence of the docstring of ``name``, wherever the package defines it; "" for one without."""
+        """Return the first sentence of the docstring of ``name``, wherever the package defines it; "" if none."""
         for node in ast.walk(self.tree(module)):
-            if name in _bound(node):
+            if name in bound_by(node):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                     return first_sentence(ast.get_docstring(node) or "")
                 return ""
@@ -81,7 +82,7 @@ class Code:
         return ""
 
     def _source(self, module: str, node: ast.ImportFrom) -> str | None:
-        """The module of this package that ``node`` imports from."""
+        """Return the module of this package that ``node`` imports from."""
         parts = module.split(".") if module else []
         if node.level:
             up = node.level - self.is_package(module)
@@ -94,17 +95,8 @@ class Code:
         return found if found in self._paths else None
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id
-    elif isinstance(node, ast.Assign):
-        yield from (target.id for target in node.targets if isinstance(target, ast.Name))
-
-
 def first_sentence(text: str) -> str:
-    """Of a docstring, as one line of Markdown: roles of Sphinx and doubled backquotes become plain ones."""
+    """Return the first sentence of a docstring as a line of Markdown, with plain backquotes for code."""
     paragraph = " ".join(text.split("\n\n", maxsplit=1)[0].split())
     for role in ("class", "meth", "func", "mod", "exc", "attr"):
         paragraph = paragraph.replace(f":{role}:`~", "`").replace(f":{role}:`", "`")
@@ -114,7 +106,7 @@ def first_sentence(text: str) -> str:
 
 
 def modules(code: Code) -> list[str]:
-    """The public ones that have names to show."""
+    """Return the public modules that have names to list."""
     found = []
     for module in code.names():
         parts = module.split(".") if module else []

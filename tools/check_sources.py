@@ -1,6 +1,6 @@
-"""A linter for two mistakes that no other tool names: a cdef function that loses exceptions, and a path of a machine.
+"""A linter for two mistakes that no other tool finds: cdef functions that lose exceptions, and paths of a machine.
 
-Prints each finding as ``file:line: text`` and exits with 1 where there is one; `make lint` runs it.
+Prints each finding as ``file:line: text``, and exits with status 1 if there is any; `make lint` runs it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ SUFFIXES = {".pyx", ".pxd", ".pxi", ".h", ".py", ".pyi", ".md", ".toml", ".ini",
 
 # `cdef [inline] RETURN name(arguments) ...:`, on one logical line; without the colon it is a declaration.
 FUNCTION = re.compile(r"^\s*c(?:p)?def\s+(?:inline\s+)?(?P<returns>[^=()]*?)\s*(?P<name>\w+)\s*\((?P<rest>.*)$")
-# What Python reference counting carries reports an exception by NULL, with no clause needed.
+# Functions that return Python objects report exceptions by NULL, and need no clause.
 REFERENCES = {"object", "bytes", "str", "list", "dict", "tuple", "set", "bytearray", "type", "frozenset"}
 MACHINE = re.compile(r"(?<![\w.])/(?:work|root|home/\w+|tmp)/\w|[A-Z]:\\Users")
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their number, joined while a bracket is open, without comments."""
+    """Yield lines without comments, with their number; lines are joined while a bracket is open."""
     start, gathered = 0, ""
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("#", 1)[0].rstrip()
@@ -33,12 +33,12 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def classes_in(texts: list[str]) -> set[str]:
-    """The cdef classes: what returns one returns a reference."""
+    """Return the names of cdef classes; functions that return one return a Python object."""
     return {name for text in texts for name in re.findall(r"^\s*cdef\s+class\s+(\w+)", text, re.MULTILINE)}
 
 
 def unguarded(text: str, references: set[str]) -> Iterator[tuple[int, str]]:
-    """Line number and text of each cdef function with a C result that says neither `except` nor `noexcept`."""
+    """Yield line number and text of each cdef function with a C result and neither `except` nor `noexcept`."""
     for number, line in logical_lines(text):
         found = FUNCTION.match(line)
         if not found or line.lstrip().startswith(("cdef class", "cdef extern", "cdef struct", "cdef enum")):
@@ -51,7 +51,7 @@ def unguarded(text: str, references: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def machine_paths(text: str) -> Iterator[tuple[int, str]]:
-    """Line number and text of each line that names a path of somebody's machine."""
+    """Yield line number and text of each line that contains a path of a particular machine."""
     for number, line in enumerate(text.splitlines(), 1):
         if MACHINE.search(line):
             yield number, f"a path of a machine: {line.strip()}"

@@ -1,6 +1,6 @@
-"""Build the sdist and, from it, the wheel; check what is in them; test the wheel where the checkout is out of reach.
+"""Build the sdist and, from it, the wheel; check their content; test the wheel without access to the checkout.
 
-Leaves both in dist/. On Linux the wheel is also given the widest manylinux tag that auditwheel grants.
+Stores both in dist/. On Linux, the wheel gets the most compatible manylinux tag that auditwheel allows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ IN_SDIST = (
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
     print("+", *command, flush=True)
-    # Nothing of this process may lead the tests back to the checkout; auditwheel looks for patchelf on PATH.
+    # The environment must not lead the tests to the checkout; auditwheel looks for patchelf on PATH.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     subprocess.run([str(part) for part in command], cwd=cwd, env=environment, check=True)
@@ -50,7 +50,7 @@ def require(condition: bool, complaint: str) -> None:
 
 
 def build() -> tuple[Path, Path]:
-    """Sdist and wheel; `build` unpacks the sdist elsewhere and makes the wheel from that alone."""
+    """Build sdist and wheel; `build` unpacks the sdist elsewhere and builds the wheel only from that."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
     (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
@@ -79,7 +79,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def repair(wheel: Path) -> Path:
-    """The wheel with its manylinux tag; elsewhere than on Linux, where there is no such thing, the wheel as it is."""
+    """Return the wheel with a manylinux tag; on other systems than Linux, the unchanged wheel."""
     if sys.platform != "linux":
         print(f"skipped: auditwheel is for Linux, this is {sys.platform}")
         return wheel
@@ -91,7 +91,7 @@ def repair(wheel: Path) -> Path:
 
 
 def try_elsewhere(wheel: Path) -> None:
-    """Run the unit tests against the installed wheel, in a folder and an environment that know nothing of ROOT."""
+    """Run the unit tests with the installed wheel, in a folder and an environment without access to ROOT."""
     with tempfile.TemporaryDirectory(prefix="streamnative-serdes-") as folder:
         elsewhere = Path(folder)
         for name in UNIT_TESTS:

@@ -3,8 +3,8 @@
     python tools/phrases.py [FILE ...]      without files: all sources and documents of the checkout
 
 Prints one line per finding, "file:line: phrase -> what to write", and exits with status 1 if there is any. A phrase is
-also found if it continues on the next line of a comment, docstring or string. Phrases joined by underscores, as in the
-names of tests, are not found.
+also found if it continues on the next line of a comment, docstring or string. Names of tests are read as text; other
+names with underscores are not.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ QUOTING = {ROOT / "tools" / "phrases.py", ROOT / "tests" / "unit" / "test_phrase
 
 # Between two words: blanks, or the end of a line with the marks of a comment, a quotation or a continued string.
 _GAP = re.compile(r'[ \t]*(?:\\n)?"?[ \t]*\n[ \t]*(?:[#*>]+|//|[bfru]*"(?!"")|\')?[ \t]*|[ \t]+')
+_TEST = re.compile(r"(?<=def )test_\w+")
 # "is no longer", "that is no problem" and the like are good English.
 _IDIOM = r"(?!longer\b|more\b|less\b|fewer\b|better\b|worse\b|different\b|match\b|problem\b|reason\b|surprise\b|use\b)"
 
@@ -53,6 +54,14 @@ PHRASES = tuple(
         (r"\b(?:find|finds|found) no room\b", '"does not fit", "exceeds the limit"'),
         (r"\b(?:has|have|had) (?:its|their|a) say\b", "say what it does"),
         (r"\bleft aside\b", '"ignored"'),
+        (r"\bfor ever\b", '"forever", "endlessly"'),
+        (r"\bunder way\b", '"running", "in progress"'),
+        (r"\b[Ii]nside of\b", '"inside"'),
+        (r"\b[Aa]s ever\b(?! (?:before|since)\b)", '"as before", "still"'),
+        (r"\bgoes before (?:the|that|its|an?)\b", '"takes precedence over"'),
+        (r"\bbehind the (?:header|datum|value)\b", '"after"'),
+        (r"\bcomes? back (?:as|equal)\b", '"is read back"'),
+        (r"\bby lot\b", '"at random"'),
     )
 )
 
@@ -65,7 +74,7 @@ def sources() -> list[Path]:
 
 def findings(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield (line number, phrase as written, what to write instead) for each phrase in ``text``, in their order."""
-    flat, places, offsets = _flat(text)
+    flat, places, offsets = _flat(_TEST.sub(lambda name: name[0].replace("_", " "), text))
     hits = [(match.start(), match[0], phrase.instead) for phrase in PHRASES for match in phrase.pattern.finditer(flat)]
     for start, written, instead in sorted(hits):
         piece = bisect_right(places, start) - 1

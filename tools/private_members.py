@@ -1,14 +1,14 @@
 """No class touches the private members of another file.
 
-A private name begins with one underscore. Found, by the syntax tree, in each file of the package:
+A private name begins with one underscore. The syntax tree of each file of the package is checked for:
 
 - touched: ``x._name``, where ``x`` is neither ``self`` nor ``cls`` and this file defines no ``_name``;
 - inherited: ``self._name`` of a base class in another file;
 - overridden: a method or attribute ``_name`` that a base class in another file defines too;
 - imported: ``from module import _name``, unless ``_name`` is a module or package.
 
-What must stay stands in private_members.toml, beside this file, each with its reason. Prints each finding as
-``file:line: kind: text`` and exits with 1 where there is one; `make lint` runs it.
+private_members.toml, next to this file, lists the exceptions with their reasons. Prints each finding as
+``file:line: kind: text``, and exits with status 1 if there is any; `make lint` runs it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from syntax import bound_by
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "streamnative_serdes"
@@ -44,7 +46,7 @@ class Finding:
 
 @dataclass
 class Class:
-    """A class: the names of its bases, and where it defines which private members."""
+    """A class: the names of its bases, and the line on which it defines each private member."""
 
     name: str
     file: str
@@ -63,7 +65,7 @@ def classes_of(tree: ast.Module, file: str) -> Iterator[Class]:
 
 def _fill(found: Class, node: ast.ClassDef) -> None:
     for part in node.body:
-        for name in _bound_by(part):
+        for name in bound_by(part):
             if is_private(name):
                 found.defined.setdefault(name, part.lineno)
     for inner in ast.walk(node):
@@ -72,23 +74,14 @@ def _fill(found: Class, node: ast.ClassDef) -> None:
             into.setdefault(inner.attr, inner.lineno)
 
 
-def _bound_by(part: ast.stmt) -> Iterator[str]:
-    if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield part.name
-    elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-        yield part.target.id
-    elif isinstance(part, ast.Assign):
-        yield from (target.id for target in part.targets if isinstance(target, ast.Name))
-
-
 def _is_own(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id in ("self", "cls")
 
 
 def touched(tree: ast.Module, file: str) -> Iterator[Finding]:
-    """Private members of what this file does not define."""
+    """Yield uses of private members that this file does not define."""
     own = {name for found in classes_of(tree, file) for name in found.defined}
-    own |= {name for part in tree.body for name in _bound_by(part)}
+    own |= {name for part in tree.body for name in bound_by(part)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not _is_own(node.value):
             if node.attr not in own:
@@ -108,7 +101,7 @@ def imported(tree: ast.Module, file: str, modules: frozenset[str]) -> Iterator[F
 
 
 def inherited(classes: Iterable[Class]) -> Iterator[Finding]:
-    """Private members of a base in another file, overridden or used. Bases are known by name."""
+    """Yield private members of a base in another file that are overridden or used. Bases are found by name."""
     known: dict[str, list[Class]] = {}
     classes = list(classes)
     for found in classes:
@@ -134,7 +127,7 @@ def _bases_of(found: Class, known: dict[str, list[Class]], seen: set[str]) -> It
 
 
 def findings(root: Path, package: str = PACKAGE) -> list[Finding]:
-    """All of a package and its stubs, of which compiled classes are known; ``file`` is relative to ``root``."""
+    """Return all findings of a package; stubs describe its compiled classes; ``file`` is relative to ``root``."""
     paths = sorted([*(root / package).rglob("*.py"), *(root / package).rglob("*.pyi")])
     trees = {path.relative_to(root).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     modules = frozenset({path.stem for path in paths} | {path.parent.name for path in paths})
