@@ -204,7 +204,7 @@ class Evolver:
             space = self.pick([*NAMESPACES, "o"])
         full = f"{space}.{short}" if space else short
         if full in self.names.values():
-            full = f"{full}{self.count}"
+            full = f"{full}_{self.count}"  # no digits alone: Record1 and 4 would be the name of the fourteenth type
         self.names[key] = full
         aliases = [before] if (full != before and self.chance(60)) or (other and self.chance(10)) else []
         if self.chance(3):
