@@ -15,9 +15,9 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
 from streamnative_serdes import header
+from streamnative_serdes._kafka import client
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serializer import KafkaAvroSerializer
-from streamnative_serdes.spark.kafka import client
 from streamnative_serdes.spark.session import spark_errors
 from streamnative_serdes.spark.topic import PATIENCE, OffsetRange, TopicAdmin
 

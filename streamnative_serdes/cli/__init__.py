@@ -19,6 +19,7 @@ __all__ = ["main"]
 _COMMANDS: Final = {
     "decode": "cli.messages:decode",
     "demo": "_demo.command:demo",
+    "migrate": "cli.migrate:migrate",
     "ping": "cli.ping:ping",
     "produce": "cli.messages:produce",
     "registry": "cli.local:registry",

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from streamnative_serdes.spark.kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, ask, client
 
 from .failures import REFUSED, USAGE, FailureError
 

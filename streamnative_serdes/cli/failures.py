@@ -18,8 +18,8 @@ from typing import Any, Final, NoReturn
 import click
 from confluent_kafka import KafkaException
 
+from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
-from streamnative_serdes.spark.kafka import BrokerUnavailableError
 
 from .output import json_text, say, visible
 

@@ -10,8 +10,8 @@ import click
 
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
-from .backups import Restoration, Saved, name_for, read, take, write
 from .failures import INTERRUPTED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic, topic_name, topic_names
 from .output import say, show_json

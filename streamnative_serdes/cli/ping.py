@@ -11,6 +11,7 @@ import click
 from confluent_kafka import KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from streamnative_serdes._kafka import ClientErrors, ask, client
 from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
@@ -19,7 +20,6 @@ from streamnative_serdes.errors import (
     SerdesError,
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
-from streamnative_serdes.spark.kafka import ClientErrors, ask, client
 
 from .consuming import TopicReader
 from .failures import REFUSED, Command, FailureError, failure_of

@@ -11,11 +11,11 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes._config import REGISTRY_OPTIONS, SERIALIZER_OPTIONS, CodecArguments, parse, schema_limits
+from streamnative_serdes._kafka import ClientErrors, ask, client
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._schema import parse as parse_schema
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
-from streamnative_serdes.spark.kafka import ClientErrors, ask, client
 
 from .avro_json import reader_of
 from .failures import REFUSED, FailureError

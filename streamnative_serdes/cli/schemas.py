@@ -11,12 +11,12 @@ import click
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry.backups import as_tree
 from streamnative_serdes.testing.compatibility import STRATEGIES
 from streamnative_serdes.testing.refusals import BrokerError, IncompatibleError, InvalidDataError
 from streamnative_serdes.testing.schema_data import from_post
 from streamnative_serdes.testing.store import Store
 
-from .backups import as_tree
 from .diffs import diff
 from .failures import CHECK_FAILED, Command, FailureError
 from .keeping import backup, delete, restore

@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamnative_serdes._kafka import BrokerUnavailableError
+
     from .decoding import SchemaEvolvedError
     from .frames import decode_df, encode_df, split_errors
     from .functions import from_avro, to_avro
-    from .kafka import BrokerUnavailableError
     from .outbox import DeliveryError
     from .sink import KafkaAvroSink
     from .source import KafkaAvroSource, Received

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from streamnative_serdes._kafka import ClientErrors, ask, client, require_options
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .kafka import ClientErrors, ask, client, require_options
 from .workers import kept, key_of
 
 if TYPE_CHECKING:

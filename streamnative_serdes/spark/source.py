@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes._config import refuse_other_tenant
+from streamnative_serdes._kafka import require_options
 from streamnative_serdes._reading.many import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import SerializationContext
 
-from .kafka import require_options
 from .pythons import warn_of_workers
 from .stream import KAFKA_COLUMNS, open_stream
 from .topic import OffsetRange, Offsets, TopicAdmin, cut, headers_of, read_range, record_batches

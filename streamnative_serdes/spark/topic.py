@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
+from streamnative_serdes._kafka import ClientErrors, ask, client
 from streamnative_serdes.errors import ConfigError, SerdesError
-
-from .kafka import ClientErrors, ask, client
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,6 +18,7 @@ from orders import SCHEMA
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes import _kafka as clients
 from streamnative_serdes.__main__ import main
 from streamnative_serdes._demo.job import Job
 from streamnative_serdes.spark import (
@@ -27,7 +28,6 @@ from streamnative_serdes.spark import (
     KafkaAvroSource,
     OffsetRange,
 )
-from streamnative_serdes.spark import kafka as clients
 from streamnative_serdes.spark import topic as ranges
 from streamnative_serdes.testing import MockBroker
 

@@ -13,9 +13,8 @@ import requests
 from command import CommandLine
 from schemas import record
 
-from streamnative_serdes.cli import backups
-from streamnative_serdes.cli.backups import Restoration
-from streamnative_serdes.schema_registry import SchemaInfo
+from streamnative_serdes.schema_registry import SchemaInfo, backups
+from streamnative_serdes.schema_registry.backups import Restoration
 from streamnative_serdes.testing import Fault, LocalRegistry
 from streamnative_serdes.testing.schema_data import from_post
 

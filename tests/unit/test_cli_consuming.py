@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes.cli import consuming
 from streamnative_serdes.cli.consuming import Start, TopicReader
-from streamnative_serdes.spark.kafka import BrokerUnavailableError
 
 END = KafkaError(KafkaError._PARTITION_EOF)
 

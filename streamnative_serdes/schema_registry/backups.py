@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from streamnative_serdes._files import Document, load, save
 from streamnative_serdes.errors import FileError, SchemaError, SchemaRegistryError
-from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
-from streamnative_serdes.schema_registry.topic_name import topic_names
+
+from .client import SchemaRegistryClient
+from .schema_info import SchemaInfo
+from .topic_name import TopicName, topic_names
 
 KIND: Final = "schema backup"
 _MOST_ROUNDS: Final = 3  # to reach a version number; each lost response may cost a round

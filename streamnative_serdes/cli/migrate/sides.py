@@ -1,0 +1,104 @@
+"""Options that all steps of a migration share: the servers of both sides, the topics, the state file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import click
+
+from streamnative_serdes.cli.options import connection_of, pairs, topic_name
+from streamnative_serdes.cli.settings import Side as Table
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.migration.state import default_path
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
+_TABLES: Final[tuple[Table, ...]] = ("source", "target")
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
+    """Give ``command`` the arguments SOURCE and TARGET and the options that all steps share, and pass it the state."""
+
+    @wraps(command)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        context = click.get_current_context()
+        context.meta["json"], context.meta["debug"] = kwargs.pop("json"), kwargs.pop("debug")
+        route = _route(kwargs)
+        path: Any = kwargs.pop("state")
+        return command(State.load(path or default_path(route), route), *args, **kwargs)
+
+    for option in reversed(_SHARED):
+        run = option(run)
+    return run
+
+
+def _route(given: dict[str, Any]) -> Route:
+    """Take what says which topic is copied to which out of ``given``.
+
+    Raises:
+        ConfigError: an option is not valid, or a secret is on the command line.
+    """
+    back, source, target, config = (given.pop(name) for name in ("back", "source", "target", "config"))
+    options, secrets = _split(given.pop("options")), _split(given.pop("secrets"))
+    sides = {}
+    for table in _TABLES:
+        registry, bootstrap = given.pop(f"{table}_registry"), given.pop(f"{table}_bootstrap")
+        found = connection_of(config, registry, bootstrap, options[table], secrets[table], table)
+        sides[table] = Side(found.kafka_conf(), found.registry)
+    return Route("back" if back else "forward", source, target, sides["source"], sides["target"])
+
+
+def _split(given: tuple[tuple[str, str], ...]) -> dict[Table, tuple[tuple[str, str], ...]]:
+    found: dict[Table, list[tuple[str, str]]] = {table: [] for table in _TABLES}
+    for key, text in given:
+        side, _, name = key.partition(".")
+        if side not in found or not name:
+            raise ConfigError(f"expected source.OPTION or target.OPTION, got {key:.80}")
+        found[side].append((name, text))  # type: ignore[index] - it is one of both
+    return {table: tuple(pairs) for table, pairs in found.items()}
+
+
+_SHARED: Final = (
+    click.argument("source", callback=topic_name),
+    click.argument("target", callback=topic_name),
+    click.option("--back", is_flag=True, help="The way back: SOURCE is a topic with Pulsar's registry."),
+    click.option(
+        "--state", type=_FILE, metavar="FILE", help="The state file.  [default: SOURCE-to-TARGET.migration.json]"
+    ),
+    click.option(
+        "--config",
+        envvar=f"{_ENVIRONMENT}CONFIG",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="TOML file with tables [source.registry], [source.kafka], [target.registry] and [target.kafka]; the "
+        "source is Confluent's side, with --back too.",
+    ),
+    click.option("--source-registry", metavar="URL", help="Address of the registry with Confluent's API."),
+    click.option("--source-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on that side."),
+    click.option("--target-registry", metavar="URL", help="Pulsar's HTTP address, host and port."),
+    click.option("--target-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on Pulsar's side."),
+    click.option(
+        "--set",
+        "options",
+        multiple=True,
+        metavar="SIDE.KEY=VALUE",
+        callback=pairs,
+        help="An option of a registry or of Kafka's client, such as source.sasl.username=me.",
+    ),
+    click.option(
+        "--secret",
+        "secrets",
+        multiple=True,
+        metavar="SIDE.KEY=env:VARIABLE|SIDE.KEY=file:PATH",
+        callback=pairs,
+        help="An option whose value is in an environment variable or a file.",
+    ),
+    click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+)

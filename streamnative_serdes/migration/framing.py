@@ -1,0 +1,140 @@
+"""The rewriting of one message: another prefix in front of the same Avro bytes.
+
+::
+
+    forward   0x00 | schema id, int32 BE | datum          ->   0x03 0x04 | version, int64 BE | datum
+              header __value_schema_id, and the datum     ->   0x03 0x04 | version, int64 BE | datum, without the header
+    back      0x03 0x04 | version, int64 BE | datum       ->   0x00 | schema id, int32 BE | datum
+
+A schema is named by what stands in the message: a schema id (int) or GUID (its text) of Confluent's registry, or a
+version (int) of Pulsar's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from streamnative_serdes import header
+from streamnative_serdes.errors import DecodeError, SchemaError
+
+from .route import Direction
+
+Name: TypeAlias = int | str  # of a schema, in a message of the source
+Headers: TypeAlias = Sequence[tuple[str, bytes | None]] | None
+
+VALUE_HEADER: Final = "__value_schema_id"
+KEY_HEADER: Final = "__key_schema_id"
+_PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes
+
+
+class BadMessageError(DecodeError):
+    """A message cannot be rewritten, whatever the registries know: it goes to the dead letters."""
+
+
+class UnmappedSchemaError(SchemaError):
+    """A message names a schema that has no counterpart yet: ``migrate schemas`` gives it one.
+
+    Args:
+        name: what the message calls the schema.
+    """
+
+    def __init__(self, name: Name, **where: Any) -> None:
+        super().__init__(
+            f"schema {name} has not been copied", hint="run `migrate schemas` again, then this again", **where
+        )
+        self.name = name
+
+
+class Rewriter:
+    """Rewrites values of one direction.
+
+    Args:
+        direction: see :class:`Route`.
+        mapping: the name of each schema in the source's messages, and its number (version or id) in the target's.
+    """
+
+    def __init__(self, direction: Direction, mapping: Mapping[Name, int]) -> None:
+        self.direction, self.size = direction, _PREFIX[direction]
+        pack_in, pack_out = (header.pack_id, header.pack) if direction == "forward" else (header.pack, header.pack_id)
+        self._prefixes = {pack_in(name): pack_out(number) for name, number in mapping.items() if isinstance(name, int)}
+        self._by_guid = {name: pack_out(number) for name, number in mapping.items() if isinstance(name, str)}
+
+    @property
+    def prefixes(self) -> Mapping[bytes, bytes]:
+        """The target's prefix for each prefix of the source; a message with another one goes to :meth:`rewrite`."""
+        return self._prefixes
+
+    def name_of(self, value: bytes, headers: Headers) -> tuple[Name, int]:
+        """What the message calls its schema, and where its datum begins, in bytes.
+
+        Raises:
+            BadMessageError: it has no framing of the source.
+        """
+        if self.direction == "forward":
+            named = next((data for name, data in headers or () if name == VALUE_HEADER), None)
+            if named is not None:
+                return name_in_header(named), 0
+            if value[:1] == b"\0" and len(value) >= self.size:
+                return int.from_bytes(value[1:5], signed=True), self.size
+            raise BadMessageError(f"expected Confluent's framing, got {len(value)} bytes {value[:10].hex(' ')!r}")
+        version = header.read(value)
+        if version is None:
+            raise BadMessageError(f"expected a schema version header, got {len(value)} bytes {value[:10].hex(' ')!r}")
+        return version, self.size
+
+    def rewrite(self, value: bytes, headers: Headers) -> tuple[bytes, Headers]:
+        """The value and the headers of the copy.
+
+        Raises:
+            BadMessageError: it has no framing of the source.
+            UnmappedSchemaError: its schema is not in the mapping.
+        """
+        name, start = self.name_of(value, headers)
+        if isinstance(name, str):
+            prefix = self._by_guid.get(name)
+        else:
+            prefix = self._prefixes.get(value[:start]) if start else self._prefixes.get(_id_prefix(name))
+        if prefix is None:
+            raise UnmappedSchemaError(name)
+        return prefix + value[start:], without(VALUE_HEADER, headers) if not start else headers
+
+
+def name_in_header(data: bytes) -> Name:
+    """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID.
+
+    Raises:
+        BadMessageError: it is neither.
+    """
+    if (len(data), data[:1]) == (5, b"\0"):
+        return int.from_bytes(data[1:], signed=True)
+    if (len(data), data[:1]) == (17, b"\1"):
+        return str(UUID(bytes=data[1:]))
+    raise BadMessageError(f"expected a schema id or GUID in header {VALUE_HEADER}, got {data[:20]!r}")
+
+
+def bare_key(key: bytes | None, headers: Headers) -> tuple[bytes | None, Headers]:
+    """A key of Confluent's framing without its prefix, and the headers without the one that names its schema.
+
+    Raises:
+        BadMessageError: it has no framing.
+    """
+    if key is None:
+        return None, headers
+    named = next((data for name, data in headers or () if name == KEY_HEADER), None)
+    if named is not None:
+        name_in_header(named)
+        return key, without(KEY_HEADER, headers)
+    if key[:1] != b"\0" or len(key) < _PREFIX["forward"]:
+        raise BadMessageError(f"expected Confluent's framing in the key, got {len(key)} bytes {key[:10].hex(' ')!r}")
+    return key[_PREFIX["forward"] :], headers
+
+
+def without(name: str, headers: Headers) -> Headers:
+    """The headers but for those with this name; None if none is left."""
+    return [pair for pair in headers or () if pair[0] != name] or None
+
+
+def _id_prefix(number: int) -> bytes:
+    return header.pack_id(number) if 0 <= number < 2**31 else b""

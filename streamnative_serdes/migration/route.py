@@ -1,0 +1,120 @@
+"""The route of a migration: the servers of both sides, the topic that is read and the topic that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from streamnative_serdes import _config as config
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
+
+Direction: TypeAlias = Literal["forward", "back"]  # from Confluent's framing to SNIP 42, and the other way round
+
+_URL = "schema.registry.url"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The servers of one side.
+
+    Args:
+        kafka: options of confluent-kafka's clients.
+        registry: options of registry clients, by the names of docs/config.md, not yet checked.
+    """
+
+    kafka: Mapping[str, Any] = field(repr=False)  # may contain passwords
+    registry: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        """The registry's address.
+
+        Raises:
+            ConfigError: it is not given.
+        """
+        if not self.registry.get(_URL):
+            raise ConfigError(f"the registry's address is missing: {_URL}")
+        return ",".join(url.strip().rstrip("/") for url in str(self.registry[_URL]).split(","))
+
+    def options(self) -> dict[str, Any]:
+        """The registry's options, checked.
+
+        Raises:
+            ConfigError: one is not valid, the address is missing, or the Kafka user belongs to another tenant.
+        """
+        config.refuse_other_tenant(self.kafka, self.registry)
+        known = {option.key for option in config.REGISTRY_OPTIONS}
+        given = {**self.registry, _URL: self.url}
+        if config.inherits(self.registry):
+            given |= {key: self.kafka[key] for key in ("sasl.username", "sasl.password") if key in self.kafka}
+        given = {key: value for key, value in given.items() if key in known}
+        return config.parse(config.REGISTRY_OPTIONS, given, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which topic is copied to which.
+
+    Args:
+        direction: ``forward`` from Confluent's framing to SNIP 42, ``back`` the other way round.
+        source: the topic that is read, as Kafka clients call it.
+        target: the topic that is written.
+        confluent: the side with Confluent's registry: read if ``forward``, written if ``back``.
+        pulsar: the side with Pulsar's registry.
+    """
+
+    direction: Direction
+    source: str
+    target: str
+    confluent: Side
+    pulsar: Side
+
+    @property
+    def reading(self) -> Side:
+        """The side of ``source``."""
+        return self.confluent if self.direction == "forward" else self.pulsar
+
+    @property
+    def writing(self) -> Side:
+        """The side of ``target``."""
+        return self.pulsar if self.direction == "forward" else self.confluent
+
+    @property
+    def subject(self) -> str:
+        """The subject of values in Confluent's registry (its TopicNameStrategy)."""
+        return f"{self.source if self.direction == 'forward' else self.target}-value"
+
+    @property
+    def topic(self) -> TopicName:
+        """The topic on Pulsar's side, with its tenant and namespace. Raises ConfigError if their options are bad."""
+        table = {option.key: option.default for option in config.REGISTRY_OPTIONS}
+        names = ("pulsar.tenant", "pulsar.namespace")
+        tenant, namespace = (str(self.pulsar.registry.get(name, table.get(name, ""))) for name in names)
+        return TopicName.parse(self.target if self.direction == "forward" else self.source, tenant, namespace)
+
+    @property
+    def identity(self) -> str:
+        """What tells this migration from others, in files."""
+        sides = (f"{self.source} of {self.reading.url}", f"{self.target} of {self.writing.url}")
+        return f"{self.direction}: {' -> '.join(sides)}"
+
+    @contextmanager
+    def confluent_registry(self) -> Iterator[ConfluentRegistryClient]:
+        """A client of Confluent's registry. Raises ConfigError if its options are not valid."""
+        client = ConfluentRegistryClient(self.confluent.options())
+        try:
+            yield client
+        finally:
+            client.close()
+
+    @contextmanager
+    def pulsar_registry(self) -> Iterator[SchemaRegistryClient]:
+        """A client of Pulsar's registry. Raises ConfigError if its options are not valid."""
+        client = SchemaRegistryClient(self.pulsar.options())
+        try:
+            yield client
+        finally:
+            client.close()

@@ -1,0 +1,111 @@
+"""The state file of a migration: what was found, which schema became which, and what has to be put back.
+
+It is written by ``migrate plan`` and ``migrate schemas``, and read by all others. The progress of copying is not here,
+but in a topic beside the target, where it is part of the same transaction as the messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from streamnative_serdes import _files as files
+from streamnative_serdes.errors import FileError
+
+from .framing import Name, Rewriter
+from .route import Route
+
+KIND: Final = "migration state"
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """A compatibility strategy of Pulsar's that was changed, and what it was.
+
+    Args:
+        scope: of a ``topic`` or of a whole ``namespace``.
+        place: its full name.
+        old: the strategy before; None if it was unset.
+    """
+
+    scope: Literal["topic", "namespace"]
+    place: str
+    old: str | None
+
+
+@dataclass(slots=True)
+class State:
+    """The state of one migration; :meth:`save` writes it.
+
+    Args:
+        path: the file.
+        route: the migration.
+        mapping: what messages of the source call a schema -> its number in the target.
+        widened: strategies that have to be put back.
+        findings: what ``migrate plan`` found, as JSON; None before.
+        backups: files with the schemas that the target had before.
+    """
+
+    path: Path
+    route: Route
+    mapping: dict[Name, int] = field(default_factory=dict)
+    widened: list[Widened] = field(default_factory=list)
+    findings: dict[str, Any] | None = None
+    backups: list[str] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, path: Path, route: Route) -> State:
+        """Read the file, or begin a state if there is none.
+
+        Raises:
+            FileError: the file cannot be read, is damaged, or is of another migration.
+        """
+        if not path.exists():
+            return cls(path, route)
+        document = files.load(path, KIND)
+        if document.source != route.identity:
+            raise FileError(f"{path} is of another migration: {document.source}", hint=f"this one is {route.identity}")
+        body = document.body
+        try:
+            mapping = {_name(name): int(number) for name, number in body["mapping"].items()}
+            widened = [Widened(**entry) for entry in body["widened"]]
+            return cls(path, route, mapping, widened, body["findings"], list(body["backups"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileError(f"{path} is not the state of a migration: {error}") from error
+
+    def save(self) -> None:
+        """Write the file, mode 0600, beside its name and renamed.
+
+        Raises:
+            FileError: it cannot be written; what was there is unchanged.
+        """
+        body = {
+            "mapping": {str(name): number for name, number in self.mapping.items()},
+            "widened": [asdict(entry) for entry in self.widened],
+            "findings": self.findings,
+            "backups": self.backups,
+        }
+        files.save(self.path, files.Document(KIND, self.route.identity, body))
+
+    def rewriter(self) -> Rewriter:
+        """The rewriter of this migration's values.
+
+        Raises:
+            FileError: ``migrate schemas`` has not run.
+        """
+        if not self.mapping:
+            raise FileError(f"{self.path} has no schemas", hint="run `migrate schemas` first")
+        return Rewriter(self.route.direction, self.mapping)
+
+
+def default_path(route: Route) -> Path:
+    """The state file of a migration in the current folder."""
+    safe = (
+        "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[:80] for name in (route.source, route.target)
+    )
+    return Path("-to-".join(safe) + ".migration.json")
+
+
+def _name(text: str) -> Name:
+    return int(text) if text.lstrip("-").isdigit() else text
