@@ -101,9 +101,8 @@ class State:
 
 def default_path(route: Route) -> Path:
     """The state file of a migration in the current folder."""
-    safe = (
-        "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[:80] for name in (route.source, route.target)
-    )
+    names = (route.source, route.target)
+    safe = ("".join(char if char.isalnum() or char in "-_." else "_" for char in name)[:80] for name in names)
     return Path("-to-".join(safe) + ".migration.json")
 
 

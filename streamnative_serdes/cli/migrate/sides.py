@@ -56,13 +56,13 @@ def _route(given: dict[str, Any]) -> Route:
 
 
 def _split(given: tuple[tuple[str, str], ...]) -> dict[Table, tuple[tuple[str, str], ...]]:
-    found: dict[Table, list[tuple[str, str]]] = {table: [] for table in _TABLES}
-    for key, text in given:
-        side, _, name = key.partition(".")
-        if side not in found or not name:
+    for key, _ in given:
+        if not key.startswith(tuple(f"{table}." for table in _TABLES)):
             raise ConfigError(f"expected source.OPTION or target.OPTION, got {key:.80}")
-        found[side].append((name, text))  # type: ignore[index] - it is one of both
-    return {table: tuple(pairs) for table, pairs in found.items()}
+    return {
+        table: tuple((key.removeprefix(f"{table}."), text) for key, text in given if key.startswith(f"{table}."))
+        for table in _TABLES
+    }
 
 
 _SHARED: Final = (
