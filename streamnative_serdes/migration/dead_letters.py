@@ -1,0 +1,234 @@
+"""Dead letters: messages that cannot be copied, kept as they are with their place in the source and the reason.
+
+In a topic: key, value, timestamp and headers of the message, and these headers:
+
+    streamnative.migration.topic        the source topic
+    streamnative.migration.partition    decimal
+    streamnative.migration.offset       decimal
+    streamnative.migration.reason       text for people
+    streamnative.migration.headers      the message's own headers as JSON, [["NAME", "BASE64" or null], ...], where the
+                                        broker would alter or refuse them; they are not there themselves then
+
+In a file, a line of JSON each, after a first line that says what the file is:
+
+    {"streamnative-serdes": "dead letters", "format": 1, "source": "..."}
+    {"partition": 0, "offset": 17, "timestamp": 1732368000000, "key": "BASE64" or null, "headers": [["NAME", "BASE64"]],
+     "value": "BASE64", "reason": "...", "sha256": "..."}
+
+The checksum is that of the other members as JSON with sorted keys and without blanks.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from confluent_kafka import Message
+
+from streamnative_serdes.errors import FileError
+
+from .framing import Headers
+
+SUFFIX: Final = ".dead-letters"
+PREFIX: Final = "streamnative.migration."
+TOPIC, PARTITION, OFFSET, REASON, HEADERS = (
+    f"{PREFIX}{name}" for name in ("topic", "partition", "offset", "reason", "headers")
+)
+_FORMAT: Final = {"streamnative-serdes": "dead letters", "format": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that cannot be copied.
+
+    Args:
+        partition: of the source.
+        offset: in the source.
+        timestamp: in milliseconds since 1970 UTC; None if the message has none.
+        key: its bytes.
+        value: its bytes.
+        headers: all of them.
+        reason: for people.
+    """
+
+    partition: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    reason: str
+
+    @classmethod
+    def of(cls, message: Message, reason: str) -> DeadLetter:
+        """The dead letter of a message of the source."""
+        kind, moment = message.timestamp()
+        place = message.partition() or 0, message.offset() or 0
+        body: tuple[Any, Any] = message.key(), message.value()
+        headers: Any = message.headers()
+        return cls(*place, moment if kind else None, *body, headers, reason)
+
+    @classmethod
+    def read(cls, message: Message) -> DeadLetter | None:
+        """The dead letter that a message of a topic of dead letters holds; None if it is something else."""
+        headers: Any = message.headers() or []
+        ours = {name: data for name, data in headers if name.startswith(PREFIX)}
+        own = [pair for pair in headers if not pair[0].startswith(PREFIX)]
+        kind, moment = message.timestamp()
+        body: tuple[Any, Any] = message.key(), message.value()
+        try:
+            if HEADERS in ours:
+                own = [(name, _bytes(text)) for name, text in json.loads(ours[HEADERS])]
+            place = int(ours[PARTITION]), int(ours[OFFSET])
+            return cls(*place, moment if kind else None, *body, own or None, ours[REASON].decode())
+        except (KeyError, ValueError, TypeError):
+            return None
+
+    def produced(self, topic: str, *, hide_headers: bool = False) -> dict[str, Any]:
+        """Arguments for the producer of a topic of dead letters; ``topic`` is the source."""
+        own: list[tuple[str, bytes | None]] = list(self.headers or ())
+        if hide_headers:
+            own = [(HEADERS, json.dumps([(name, _text(data)) for name, data in own]).encode())]
+        where = {TOPIC: topic, PARTITION: self.partition, OFFSET: self.offset, REASON: self.reason[:10_000]}
+        headers = [*own, *((name, str(part).encode("utf-8", "replace")) for name, part in where.items())]
+        timestamp = {} if self.timestamp is None else {"timestamp": max(self.timestamp, 0)}
+        return {"value": self.value, "key": self.key, "headers": headers, **timestamp}
+
+    def tree(self) -> dict[str, Any]:
+        """It as a line of a file."""
+        tree = {
+            "partition": self.partition,
+            "offset": self.offset,
+            "timestamp": self.timestamp,
+            "key": _text(self.key),
+            "headers": [[name, _text(data)] for name, data in self.headers or ()],
+            "value": _text(self.value),
+            "reason": self.reason,
+        }
+        return {**tree, "sha256": _checksum(tree)}
+
+
+class DeadLetters(Protocol):
+    """Where dead letters go."""
+
+    def add(self, letter: DeadLetter) -> None:
+        """Keep a dead letter; it is safe only after :meth:`secure`."""
+
+    def secure(self) -> None:
+        """Wait until all dead letters are safe."""
+
+    def close(self) -> None:
+        """Release what is open."""
+
+
+class DeadLetterFile:
+    """Dead letters in a file, mode 0600.
+
+    Args:
+        path: the file; it is continued if it is there.
+        source: what tells the source from others.
+        following: for each partition, the source's offset to go on with: letters from there on are dropped, since
+            they come again.
+
+    Raises:
+        FileError: the file cannot be read or written, is damaged, or is of another source.
+    """
+
+    def __init__(self, path: Path, source: str, following: Mapping[int, int]) -> None:
+        self._path = path
+        kept = [letter for letter in read_file(path, source) if letter.offset < following.get(letter.partition, 0)]
+        lines = (json.dumps(tree) for tree in ({**_FORMAT, "source": source}, *(letter.tree() for letter in kept)))
+        try:
+            self._file = _rewritten(path, lines)
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
+
+    def add(self, letter: DeadLetter) -> None:
+        """Keep a dead letter. Raises FileError if the file cannot be written."""
+        self._write(json.dumps(letter.tree()) + "\n")
+
+    def secure(self) -> None:
+        """Flush the file to the disk. Raises FileError if it cannot be written."""
+        self._write("", sync=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, text: str, *, sync: bool = False) -> None:
+        try:
+            self._file.write(text)
+            if sync:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            hint = "free some space; what was copied so far stays, and running again goes on"
+            raise FileError(f"{self._path} cannot be written: {error.strerror or error}", hint=hint) from error
+
+
+def read_file(path: Path, source: str) -> Iterator[DeadLetter]:
+    """Yield the dead letters in a file; none if there is no file. A last line that is not whole is left out.
+
+    Raises:
+        FileError: it cannot be read, is damaged, or is of another source.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+    head = _tree(lines[0])
+    if head != {**_FORMAT, "source": source}:
+        raise FileError(f"{path} is not a file of dead letters of {source}", hint="choose another file")
+    for number, line in enumerate(lines[1:-1], 2):  # what follows the last line's end was not written whole
+        tree = _tree(line)
+        if not isinstance(tree, dict) or tree.pop("sha256", None) != _checksum(tree):
+            raise FileError(
+                f"{path}, line {number} is damaged: its checksum does not match", hint="choose another file"
+            )
+        body = {name: _bytes(tree[name]) for name in ("key", "value")}
+        headers = [(name, _bytes(text)) for name, text in tree["headers"]] or None
+        yield DeadLetter(**{**tree, **body, "headers": headers})
+
+
+def _rewritten(path: Path, lines: Iterable[str]) -> Any:
+    """The file with these lines, open for more; what was there is replaced as a whole."""
+    number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
+    file = open(number, "w", encoding="utf-8")  # noqa: SIM115 - the caller closes it
+    try:
+        file.writelines(f"{line}\n" for line in lines)
+        file.flush()
+        os.fsync(number)
+        os.replace(beside, path)
+    except BaseException:
+        file.close()
+        Path(beside).unlink(missing_ok=True)
+        raise
+    return file
+
+
+def _tree(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text, validate=True)
+
+
+def _checksum(tree: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

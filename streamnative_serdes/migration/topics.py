@@ -1,0 +1,132 @@
+"""Topics as Kafka clients see them: their partitions and offsets, and their committed messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from streamnative_serdes._kafka import ClientErrors, ask, client
+
+READ_SECONDS: Final = 30.0  # without any message before the end of a topic is reached
+# The client requires a group; partitions are assigned by hand, and no offset is committed.
+CONSUMER: Final[Mapping[str, Any]] = {
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",  # not to skip messages silently
+}
+
+
+def ensure_topic(kafka: Mapping[str, Any], name: str, partitions: int, **settings: str) -> None:
+    """Create a topic unless it is there.
+
+    Args:
+        kafka: options of the Kafka client.
+        name: its name.
+        partitions: their number.
+        **settings: of the new topic, with underscores for dots.
+
+    Raises:
+        KafkaException: the broker refuses.
+    """
+    admin = client(AdminClient, dict(kafka), name)
+    new = NewTopic(name, partitions, config={key.replace("_", "."): text for key, text in settings.items()})
+    try:
+        admin.create_topics([new], operation_timeout=30.0)[name].result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+
+def committed_messages(
+    kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int] | None = None
+) -> Iterator[Message]:
+    """Yield the messages of a topic up to its present end, without those of aborted transactions.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic; none are yielded if it does not exist.
+        starts: offsets to begin with, of the partitions to read; by default all of all.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    errors = ClientErrors(kafka, topic)
+    consumer: Consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **CONSUMER}, topic, errors)
+    try:
+        yield from _until_end(consumer, errors, topic, starts)
+    finally:
+        consumer.close()
+
+
+def _until_end(
+    consumer: Consumer, errors: ClientErrors, topic: str, starts: Mapping[int, int] | None
+) -> Iterator[Message]:
+    bounds = {
+        partition: bounds_of(consumer, errors, topic, partition) for partition in partitions_of(consumer, errors, topic)
+    }
+    starts = {partition: low for partition, (low, _) in bounds.items()} if starts is None else starts
+    places = {partition: max(start, bounds[partition][0]) for partition, start in starts.items()}
+    left = {partition for partition, place in places.items() if place < bounds[partition][1]}
+    consumer.assign([TopicPartition(topic, partition, places[partition]) for partition in left])
+    while left:
+        messages = consumer.consume(500, READ_SECONDS)
+        if not messages:
+            raise errors.error(READ_SECONDS)
+        for message in messages:
+            at_end = is_end(message)
+            partition, offset = place_of(message)
+            if not at_end and offset < bounds[partition][1]:
+                yield message
+            if offset + (not at_end) >= bounds[partition][1]:
+                left.discard(partition)
+
+
+def place_of(message: Message) -> tuple[int, int]:
+    """Partition and offset of a message that was consumed."""
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None
+    assert offset is not None
+    return partition, offset
+
+
+def is_end(message: Message) -> bool:
+    """Whether it is the client's word for the end of a partition. Raises KafkaException for an error."""
+    error = message.error()
+    if error is None:
+        return False
+    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
+        return True
+    raise KafkaException(error)
+
+
+def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Sequence[int]:
+    """The numbers of the topic's partitions; none if it does not exist.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    listed = ask(consumer, errors, lambda seconds: consumer.list_topics(topic, timeout=seconds))
+    found = listed.topics.get(topic)
+    if found is None or (found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
+        return ()
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return sorted(found.partitions)
+
+
+def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> tuple[int, int]:
+    """The first offset of a partition, and the one behind the last that is committed.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    where = TopicPartition(topic, partition)
+    low, high = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds))
+    return int(low), int(high)
