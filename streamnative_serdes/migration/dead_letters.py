@@ -25,7 +25,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -118,14 +118,53 @@ class DeadLetter:
 class DeadLetters(Protocol):
     """Where dead letters go."""
 
-    def add(self, letter: DeadLetter) -> None:
-        """Keep a dead letter; it is safe only after :meth:`secure`."""
+    def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
+        """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker cannot take them."""
 
     def secure(self) -> None:
         """Wait until all dead letters are safe."""
 
     def close(self) -> None:
         """Release what is open."""
+
+
+class DeadLetterTopic:
+    """Dead letters in a topic with as many partitions as the source has.
+
+    Args:
+        name: the topic.
+        source: the topic that they come from.
+        send: sends a message to a topic, with the copies.
+        flush: waits until all that was sent is delivered.
+        safe: offsets of the last dead letters that are there already, by partition.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        send: Callable[..., object],
+        flush: Callable[[], object],
+        safe: Mapping[int, int],
+    ) -> None:
+        self._name, self._source, self._send, self._flush, self._safe = name, source, send, flush, safe
+        self._sent = False
+
+    def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
+        """Send a dead letter, unless it is there already. Raises as the outlet does."""
+        if letter.offset > self._safe.get(letter.partition, -1):
+            message = letter.produced(self._source, hide_headers=hide_headers)
+            self._send(self._name, partition=letter.partition, **message)
+            self._sent = True
+
+    def secure(self) -> None:
+        """Wait until they are delivered. Raises as the outlet does."""
+        if self._sent:
+            self._flush()
+            self._sent = False
+
+    def close(self) -> None:
+        """Nothing is open: the outlet is its owner's."""
 
 
 class DeadLetterFile:
@@ -150,7 +189,7 @@ class DeadLetterFile:
         except OSError as error:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
-    def add(self, letter: DeadLetter) -> None:
+    def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:  # noqa: ARG002 - a file takes any
         """Keep a dead letter. Raises FileError if the file cannot be written."""
         self._write(json.dumps(letter.tree()) + "\n")
 

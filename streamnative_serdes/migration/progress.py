@@ -3,13 +3,14 @@
 ::
 
     key     {"source": "orders@CLUSTER", "partition": 0}
-    value   {"next": 81234, "copied": 81200, "bad": 34, "places": false}
+    value   {"next": 81234, "copied": 81200, "bad": 34, "last": [81233, 81199], "places": false}
 
     key     {"source": "orders@CLUSTER", "partition": 0, "anchor": 80000}
     value   {"target": 79966}
 
 ``next`` is the source's offset to go on with. With transactions it is written in the transaction of the messages before
-it, so both are there or neither. An anchor is the offset of one message in the source, and of its copy in the target.
+it, so both are there or neither. ``last`` is the last message that was copied: its offset in the source, and that of
+its copy in the target. An anchor is such a pair too; there is one for every 10,000 messages or more.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from streamnative_serdes.errors import SerdesError
 from .topics import committed_messages
 
 SUFFIX: Final = ".migration-state"
-_MEMBERS: Final = ({"next", "copied", "bad", "places"}, {"target"})
+_MEMBERS: Final = ({"next", "copied", "bad", "last", "places"}, {"target"})
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class Progress:
         next: the source's offset to go on with.
         copied: messages copied so far.
         bad: messages that went to the dead letters so far.
+        last: offset of the last message that was copied, and that of its copy; None before the first.
         places: whether the copies have a header with their place in the source, since there are no transactions.
         anchors: source offset -> target offset of some copies, oldest first.
     """
@@ -44,6 +46,7 @@ class Progress:
     next: int
     copied: int = 0
     bad: int = 0
+    last: tuple[int, int] | None = None
     places: bool = False
     anchors: list[tuple[int, int]] = field(default_factory=list)
 
@@ -54,10 +57,10 @@ class ProgressTopic:
     Args:
         kafka: options of the Kafka client of the target's side.
         target: the target topic.
-        source: what tells the source from others: topic and cluster.
+        source: what tells the source from others: topic and cluster; None to read that of any.
     """
 
-    def __init__(self, kafka: Mapping[str, Any], target: str, source: str) -> None:
+    def __init__(self, kafka: Mapping[str, Any], target: str, source: str | None) -> None:
         self.name, self._kafka, self._source = f"{target}{SUFFIX}", dict(kafka), source
 
     def read(self) -> dict[int, Progress]:
@@ -76,7 +79,8 @@ class ProgressTopic:
             if "anchor" in key:
                 anchors.setdefault(partition, {})[int(key["anchor"])] = int(value["target"])
             else:
-                found[partition] = Progress(**value)
+                last = value["last"]
+                found[partition] = Progress(**{**value, "last": None if last is None else (int(last[0]), int(last[1]))})
         for partition, progress in found.items():
             progress.anchors = sorted(anchors.get(partition, {}).items())
         return found
@@ -93,7 +97,7 @@ class ProgressTopic:
                 f"topic {self.name}, offset {message.offset()}: expected the progress of a migration: {error}",
                 hint="another program has written to it",
             ) from None
-        if key["source"] != self._source:
+        if self._source is not None and key["source"] != self._source:
             raise SerdesError(
                 f"the target already has copies of {key['source']:.200}, and this source is {self._source}",
                 hint=f"choose another target; or, if these copies are gone, delete the topic {self.name}",
@@ -102,7 +106,7 @@ class ProgressTopic:
 
     def words(self, partition: int, progress: Progress) -> tuple[bytes, bytes]:
         """Key and value of the message for this progress."""
-        value = {name: getattr(progress, name) for name in ("next", "copied", "bad", "places")}
+        value = {name: getattr(progress, name) for name in ("next", "copied", "bad", "last", "places")}
         return self._key(partition), json.dumps(value).encode()
 
     def anchor_words(self, partition: int, source: int, target: int) -> tuple[bytes, bytes]:

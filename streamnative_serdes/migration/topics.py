@@ -120,6 +120,17 @@ def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Seque
     return sorted(found.partitions)
 
 
+def bounds(kafka: Mapping[str, Any], topic: str) -> dict[int, tuple[int, int]]:
+    """:func:`bounds_of` all partitions; none if there is no such topic."""
+    errors = ClientErrors(kafka, topic)
+    consumer: Consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **CONSUMER}, topic, errors)
+    try:
+        partitions = partitions_of(consumer, errors, topic)
+        return {partition: bounds_of(consumer, errors, topic, partition) for partition in partitions}
+    finally:
+        consumer.close()
+
+
 def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> tuple[int, int]:
     """The first offset of a partition, and the one behind the last that is committed.
 

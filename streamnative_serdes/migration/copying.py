@@ -1,0 +1,265 @@
+"""Copying a topic: chunks of messages from the inlet to the outlet, committed together with the progress.
+
+::
+
+    inlet (read_committed) -> MessageCopier -> outlet (transaction: copies, dead letters, progress)
+                                   |
+                                   +-> dead letters
+
+A copy that was stopped in whatever way goes on where its last commit was. Without transactions, each copy carries its
+place in the source, and the target's last messages say where to go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NoReturn
+
+from confluent_kafka import Message
+
+from streamnative_serdes.errors import RawMessage
+
+from .dead_letters import SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
+from .framing import BadMessageError, UnmappedSchemaError
+from .inlet import Inlet
+from .messages import HeaderLossError, MessageCopier, with_place
+from .named_schemas import NamedSchemas
+from .outlet import Outlet, TransactionAbortedError
+from .progress import Progress, ProgressTopic
+from .resuming import Wishes, find_places
+from .state import State
+from .topics import ensure_topic, place_of
+
+COMMIT_MESSAGES: Final = 20_000
+COMMIT_BYTES: Final = 32 << 20
+COMMIT_SECONDS: Final = 2.0
+_ANCHOR_EVERY: Final = 10_000  # messages of a partition
+_MOST_ATTEMPTS: Final = 5  # after transactions that the broker aborted, without any progress in between
+
+
+@dataclass(slots=True)
+class Report:
+    """What a copy has done; numbers of this and all earlier runs.
+
+    Args:
+        progress: by partition.
+        lag: offsets left up to the source's present end.
+        ended: whether everything up to the end that was there at the start was copied.
+    """
+
+    progress: dict[int, Progress]
+    lag: int = 0
+    ended: bool = False
+
+    @property
+    def copied(self) -> int:
+        """Messages copied."""
+        return sum(progress.copied for progress in self.progress.values())
+
+    @property
+    def bad(self) -> int:
+        """Messages among the dead letters."""
+        return sum(progress.bad for progress in self.progress.values())
+
+
+class TopicCopy:
+    """Copies a topic, and goes on with a copy that was stopped.
+
+    Args:
+        state: the migration; its mapping has to be there.
+        wishes: how.
+        observe: called with the report after each chunk.
+        stopping: asked after each chunk; when it returns True, copying commits and ends.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        wishes: Wishes,
+        observe: Callable[[Report], object] = lambda _: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._state, self._wishes, self._observe, self._stopping = state, wishes, observe, stopping
+
+    def run(self) -> Report:
+        """Copy up to the source's present end, or until told to stop.
+
+        Raises:
+            UnmappedSchemaError: a message names a schema that the source's registry has, but that was not copied. All
+                messages before it are in the target.
+            NoTransactionsError: the target's broker does not support transactions, and they are wished for.
+            SerdesError: there is no source or target, messages to be copied were deleted, the target has messages that
+                are no copies, or another process copies to it.
+            FileError: the file of dead letters cannot be written.
+            BrokerUnavailableError: a broker does not answer.
+            KafkaException: a broker refuses.
+        """
+        attempts, before = 0, -1
+        while True:
+            try:
+                with _Run(self._state, self._wishes) as run:
+                    return run.copy(self._observe, self._stopping)
+            except TransactionAbortedError:
+                done = sum(progress.next for progress in run.report.progress.values())
+                attempts, before = (attempts + 1 if done == before else 1), done
+                if attempts >= _MOST_ATTEMPTS:
+                    raise
+                time.sleep(attempts)
+
+
+class _Run:
+    """One attempt: everything it opens is closed at its end."""
+
+    def __init__(self, state: State, wishes: Wishes) -> None:
+        self._state, self._wishes, self._route = state, wishes, state.route
+        self._stack = ExitStack()
+        self.report = Report({})
+
+    def __enter__(self) -> _Run:
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _open(self) -> None:
+        route, wishes = self._route, self._wishes
+        kafka: Mapping[str, Any] = route.writing.kafka
+        self._inlet = self._stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
+        source = f"{route.source}@{self._inlet.cluster}"
+        self._topic = ProgressTopic(kafka, route.target, source)
+        ensure_topic(kafka, self._topic.name, 1, cleanup_policy="compact")
+        # From here on, no other process commits to the target.
+        self._outlet = self._stack.enter_context(closing(Outlet(kafka, route.target, transactions=wishes.transactions)))
+        known = self._topic.read()
+        places, safe = find_places(kafka, route.target, list(self._inlet.bounds), known, wishes)
+        self._inlet.start(places)
+        self._letters = self._stack.enter_context(closing(self._dead_letters(source, self._inlet.next, safe)))
+        for partition, place in self._inlet.next.items():
+            progress = known.get(partition) or Progress(place, places=not wishes.transactions)
+            self.report.progress[partition] = replace(progress, next=place)
+        self._schemas = self._stack.enter_context(NamedSchemas(route))
+        self._copier = MessageCopier(self._state.rewriter(), self._schemas, wishes.rules)
+
+    def _dead_letters(self, source: str, places: Mapping[int, int], safe: Mapping[int, int]) -> DeadLetters:
+        route, path = self._route, self._wishes.dead_letters
+        if path is not None:
+            return DeadLetterFile(path, source, places)
+        topic = f"{route.target}{SUFFIX}"
+        ensure_topic(route.writing.kafka, topic, len(self._inlet.bounds), retention_ms="-1")
+        return DeadLetterTopic(topic, route.source, self._outlet.send_beside, self._outlet.flush, safe)
+
+    def copy(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:
+        """Copy until the end, or until told to stop; what was copied is committed in any case but a failure."""
+        batch = _Batch()
+        while True:
+            messages = self._inlet.chunk()
+            self._outlet.serve()
+            if messages:
+                self._outlet.begin()
+                self._copy_chunk(messages, batch)
+            self.report.lag = self._inlet.lag()
+            ending = stopping() or (self._inlet.at_end and not self._wishes.follow)
+            if batch.is_due(idle=not messages) or ending:
+                self._commit(batch)
+                batch = _Batch()
+            observe(self.report)
+            if ending:
+                self.report.ended = self._inlet.at_end
+                return self.report
+
+    def _copy_chunk(self, messages: list[Message], batch: _Batch) -> None:
+        copy, send, places = self._copier.copy, self._outlet.send, not self._wishes.transactions
+        ends, copied, last = batch.ends, batch.copied, batch.last
+        for message in messages:
+            partition, offset = place_of(message)
+            try:
+                parts = copy(message)
+            except BadMessageError as error:
+                self._keep_letter(message, error, batch)
+            except UnmappedSchemaError as error:
+                self._stop_before(message, error, batch)
+            else:
+                if places:
+                    self._letters.secure()  # a copy says that all dead letters before it are safe
+                    parts = with_place(parts, partition, offset)
+                send(partition, parts)
+                copied[partition] += 1
+                last[partition] = offset
+            ends[partition] = offset + 1
+        batch.size += sum(map(len, messages))
+        self._inlet.passed(ends)
+
+    def _keep_letter(self, message: Message, error: BadMessageError, batch: _Batch) -> None:
+        partition, _ = place_of(message)
+        letter = DeadLetter.of(message, str(error))
+        self._letters.add(letter, hide_headers=isinstance(error, HeaderLossError))
+        batch.bad[partition] += 1
+
+    def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:
+        """Commit what is before this message, and raise the error with its place."""
+        self._inlet.passed(batch.ends, whole=False)
+        self._commit(batch)
+        partition, offset = place_of(message)
+        error.raw = RawMessage(None, None, partition, offset)
+        raise error.at(topic=self._route.source)
+
+    def _commit(self, batch: _Batch) -> None:
+        """Commit the batch and the progress that it makes."""
+        if not batch.ends:
+            return
+        self._outlet.begin()
+        self._letters.secure()
+        targets = self._outlet.flush()
+        beside: list[tuple[str, bytes, bytes]] = []
+        advanced = {partition: self._advanced(partition, batch, targets) for partition in batch.ends}
+        for partition, progress in advanced.items():
+            beside.append((self._topic.name, *self._topic.words(partition, progress)))
+            if progress.anchors:
+                beside.append((self._topic.name, *self._topic.anchor_words(partition, *progress.anchors[-1])))
+        self._outlet.commit(beside)
+        self.report.progress.update(advanced)
+
+    def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, int]) -> Progress:
+        """The progress of a partition after this batch; its ``anchors`` has only the last one."""
+        before, last = self.report.progress[partition], batch.last.get(partition)
+        progress = replace(
+            before,
+            next=self._inlet.next[partition],
+            copied=before.copied + batch.copied[partition],
+            bad=before.bad + batch.bad[partition],
+            last=before.last if last is None else (last, targets[partition]),
+        )
+        anchor = before.anchors[-1][0] if before.anchors else -_ANCHOR_EVERY
+        if progress.last is not None and progress.last[0] - anchor >= _ANCHOR_EVERY:
+            progress.anchors = [progress.last]
+        return progress
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What was read since the last commit, by partition."""
+
+    ends: dict[int, int] = field(default_factory=dict)  # offset behind the last message
+    copied: Counter[int] = field(default_factory=Counter)
+    bad: Counter[int] = field(default_factory=Counter)
+    last: dict[int, int] = field(default_factory=dict)  # offset of the last message that was copied
+    size: int = 0  # bytes of values
+    since: float = field(default_factory=time.monotonic)
+
+    def is_due(self, *, idle: bool) -> bool:
+        """Whether to commit now; ``idle`` if the source has nothing more at the moment."""
+        if not self.ends:
+            self.since = time.monotonic()
+            return False
+        count = self.copied.total() + self.bad.total()
+        age = time.monotonic() - self.since
+        return idle or count >= COMMIT_MESSAGES or self.size >= COMMIT_BYTES or age >= COMMIT_SECONDS

@@ -1,0 +1,125 @@
+"""The inlet of a copy: committed messages of the source, in chunks, from one offset of each partition on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes.errors import SerdesError
+
+from .topics import CONSUMER, bounds_of, is_end, partitions_of, place_of
+
+CHUNK: Final = 2_000  # messages
+POLL_SECONDS: Final = 0.2
+_PATIENCE: Final = 60.0  # seconds without any message before the end
+_MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
+
+
+class Inlet:
+    """Consumes the source up to an end that is fixed at the start, or without end.
+
+    Args:
+        kafka: options of the Kafka client of the source's side.
+        topic: the source.
+
+    Raises:
+        ConfigError: the client refuses its options.
+        SerdesError: there is no such topic.
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        self._topic, self._errors = topic, ClientErrors(kafka, topic)
+        conf = {"group.id": "streamnative-serdes", **_MEMORY, **kafka, **CONSUMER}
+        self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
+        self.cluster = ""
+        self.bounds: dict[int, tuple[int, int]] = {}
+        self.next: dict[int, int] = {}  # offsets to go on with
+        self._left: set[int] = set()
+        self._ends: dict[int, int] = {}  # of partitions whose end the last chunk reached
+        self._heard = time.monotonic()
+        try:
+            self._look()
+        except BaseException:
+            self._consumer.close()
+            raise
+
+    def _look(self) -> None:
+        partitions = partitions_of(self._consumer, self._errors, self._topic)
+        if not partitions:
+            raise SerdesError(f"there is no topic {self._topic}", topic=self._topic)
+        self.cluster = self._consumer.cluster_id(10.0) or ""
+        self.bounds = {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in partitions}
+
+    def start(self, places: Mapping[int, int]) -> None:
+        """Begin with these offsets; partitions that are not named begin with their first one.
+
+        Raises:
+            SerdesError: messages from there on have been deleted.
+        """
+        for partition, (low, high) in self.bounds.items():
+            place = places.get(partition, low)
+            if not low <= place <= high:
+                raise SerdesError(
+                    f"partition {partition} has offsets {low} to {high}, and copying has to go on at {place}",
+                    topic=self._topic,
+                    hint="messages were deleted before they were copied, or the topic was recreated",
+                )
+            self.next[partition] = place
+        self._left = {partition for partition, (_, high) in self.bounds.items() if self.next[partition] < high}
+        self._consumer.assign([TopicPartition(self._topic, number, place) for number, place in self.next.items()])
+
+    @property
+    def at_end(self) -> bool:
+        """Whether everything up to the end that was there at the start has been read."""
+        return not self._left
+
+    def chunk(self) -> list[Message]:
+        """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied.
+
+        Raises:
+            BrokerUnavailableError: there are messages left, and none has come for a minute.
+            KafkaException: the broker refuses, or messages were deleted before they were read.
+        """
+        messages: list[Message] = self._consumer.consume(CHUNK, POLL_SECONDS)
+        if messages:
+            self._heard = time.monotonic()
+        elif self._left and time.monotonic() - self._heard > _PATIENCE:
+            raise self._errors.error(_PATIENCE)
+        found = [message for message in messages if message.error() is None]
+        if len(found) < len(messages):
+            # Behind the last message there may be markers and aborted messages.
+            events = (message for message in messages if message.error() is not None)
+            self._ends = dict(place_of(event) for event in events if is_end(event))
+        return found
+
+    def passed(self, ends: Mapping[int, int], *, whole: bool = True) -> None:
+        """Note that each partition was read up to this offset (exclusive); ``whole`` if all of the chunk was copied."""
+        for partition, end in ends.items():
+            self._pass(partition, end)
+        for partition, end in self._ends.items() if whole else ():
+            self._pass(partition, end)
+        self._ends = {}
+
+    def _pass(self, partition: int, end: int) -> None:
+        self.next[partition] = max(self.next[partition], end)
+        if end >= self.bounds[partition][1]:
+            self._left.discard(partition)
+
+    def lag(self) -> int:
+        """How many offsets are left up to the present end; it is known from the last fetches."""
+        ends = 0
+        for partition, place in self.next.items():
+            where = TopicPartition(self._topic, partition)
+            _, high = self._consumer.get_watermark_offsets(where, cached=True)
+            ends += max(0, max(high, self.bounds[partition][1]) - place)
+        return ends
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()

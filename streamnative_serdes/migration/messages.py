@@ -1,0 +1,150 @@
+"""The copy of one message: another prefix, and the same key, headers and timestamp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from confluent_kafka import Message
+
+from streamnative_serdes.errors import DecodeError
+
+from .framing import KEY_HEADER, VALUE_HEADER, BadMessageError, Headers, Rewriter, UnmappedSchemaError, bare_key
+from .named_schemas import NamedSchemas
+
+PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
+_SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
+
+Keys: TypeAlias = Literal["keep", "strip"]
+Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
+
+
+class HeaderLossError(BadMessageError):
+    """The target's broker would alter or refuse the headers of this message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is done with a message's parts.
+
+    Args:
+        keys: ``keep`` leaves keys as they are; ``strip`` takes Confluent's prefix off.
+        check: decode each value, and take those that cannot be decoded for bad.
+        null_headers: whether the target's broker keeps headers whose value is null.
+        raw_headers: whether it keeps headers whose value is not UTF-8.
+        allow_header_loss: copy messages whose headers it does not keep: null becomes empty.
+        allow_time_loss: copy messages without a time, or of 1970-01-01T00:00:00.000Z: copies get the time of copying.
+    """
+
+    keys: Keys = "keep"
+    check: bool = False
+    null_headers: bool = True
+    raw_headers: bool = True
+    allow_header_loss: bool = False
+    allow_time_loss: bool = False
+
+
+class MessageCopier:
+    """Makes copies of messages.
+
+    Args:
+        rewriter: for the values.
+        schemas: what the source's registry knows.
+        rules: for the other parts.
+    """
+
+    def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
+        self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
+        self._prefixes, self._size = rewriter.prefixes, rewriter.size
+        self._strips, self._checks = rules.keys == "strip", rules.check
+        self._keeps_headers = rules.null_headers and rules.raw_headers
+
+    def copy(self, message: Message) -> Copy:
+        """The copy of a message.
+
+        Raises:
+            BadMessageError: it cannot be copied.
+            UnmappedSchemaError: its schema has no counterpart yet.
+        """
+        value: bytes | None = message.value()
+        key: bytes | None = message.key()
+        headers: Any = message.headers()
+        _, moment = message.timestamp()
+        if moment <= 0:
+            self._refuse_time_loss(moment)
+        if self._strips:
+            key, headers = bare_key(key, headers)
+        special = headers is not None and self._special(headers)
+        if special:
+            headers = self._kept(headers)
+        if value is not None:
+            # Most messages are copied by the two lines after the next.
+            prefix = None if special or self._checks else self._prefixes.get(value[: self._size])
+            if prefix is None:
+                value, headers = self._rewritten(value, headers)
+            else:
+                value = prefix + value[self._size :]
+        return value, key, headers, max(moment, 0)
+
+    def _special(self, headers: Headers) -> bool:
+        if self._keeps_headers:
+            return any(name in _SPECIAL for name, _ in headers or ())
+        return True
+
+    def _rewritten(self, value: bytes, headers: Headers) -> tuple[bytes, Headers]:
+        name, start = self._rewriter.name_of(value, headers)
+        try:
+            rewritten = self._rewriter.rewrite(value, headers)
+        except UnmappedSchemaError:
+            if not self._schemas.known(name):
+                raise BadMessageError(f"the source's registry has no schema {name}") from None
+            raise
+        if self._checks:
+            self._check(name, value[start:])
+        return rewritten
+
+    def _check(self, name: int | str, datum: bytes) -> None:
+        try:
+            self._schemas.codec(name).decode(datum)
+        except DecodeError as error:
+            raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
+
+    def _kept(self, headers: Headers) -> Headers:
+        """The headers of the copy; Confluent's are left to the rewriter.
+
+        Raises:
+            HeaderLossError: the broker does not keep them.
+        """
+        kept: list[tuple[str, bytes | None]] = [pair for pair in headers or () if pair[0] != PLACE]
+        for place, (name, data) in enumerate(kept):
+            if data is None and not self._rules.null_headers:
+                self._refuse_header_loss(f"header {name!r:.80} is null")
+                kept[place] = (name, b"")
+            elif data is not None and not self._rules.raw_headers and not _is_text(data):
+                self._refuse_header_loss(f"header {name!r:.80} is not UTF-8")
+        return kept or None
+
+    def _refuse_header_loss(self, reason: str) -> None:
+        if not self._rules.allow_header_loss:
+            raise HeaderLossError(f"{reason}, which the target's broker does not keep")
+
+    def _refuse_time_loss(self, moment: int) -> None:
+        if not self._rules.allow_time_loss:
+            raise BadMessageError(
+                f"expected a timestamp after 1970-01-01T00:00:00.000Z, got {moment} ms: the client cannot write it",
+                hint="--allow-time-loss copies it with the present time",
+            )
+
+
+def with_place(copy: Copy, partition: int, offset: int) -> Copy:
+    """The copy with a header that has its place in the source."""
+    value, key, headers, moment = copy
+    return value, key, [*(headers or ()), (PLACE, b"%d:%d" % (partition, offset))], moment
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

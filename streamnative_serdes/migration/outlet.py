@@ -1,0 +1,187 @@
+"""The outlet of a copy: a producer with transactions, or without them where the target's broker has none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes.errors import SerdesError
+
+from .messages import Copy
+from .topics import place_of
+
+_INIT_SECONDS: Final = 60.0
+_PATIENCE: Final = 120.0  # seconds without any confirmed message
+_BESIDE: Final = -1  # stands for all partitions of other topics
+_PRODUCER: Final[Mapping[str, Any]] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "queue.buffering.max.kbytes": 65_536,  # the memory for messages under way
+    "linger.ms": 20,
+}
+
+
+class TransactionAbortedError(SerdesError):
+    """The broker aborted a transaction; what is in it is not in the target, and copying can go on from before it."""
+
+
+class NoTransactionsError(SerdesError):
+    """The target's broker does not support transactions."""
+
+
+class Outlet:
+    """Sends copies to the target's partitions.
+
+    Args:
+        kafka: options of the Kafka client of the target's side.
+        topic: the target.
+        transactions: send all between two commits in one transaction. Any other process that does the same for this
+            target is fenced.
+
+    Raises:
+        NoTransactionsError: transactions are asked for, and the broker does not support them.
+        ConfigError: the client refuses its options.
+        KafkaException: the broker refuses.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool) -> None:
+        self._topic, self.transactions = topic, transactions
+        self._errors = ClientErrors(kafka, topic)
+        name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
+        self._producer = client(Producer, {**_PRODUCER, **name, **kafka}, topic, self._errors)
+        self._open = False
+        self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
+        if transactions:
+            self._init_transactions()
+
+    def send(self, partition: int, copy: Copy) -> None:
+        """Send a copy to a partition.
+
+        Raises:
+            TransactionAbortedError: the broker aborted the transaction.
+            KafkaException: it refuses.
+        """
+        delivered = self._delivered.get(partition)
+        if delivered is None:
+            delivered = self._delivered[partition] = {}
+        value, key, headers, moment = copy
+        parts: dict[str, Any] = {"timestamp": moment, "headers": headers}
+        # Called with an error or None, and the message: it keeps the last one that was delivered, and all errors.
+        note = delivered.__setitem__
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, partition, on_delivery=note, **parts)
+            except BufferError:  # the queue is full
+                self._producer.poll(0.5)
+            except KafkaException as error:
+                raise self._failure(error) from error
+            else:
+                return
+
+    def send_beside(self, topic: str, **message: Any) -> None:
+        """Send a message to another topic, in the same transaction. Raises as :meth:`send` does."""
+        delivered = self._delivered.setdefault(_BESIDE, {})
+        while True:
+            try:
+                self._producer.produce(topic, on_delivery=delivered.__setitem__, **message)
+            except BufferError:
+                self._producer.poll(0.5)
+            except KafkaException as error:
+                raise self._failure(error) from error
+            else:
+                return
+
+    def begin(self) -> None:
+        """Begin a transaction unless one is open."""
+        if self.transactions and not self._open:
+            self._producer.begin_transaction()
+            self._open = True
+
+    def serve(self) -> None:
+        """Take note of what was delivered so far."""
+        self._producer.poll(0)
+
+    def flush(self) -> Mapping[int, int]:
+        """Wait until everything is delivered; returns the target's offset of the last message of each partition.
+
+        Raises:
+            TransactionAbortedError: a message was not delivered, in a transaction.
+            KafkaException: a message was not delivered, without transactions.
+            BrokerUnavailableError: nothing is confirmed any more.
+        """
+        left, since = len(self._producer), time.monotonic()
+        while left:
+            self._producer.flush(1.0)
+            now_left, now = len(self._producer), time.monotonic()
+            if now_left < left:
+                since = now
+            elif now - since > _PATIENCE:
+                raise self._errors.error(_PATIENCE)
+            left = now_left
+        self._raise_refused()
+        return {
+            partition: place_of(last[None])[1]
+            for partition, last in self._delivered.items()
+            if None in last and partition != _BESIDE
+        }
+
+    def commit(self, beside: Iterable[tuple[str, bytes, bytes]]) -> None:
+        """Commit the transaction, with messages to other topics in it: topic, key and value.
+
+        Raises:
+            as :meth:`flush`.
+        """
+        for topic, key, value in beside:
+            self.send_beside(topic, key=key, value=value)
+        self.flush()
+        if self._open:
+            try:
+                self._producer.commit_transaction()
+            except KafkaException as error:
+                raise self._failure(error) from error
+            self._open = False
+        self._delivered.clear()
+
+    def close(self) -> None:
+        """Abort what was not committed, and close."""
+        if self._open:
+            self._open = False
+            try:
+                self._producer.abort_transaction(30.0)
+            except KafkaException as error:  # the broker aborts it after transaction.timeout.ms, or at the next start
+                self._errors(error.args[0])
+        self._producer.purge()
+        self._producer.flush(5.0)
+
+    def _init_transactions(self) -> None:
+        try:
+            self._producer.init_transactions(_INIT_SECONDS)
+        except KafkaException as error:
+            fault = error.args[0]
+            if fault.name() in ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED", "_TIMED_OUT"):
+                raise NoTransactionsError(
+                    f"the target's broker gives no transactions: {fault.str()}",
+                    topic=self._topic,
+                    hint="--transactions off copies without them",
+                ) from error
+            raise
+
+    def _raise_refused(self) -> None:
+        for delivered in self._delivered.values():
+            for fault in delivered:
+                if fault is not None:
+                    raise self._failure(KafkaException(fault))
+
+    def _failure(self, error: KafkaException) -> Exception:
+        fault = error.args[0]
+        if self._open and not fault.fatal():
+            return TransactionAbortedError(f"the broker aborted a transaction: {fault.str()}", topic=self._topic)
+        if fault.name() in ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"):
+            return SerdesError(
+                f"another process copies to topic {self._topic} since", hint="only one process may copy to a topic"
+            )
+        return error
