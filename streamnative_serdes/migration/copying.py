@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Final, NoReturn
 
 from confluent_kafka import Message
@@ -26,7 +27,7 @@ from streamnative_serdes.errors import RawMessage
 from .dead_letters import SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .framing import BadMessageError, UnmappedSchemaError
 from .inlet import Inlet
-from .messages import HeaderLossError, MessageCopier, with_place
+from .messages import HeaderLossError, MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
 from .outlet import Outlet, TransactionAbortedError
 from .progress import Progress, ProgressTopic
@@ -177,32 +178,36 @@ class _Run:
                 return self.report
 
     def _copy_chunk(self, messages: list[Message], batch: _Batch) -> None:
-        copy, send, places = self._copier.copy, self._outlet.send, not self._wishes.transactions
-        ends, copied, last = batch.ends, batch.copied, batch.last
+        copy, ends = self._copier.copy, batch.ends
+        copies: list[Placed] = []
         for message in messages:
             partition, offset = place_of(message)
             try:
-                parts = copy(message)
+                copies.append((partition, offset, copy(message)))
             except BadMessageError as error:
+                self._send(copies, batch)
+                copies = []
                 self._keep_letter(message, error, batch)
             except UnmappedSchemaError as error:
+                self._send(copies, batch)
                 self._stop_before(message, error, batch)
-            else:
-                if places:
-                    self._letters.secure()  # a copy says that all dead letters before it are safe
-                    parts = with_place(parts, partition, offset)
-                send(partition, parts)
-                copied[partition] += 1
-                last[partition] = offset
             ends[partition] = offset + 1
+        self._send(copies, batch)
         batch.size += sum(map(len, messages))
         self._inlet.passed(ends)
 
+    def _send(self, copies: list[Placed], batch: _Batch) -> None:
+        if not self._wishes.transactions:
+            self._letters.secure()  # a copy says that all dead letters before it are safe
+            copies = [(partition, offset, with_place(copy, partition, offset)) for partition, offset, copy in copies]
+        last = {partition: place for place, (partition, _, _) in enumerate(copies)}
+        self._outlet.send(copies, marked=frozenset(last.values()))
+        batch.copied.update(map(itemgetter(0), copies))
+        batch.last.update((partition, copies[place][1]) for partition, place in last.items())
+
     def _keep_letter(self, message: Message, error: BadMessageError, batch: _Batch) -> None:
-        partition, _ = place_of(message)
-        letter = DeadLetter.of(message, str(error))
-        self._letters.add(letter, hide_headers=isinstance(error, HeaderLossError))
-        batch.bad[partition] += 1
+        self._letters.add(DeadLetter.of(message, str(error)), hide_headers=isinstance(error, HeaderLossError))
+        batch.bad[place_of(message)[0]] += 1
 
     def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:
         """Commit what is before this message, and raise the error with its place."""

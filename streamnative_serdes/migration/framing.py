@@ -12,7 +12,7 @@ version (int) of Pulsar's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from streamnative_serdes.errors import DecodeError, SchemaError
 from .route import Direction
 
 Name: TypeAlias = int | str  # of a schema, in a message of the source
-Headers: TypeAlias = Sequence[tuple[str, bytes | None]] | None
+Headers: TypeAlias = list[tuple[str, bytes | None]] | None
 
 VALUE_HEADER: Final = "__value_schema_id"
 KEY_HEADER: Final = "__key_schema_id"

@@ -17,6 +17,7 @@ _SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
 
 Keys: TypeAlias = Literal["keep", "strip"]
 Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
+Placed: TypeAlias = tuple[int, int, Copy]  # with its partition, and its offset in the source
 
 
 class HeaderLossError(BadMessageError):
@@ -56,7 +57,7 @@ class MessageCopier:
     def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
         self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
         self._prefixes, self._size = rewriter.prefixes, rewriter.size
-        self._strips, self._checks = rules.keys == "strip", rules.check
+        self._strips, self._checks, self._usual = rules.keys == "strip", rules.check, not rules.check
         self._keeps_headers = rules.null_headers and rules.raw_headers
 
     def copy(self, message: Message) -> Copy:
@@ -71,25 +72,22 @@ class MessageCopier:
         headers: Any = message.headers()
         _, moment = message.timestamp()
         if moment <= 0:
-            self._refuse_time_loss(moment)
+            moment = self._untimed(moment)
         if self._strips:
             key, headers = bare_key(key, headers)
-        special = headers is not None and self._special(headers)
-        if special:
-            headers = self._kept(headers)
+        usual = self._usual
+        if headers is not None:
+            for name, _ in headers:
+                if name in _SPECIAL or not self._keeps_headers:
+                    usual, headers = False, self._kept(headers)
+                    break
         if value is not None:
-            # Most messages are copied by the two lines after the next.
-            prefix = None if special or self._checks else self._prefixes.get(value[: self._size])
-            if prefix is None:
-                value, headers = self._rewritten(value, headers)
+            prefix = self._prefixes.get(value[: self._size]) if usual else None
+            if prefix is not None:
+                value = prefix + value[self._size :]  # most messages need no more than this
             else:
-                value = prefix + value[self._size :]
-        return value, key, headers, max(moment, 0)
-
-    def _special(self, headers: Headers) -> bool:
-        if self._keeps_headers:
-            return any(name in _SPECIAL for name, _ in headers or ())
-        return True
+                value, headers = self._rewritten(value, headers)
+        return value, key, headers, moment
 
     def _rewritten(self, value: bytes, headers: Headers) -> tuple[bytes, Headers]:
         name, start = self._rewriter.name_of(value, headers)
@@ -128,12 +126,14 @@ class MessageCopier:
         if not self._rules.allow_header_loss:
             raise HeaderLossError(f"{reason}, which the target's broker does not keep")
 
-    def _refuse_time_loss(self, moment: int) -> None:
+    def _untimed(self, moment: int) -> int:
+        """The timestamp for a copy of a message without a time; 0 means the present time to the client."""
         if not self._rules.allow_time_loss:
             raise BadMessageError(
                 f"expected a timestamp after 1970-01-01T00:00:00.000Z, got {moment} ms: the client cannot write it",
                 hint="--allow-time-loss copies it with the present time",
             )
+        return 0
 
 
 def with_place(copy: Copy, partition: int, offset: int) -> Copy:

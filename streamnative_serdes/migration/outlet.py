@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from streamnative_serdes._kafka import ClientErrors, client
 from streamnative_serdes.errors import SerdesError
 
-from .messages import Copy
+from .messages import Placed
 from .topics import place_of
 
 _INIT_SECONDS: Final = 60.0
@@ -58,36 +58,40 @@ class Outlet:
         if transactions:
             self._init_transactions()
 
-    def send(self, partition: int, copy: Copy) -> None:
-        """Send a copy to a partition.
+    def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
+        """Send copies, each to its partition.
+
+        Args:
+            copies: in order.
+            marked: places in ``copies``; :meth:`flush` returns where the last marked one of each partition is then.
 
         Raises:
             TransactionAbortedError: the broker aborted the transaction.
             KafkaException: it refuses.
         """
-        delivered = self._delivered.get(partition)
-        if delivered is None:
-            delivered = self._delivered[partition] = {}
-        value, key, headers, moment = copy
-        parts: dict[str, Any] = {"timestamp": moment, "headers": headers}
-        # Called with an error or None, and the message: it keeps the last one that was delivered, and all errors.
-        note = delivered.__setitem__
-        while True:
-            try:
-                self._producer.produce(self._topic, value, key, partition, on_delivery=note, **parts)
-            except BufferError:  # the queue is full
-                self._producer.poll(0.5)
-            except KafkaException as error:
-                raise self._failure(error) from error
-            else:
-                return
+        produce, topic, everything = self._producer.produce, self._topic, not self.transactions
+        for place, (partition, _, (value, key, given, moment)) in enumerate(copies):
+            headers: Any = given
+            # Without transactions, only its own report says that a message was not delivered.
+            note = self._note_of(partition) if everything or place in marked else None
+            while True:
+                try:
+                    produce(topic, value, key, partition, on_delivery=note, timestamp=moment, headers=headers)
+                    break
+                except BufferError:  # the queue is full
+                    self._producer.poll(0.5)
+                except KafkaException as error:
+                    raise self._failure(error) from error
+
+    def _note_of(self, partition: int) -> Callable[[KafkaError | None, Message], None]:
+        """A callback for delivery reports that keeps the last message that was delivered, by None, and all errors."""
+        return self._delivered.setdefault(partition, {}).__setitem__
 
     def send_beside(self, topic: str, **message: Any) -> None:
         """Send a message to another topic, in the same transaction. Raises as :meth:`send` does."""
-        delivered = self._delivered.setdefault(_BESIDE, {})
         while True:
             try:
-                self._producer.produce(topic, on_delivery=delivered.__setitem__, **message)
+                self._producer.produce(topic, on_delivery=self._note_of(_BESIDE), **message)
             except BufferError:
                 self._producer.poll(0.5)
             except KafkaException as error:
@@ -106,7 +110,7 @@ class Outlet:
         self._producer.poll(0)
 
     def flush(self) -> Mapping[int, int]:
-        """Wait until everything is delivered; returns the target's offset of the last message of each partition.
+        """Wait until everything is delivered; returns the target's offset of each partition's last marked message.
 
         Raises:
             TransactionAbortedError: a message was not delivered, in a transaction.

@@ -1,0 +1,154 @@
+"""Consumer groups: their offsets in the source become those of the copies in the target.
+
+The progress has, for some messages, the offset in the source and that of the copy. From the last of these before a
+group's offset, both topics are read side by side: each message of the source is copied again in memory, and the next
+equal one in the target is its copy. Messages of other producers in between are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from streamnative_serdes._kafka import client
+from streamnative_serdes.errors import SerdesError
+
+from .framing import BadMessageError
+from .messages import MessageCopier, Rules
+from .named_schemas import NamedSchemas
+from .progress import Progress
+from .state import State
+from .topics import committed_messages, place_of
+
+_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A group's offset in one partition.
+
+    Args:
+        group: its name.
+        partition: of both topics.
+        source: the group's offset in the source.
+        target: that in the target.
+        early: the copy has not come that far: the group's offset in the target is behind all copies, and messages up to
+            its offset in the source will reach the group again when they are copied.
+    """
+
+    group: str
+    partition: int
+    source: int
+    target: int
+    early: bool = False
+
+
+def move_groups(
+    state: State, groups: Sequence[str], progress: Mapping[int, Progress], rules: Rules, *, dry_run: bool = False
+) -> list[Moved]:
+    """Set the offsets of groups in the target to where they are in the source.
+
+    Args:
+        state: the migration.
+        groups: their names.
+        progress: of the copy, with its anchors.
+        rules: those of the copy.
+        dry_run: change nothing.
+
+    Raises:
+        SerdesError: a group has no offset in the source, is in use in the target, or a copy is not in the target.
+        BrokerUnavailableError: a broker does not answer.
+        KafkaException: a broker refuses.
+    """
+    route = state.route
+    reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
+    with NamedSchemas(route) as schemas:
+        walk = _Walk(state, MessageCopier(state.rewriter(), schemas, rules), progress)
+        found = [
+            walk.moved(group, place.partition, place.offset)
+            for group in groups
+            for place in _offsets(reading, group, route.source)
+        ]
+    if not dry_run:
+        writing: Any = client(AdminClient, dict(route.writing.kafka), route.target)
+        for group in groups:
+            _set(writing, group, route.target, [moved for moved in found if moved.group == group])
+    return found
+
+
+def _offsets(admin: Any, group: str, topic: str) -> list[TopicPartition]:
+    """The group's offsets in the topic."""
+    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=_SECONDS)
+    found = [place for place in asked[group].result().topic_partitions if place.topic == topic and place.offset >= 0]
+    for place in found:
+        if place.error is not None:
+            raise KafkaException(place.error)
+    if not found:
+        raise SerdesError(f"the group {group!r:.200} has no offsets in this topic", topic=topic)
+    return sorted(found, key=lambda place: place.partition)
+
+
+def _set(admin: Any, group: str, topic: str, moved: Sequence[Moved]) -> None:
+    places = [TopicPartition(topic, one.partition, one.target) for one in moved]
+    asked = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)], request_timeout=_SECONDS)
+    try:
+        answered = asked[group].result().topic_partitions
+    except KafkaException as error:
+        if error.args[0].name() in ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS"):
+            hint = "stop its consumers of the target, then run this again"
+            raise SerdesError(f"the group {group!r:.200} is in use in the target", topic=topic, hint=hint) from error
+        raise
+    for place in answered:
+        if place.error is not None:
+            raise KafkaException(place.error)
+
+
+class _Walk:
+    """Finds the copies of messages."""
+
+    def __init__(self, state: State, copier: MessageCopier, progress: Mapping[int, Progress]) -> None:
+        self._route, self._copier, self._progress = state.route, copier, progress
+
+    def moved(self, group: str, partition: int, offset: int) -> Moved:
+        """The offset of the target that stands for ``offset`` of the source."""
+        progress = self._progress.get(partition)
+        if progress is None or progress.last is None:
+            return Moved(group, partition, offset, 0, early=progress is None or offset > progress.next)
+        if offset > progress.last[0]:
+            return Moved(group, partition, offset, progress.last[1] + 1, early=offset > progress.next)
+        return Moved(group, partition, offset, self._target(partition, offset, progress.anchors))
+
+    def _target(self, partition: int, offset: int, anchors: Sequence[tuple[int, int]]) -> int:
+        """The offset of the first copy of a message from ``offset`` on; there is one."""
+        before = [anchor for anchor in anchors if anchor[0] <= offset]
+        source, target = before[-1] if before else (0, 0)
+        copies = self._copies(partition, target)
+        for message in committed_messages(self._route.reading.kafka, self._route.source, {partition: source}):
+            try:
+                value, key, _, moment = self._copier.copy(message)
+            except BadMessageError:
+                continue
+            place = self._next_equal(copies, (value, key, moment), message)
+            if place_of(message)[1] >= offset:
+                return place
+        raise SerdesError(f"partition {partition} has no message from offset {offset} on", topic=self._route.source)
+
+    def _copies(self, partition: int, target: int) -> Iterator[Message]:
+        return committed_messages(self._route.writing.kafka, self._route.target, {partition: target})
+
+    def _next_equal(self, copies: Iterator[Message], wanted: tuple[Any, Any, int], message: Message) -> int:
+        for copy in copies:
+            _, moment = copy.timestamp()
+            if (copy.value(), copy.key()) == wanted[:2] and wanted[2] in (moment, 0):
+                return place_of(copy)[1]
+        partition, offset = place_of(message)
+        hint = "was it deleted by retention or compaction?"
+        raise SerdesError(
+            f"the copy of the source's partition {partition}, offset {offset} is not there",
+            topic=self._route.target,
+            hint=hint,
+        )
