@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from streamnative_serdes._kafka import ClientErrors, ask, client
 
 READ_SECONDS: Final = 30.0  # without any message before the end of a topic is reached
+_POLL_SECONDS: Final = 0.2
 # The client requires a group; partitions are assigned by hand, and no offset is committed.
 CONSUMER: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
@@ -73,9 +75,12 @@ def _until_end(
     places = {partition: max(start, bounds[partition][0]) for partition, start in starts.items()}
     left = {partition for partition, place in places.items() if place < bounds[partition][1]}
     consumer.assign([TopicPartition(topic, partition, places[partition]) for partition in left])
+    heard = time.monotonic()
     while left:
-        messages = consumer.consume(500, READ_SECONDS)
-        if not messages:
+        messages = consumer.consume(500, _POLL_SECONDS)  # takes all of this time, unless there are so many
+        if messages:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > READ_SECONDS:
             raise errors.error(READ_SECONDS)
         for message in messages:
             at_end = is_end(message)
