@@ -16,6 +16,7 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
+    from confluent_kafka.admin import AdminClient
 
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
@@ -37,6 +38,10 @@ class BrokerUnavailableError(SerdesError):
 
     The message has the addresses of ``bootstrap.servers`` and the client's connection errors.
     """
+
+
+class BrokerRefusedError(SerdesError):
+    """A Kafka broker refused a request, with its own reason; the hint says which right it may need."""
 
 
 def require_options(kafka: Any, topic: str) -> None:
@@ -128,7 +133,9 @@ def client(
     raise ConfigError(f"the Kafka client refuses its configuration: {reason}", topic=topic)
 
 
-def ask(asking: Consumer | Producer, errors: ClientErrors, question: Callable[[float], _Answer | None]) -> _Answer:
+def ask(
+    asking: Consumer | Producer | AdminClient, errors: ClientErrors, question: Callable[[float], _Answer | None]
+) -> _Answer:
     """Call ``question`` until a broker answers, and return the answer.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import click
 from confluent_kafka import KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError
+from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .output import json_text, say, visible
@@ -88,7 +88,7 @@ def failure_of(error: SerdesError | KafkaException) -> FailureError:
     code = CHECK_FAILED
     if isinstance(error, ConfigError):
         code = USAGE
-    elif isinstance(error, SchemaRegistryError | BrokerUnavailableError):
+    elif isinstance(error, SchemaRegistryError | BrokerUnavailableError | BrokerRefusedError):
         code = REFUSED
     more = {name: getattr(error, name, None) for name in ("topic", "version", "path", "status", "url")}
     return FailureError(message, code, kind=type(error).__name__, hint=hint, **more)

@@ -1,0 +1,208 @@
+"""The topics of one Kafka cluster: their partitions and settings, how they are created and deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic  # type: ignore[attr-defined]
+
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, ask, client, require_options
+
+_READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
+_MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
+# What a topic inherits from its broker, under the broker's names; the first of several that is set.
+_INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
+    "cleanup.policy": (("log.cleanup.policy", 1),),
+    "max.message.bytes": (("message.max.bytes", 1),),
+    "message.timestamp.type": (("log.message.timestamp.type", 1),),
+    "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
+    "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
+    "message.timestamp.difference.max.ms": (("log.message.timestamp.difference.max.ms", 1),),
+    "retention.bytes": (("log.retention.bytes", 1),),
+    "retention.ms": (("log.retention.ms", 1), ("log.retention.minutes", 60_000), ("log.retention.hours", 3_600_000)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as its cluster describes it.
+
+    Args:
+        name: as Kafka clients call it.
+        partitions: their number.
+        replicas: of each message.
+        settings: all that the broker tells, such as ``retention.ms``, with those of the broker that it inherits.
+        own: those of ``settings`` that were set for this topic.
+    """
+
+    name: str
+    partitions: int
+    replicas: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+
+
+class Cluster:
+    """The topics of a Kafka cluster.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic that it is about, for errors.
+
+    Every method raises:
+
+    - BrokerUnavailableError: no broker answers;
+    - BrokerRefusedError: it refuses, such as for a missing right.
+
+    Raises:
+        ConfigError: the options are not valid, or have no ``bootstrap.servers``.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        require_options(kafka, topic)
+        self._errors = ClientErrors(kafka, topic)
+        self._admin = client(AdminClient, dict(kafka), topic, self._errors)
+
+    def topic(self, name: str) -> Topic | None:
+        """The topic, or None if it does not exist. Asking does not create it."""
+        described = self._described(name)
+        if described is None:
+            return None
+        entries = self._settings(ConfigResource.Type.TOPIC, name)
+        return Topic(
+            name,
+            len(described.partitions),
+            max((len(partition.replicas) for partition in described.partitions), default=1),
+            {key: entry.value for key, entry in entries.items() if entry.value is not None},
+            {key: entry.value for key, entry in entries.items() if _is_own(entry)},
+        )
+
+    def brokers(self) -> int:
+        """How many brokers are up."""
+        found = self._ask(
+            "describe the cluster", None, lambda seconds: self._admin.describe_cluster(request_timeout=seconds).result()
+        )
+        return len(found.nodes)
+
+    def defaults(self) -> dict[str, str]:
+        """The settings that a new topic inherits, as far as a broker tells; empty without the right to ask."""
+        listed = ask(self._admin, self._errors, lambda seconds: self._admin.list_topics(timeout=seconds))
+        try:
+            entries = self._settings(ConfigResource.Type.BROKER, str(min(listed.brokers)))
+        except BrokerRefusedError:
+            return {}
+        found = {}
+        for key, names in _INHERITED.items():
+            values = [(entries[name].value, factor) for name, factor in names if name in entries]
+            value, factor = next(((value, factor) for value, factor in values if value is not None), (None, 1))
+            if value is not None:
+                found[key] = value if factor == 1 or int(value) < 0 else str(int(value) * factor)
+        return found
+
+    def create(self, name: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> bool:
+        """Create a topic, and wait until its partitions can be written.
+
+        Args:
+            name: its name.
+            partitions: their number.
+            replicas: of each message; -1 for the broker's default.
+            settings: those that differ from the broker's.
+
+        Returns:
+            False if it exists already; it is unchanged then.
+        """
+        new = NewTopic(name, partitions, replication_factor=replicas, config=dict(settings))
+        try:
+            self._ask(
+                f"create topic {name}",
+                "CREATE on the topic",
+                lambda seconds: (self._admin.create_topics([new], request_timeout=seconds)[name].result(),),
+            )
+        except BrokerRefusedError as error:
+            if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+            return False
+        self._wait_for(name, partitions)
+        return True
+
+    def delete(self, name: str, seconds: float) -> None:
+        """Delete a topic, within ``seconds``; it is no error if it does not exist."""
+        try:
+            self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)[name].result()
+        except KafkaException as error:
+            if error.args[0].code() not in _MISSING:
+                raise _refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
+
+    def _wait_for(self, name: str, partitions: int) -> None:
+        """Brokers learn of a new topic one after the other, and its leaders are elected a little later."""
+        until = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < until:
+            found = self._described(name)
+            if found is not None and sum(_has_leader(partition) for partition in found.partitions) == partitions:
+                return
+            time.sleep(0.05)
+        raise BrokerRefusedError(
+            f"topic {name} was created, but not all of its {partitions} partitions had a leader within "
+            f"{_READY_SECONDS:.0f} s",
+            topic=self._errors.topic,
+            hint="run the command again when all brokers are up",
+        )
+
+    def _described(self, name: str) -> Any:
+        """Unlike a request for metadata, this one does not create the topic."""
+        try:
+            return self._ask(
+                f"describe topic {name}",
+                "DESCRIBE on the topic",
+                lambda seconds: self._admin.describe_topics(TopicCollection([name]), request_timeout=seconds)[
+                    name
+                ].result(),
+            )
+        except BrokerRefusedError as error:
+            if _code(error) not in _MISSING:
+                raise
+            return None
+
+    def _settings(self, kind: Any, name: str) -> Mapping[str, Any]:
+        resource = ConfigResource(kind, name)
+        of = "topic" if kind == ConfigResource.Type.TOPIC else "broker"
+        found = self._ask(
+            f"read the settings of {of} {name}",
+            "DESCRIBE_CONFIGS on the topic" if of == "topic" else None,
+            lambda seconds: self._admin.describe_configs([resource], request_timeout=seconds)[resource].result(),
+        )
+        return dict(found)
+
+    def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
+        try:
+            return ask(self._admin, self._errors, question)
+        except KafkaException as error:
+            raise _refused(doing, right, self._errors.topic, error) from error
+
+
+def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:
+    fault: KafkaError = error.args[0]
+    rights = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    hint = f"the user needs the right {right}" if right is not None and fault.code() in rights else None
+    return BrokerRefusedError(f"cannot {doing}: {fault.str()} ({fault.name()})", topic=topic, hint=hint)
+
+
+def _code(error: BrokerRefusedError) -> int | None:
+    cause = error.__cause__
+    return cause.args[0].code() if isinstance(cause, KafkaException) else None
+
+
+def _has_leader(partition: Any) -> bool:
+    return partition.leader is not None and partition.leader.id >= 0
+
+
+def _is_own(entry: Any) -> bool:
+    """Whether it was set for the topic; some versions of the client give the source as a number."""
+    return entry.value is not None and entry.source in (
+        ConfigSource.DYNAMIC_TOPIC_CONFIG,
+        ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+    )

@@ -1,0 +1,165 @@
+"""The target topic: created with the partitions and settings of the source, or checked against them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from confluent_kafka import Consumer
+
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client
+
+from .cluster import Cluster, Topic
+from .problems import Problem, judged, require_none
+from .route import Route
+from .settings import PREFIX_GROWTH, Seen, for_new_topic, problems_of
+from .topics import CONSUMER, bounds_of
+
+PLACE_GROWTH: Final = 160  # bytes of the headers with the source's place that copies have without transactions
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target topic.
+
+    Args:
+        topic: as it is; as it would be created if it does not exist.
+        source: the topic that is copied.
+        exists: whether it is there.
+        created: whether this call created it.
+        problems: all that was found, accepted or not.
+    """
+
+    topic: Topic
+    source: Topic
+    exists: bool
+    created: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+def ensure_target(
+    route: Route,
+    findings: Mapping[str, Any] | None = None,
+    *,
+    create: bool = False,
+    accept: Collection[str] = (),
+    settings: Mapping[str, str] = _NOTHING,
+    resuming: bool = False,
+    dry_run: bool = False,
+) -> Target:
+    """Create the target if it is missing and ``create`` is set, and check it against the source.
+
+    Calling it again changes nothing.
+
+    Args:
+        route: the migration.
+        findings: of ``migrate plan``; without them only settings are compared, not the messages. What was accepted
+            there is accepted here too.
+        create: create it if it is missing.
+        accept: names of problems that are fine, see ``problems.NAMES``.
+        settings: of a new topic, in addition to the source's; an empty value leaves one to the broker.
+        resuming: the target has copies of an earlier run, so it need not be empty.
+        dry_run: create nothing; the answer describes the topic that would be created.
+
+    Raises:
+        ProblemsError: something has to be mended or accepted first. Nothing was created, unless the broker has given
+            a new topic other settings than it was asked for; then the topic is there, and empty.
+        ConfigError: an option is not valid, or a name in ``accept``.
+        BrokerUnavailableError: the brokers of a side do not answer.
+        BrokerRefusedError: a broker refuses, the source does not exist, or the target does not and ``create`` is unset.
+    """
+    accept = {*accept, *(findings or {}).get("accepted", ())}
+    source, found = source_of(route), Cluster(route.writing.kafka, route.target)
+    target = describe(route, found, source, findings, settings, accept)
+    if not target.exists and not create and not dry_run:
+        raise BrokerRefusedError(
+            f"topic {route.target} does not exist",
+            topic=route.target,
+            hint="add --create, or create it with the partitions of the source; `migrate plan` says what it would be",
+        )
+    require_none(
+        [problem for problem in target.problems if not (resuming and problem.name == "not-empty")], route.target
+    )
+    if target.exists or dry_run:
+        return target
+    new = target.topic
+    created = found.create(route.target, new.partitions, new.replicas, new.own)
+    made = describe(route, found, source, findings, settings, accept)
+    require_none(made.problems, route.target)  # a broker may ignore settings, and somebody may have been faster
+    return Target(made.topic, source, exists=True, created=created, problems=made.problems)
+
+
+def source_of(route: Route) -> Topic:
+    """The topic that is read.
+
+    Raises:
+        BrokerRefusedError: it does not exist, or the broker refuses.
+        BrokerUnavailableError: no broker answers.
+    """
+    found = Cluster(route.reading.kafka, route.source).topic(route.source)
+    if found is None:
+        raise BrokerRefusedError(
+            f"topic {route.source} does not exist",
+            topic=route.source,
+            hint="check the name and the address of the broker; some brokers answer this for a missing right too",
+        )
+    return found
+
+
+def describe(
+    route: Route,
+    cluster: Cluster,
+    source: Topic,
+    findings: Mapping[str, Any] | None,
+    settings: Mapping[str, str],
+    accept: Collection[str],
+) -> Target:
+    """The target as it is, or as it would be created, with its problems."""
+    growth = growth_of(route, findings)
+    topic = cluster.topic(route.target)
+    exists, problems = topic is not None, []
+    if topic is None:
+        topic, left = _planned(route, cluster, source, growth, settings)
+        problems.append(Problem("missing-target", f"topic {route.target} does not exist; --create creates it"))
+        if left:
+            problems.append(Problem("settings-not-copied", f"settings of the source's cluster: {', '.join(left)}"))
+    problems += problems_of(source, topic, Seen.of(findings), int(time.time() * 1000), growth)
+    if exists:
+        problems += _content(route, topic)
+    return Target(topic, source, exists, problems=tuple(judged(problems, accept)))
+
+
+def growth_of(route: Route, findings: Mapping[str, Any] | None) -> int:
+    """By how many bytes copies are larger than their messages, at most."""
+    transactions = ((findings or {}).get("probe") or {}).get("transactions", True)
+    return (PREFIX_GROWTH if route.direction == "forward" else 0) + (0 if transactions else PLACE_GROWTH)
+
+
+def _planned(
+    route: Route, cluster: Cluster, source: Topic, growth: int, settings: Mapping[str, str]
+) -> tuple[Topic, list[str]]:
+    """The topic that would be created, with what it would inherit from its broker as far as that is known."""
+    defaults, replicas = cluster.defaults(), min(source.replicas, cluster.brokers())
+    own, left = for_new_topic(source, defaults, growth, replicas, settings)
+    return Topic(route.target, source.partitions, replicas, {**defaults, **own}, own), left
+
+
+def _content(route: Route, topic: Topic) -> Iterator[Problem]:
+    conf = {"group.id": "streamnative-serdes", **route.writing.kafka, **CONSUMER}
+    errors = ClientErrors(conf, topic.name)
+    consumer = client(Consumer, conf, topic.name, errors)
+    try:
+        bounds = [bounds_of(consumer, errors, topic.name, partition) for partition in range(topic.partitions)]
+    finally:
+        consumer.close()
+    count = sum(high - low for low, high in bounds)
+    if count:
+        yield Problem(
+            "not-empty",
+            f"the target has up to {count} messages already",
+            "choose a topic without messages; copies are added to those that are there",
+        )
