@@ -15,7 +15,7 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Producer
+    from confluent_kafka import Consumer, KafkaError, Message, Producer
     from confluent_kafka.admin import AdminClient
 
 _Client = TypeVar("_Client")
@@ -167,3 +167,15 @@ def ask(
         if errors.everywhere():
             break
     raise errors.error(waited) from cause
+
+
+def is_end(message: Message) -> bool:
+    """Whether it is the client's word for the end of a partition. Raises KafkaException for an error."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    error = message.error()
+    if error is None:
+        return False
+    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
+        return True
+    raise KafkaException(error)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, ask, client, is_end
 
 from .failures import REFUSED, USAGE, FailureError
 
@@ -94,7 +94,7 @@ class TopicReader:
                 partition, offset = message.partition(), message.offset()
                 assert partition is not None
                 assert offset is not None
-                at_end = self._is_end(message)
+                at_end = is_end(message)
                 if not at_end and (follow or offset < bounds[partition][1]):
                     yield message
                 if at_end or offset + 1 >= bounds[partition][1]:
@@ -115,7 +115,7 @@ class TopicReader:
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             message = self._consumer.poll(_POLL_SECONDS)
-            if message is not None and (self._is_end(message) or message.error() is None):
+            if message is not None and (is_end(message) or message.error() is None):
                 return sum(high - low for low, high in bounds.values())
         raise self._errors.error(_PATIENCE)
 
@@ -158,13 +158,3 @@ class TopicReader:
             self._consumer, self._errors, lambda seconds: self._consumer.offsets_for_times(asked, timeout=seconds)
         )
         return {one.partition: one.offset if one.offset >= 0 else bounds[one.partition][1] for one in found}
-
-    @staticmethod
-    def _is_end(message: Message) -> bool:
-        """Whether it is the client's word for the end of a partition. Raises KafkaException for an error."""
-        error = message.error()
-        if error is None:
-            return False
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-            return True
-        raise KafkaException(error)

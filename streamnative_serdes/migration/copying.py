@@ -33,6 +33,7 @@ from .outlet import Outlet, TransactionAbortedError
 from .progress import Progress, ProgressTopic
 from .resuming import Wishes, find_places
 from .state import State
+from .target import ensure_target
 from .topics import ensure_topic, place_of
 
 COMMIT_MESSAGES: Final = 20_000
@@ -86,15 +87,29 @@ class TopicCopy:
     ) -> None:
         self._state, self._wishes, self._observe, self._stopping = state, wishes, observe, stopping
 
+    def left(self) -> int:
+        """How many offsets of the source are left to copy. It writes nothing.
+
+        Raises:
+            as :meth:`run`.
+        """
+        route, wishes = self._state.route, self._wishes
+        with closing(Inlet(route.reading.kafka, route.source)) as inlet:
+            topic = ProgressTopic(route.writing.kafka, route.target, f"{route.source}@{inlet.cluster}")
+            places, _ = find_places(route.writing.kafka, route.target, topic.read(), wishes)
+            inlet.start({**wishes.start, **places})
+            return sum(high - inlet.next[partition] for partition, (_, high) in inlet.bounds.items())
+
     def run(self) -> Report:
         """Copy up to the source's present end, or until told to stop.
 
         Raises:
             UnmappedSchemaError: a message names a schema that the source's registry has, but that was not copied. All
                 messages before it are in the target.
-            NoTransactionsError: the target's broker does not support transactions, and they are wished for.
-            SerdesError: there is no source or target, messages to be copied were deleted, the target has messages that
-                are no copies, or another process copies to it.
+            NoTransactionsError: the target's broker does not support transactions, which were asked for.
+            ProblemsError: the target does not fit, or has messages other than copies.
+            SerdesError: there is no source, messages were deleted before they were copied, or another process copies
+                to the target.
             FileError: the file of dead letters cannot be written.
             BrokerUnavailableError: a broker does not answer.
             KafkaException: a broker refuses.
@@ -137,18 +152,35 @@ class _Run:
         self._inlet = self._stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
         source = f"{route.source}@{self._inlet.cluster}"
         self._topic = ProgressTopic(kafka, route.target, source)
+        places, safe = find_places(kafka, route.target, self._topic.read(), wishes)
+        largest = self._ensure_target(resuming=bool(places))
         ensure_topic(kafka, self._topic.name, 1, cleanup_policy="compact")
-        # From here on, no other process commits to the target.
-        self._outlet = self._stack.enter_context(closing(Outlet(kafka, route.target, transactions=wishes.transactions)))
+        self._outlet = self._stack.enter_context(
+            closing(Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest))
+        )
         known = self._topic.read()
-        places, safe = find_places(kafka, route.target, list(self._inlet.bounds), known, wishes)
-        self._inlet.start(places)
+        if wishes.transactions:  # from here on, no other process commits to the target: what is read now stays
+            places, safe = find_places(kafka, route.target, known, wishes)
+        self._inlet.start({**wishes.start, **places})
         self._letters = self._stack.enter_context(closing(self._dead_letters(source, self._inlet.next, safe)))
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             self.report.progress[partition] = replace(progress, next=place)
         self._schemas = self._stack.enter_context(NamedSchemas(route))
         self._copier = MessageCopier(self._state.rewriter(), self._schemas, wishes.rules)
+
+    def _ensure_target(self, *, resuming: bool) -> int:
+        """Create or check the target; returns the size of the largest message that it takes, in bytes."""
+        wishes, findings = self._wishes, self._state.findings
+        target = ensure_target(
+            self._route,
+            findings,
+            create=wishes.create,
+            settings=wishes.settings,
+            accept=wishes.accept,
+            resuming=resuming,
+        )
+        return int(target.topic.settings.get("max.message.bytes", 0))
 
     def _dead_letters(self, source: str, places: Mapping[int, int], safe: Mapping[int, int]) -> DeadLetters:
         route, path = self._route, self._wishes.dead_letters

@@ -20,7 +20,7 @@ from streamnative_serdes.errors import SerdesError
 from .framing import BadMessageError
 from .messages import MessageCopier, Rules
 from .named_schemas import NamedSchemas
-from .progress import Progress
+from .progress import Progress, ProgressTopic
 from .state import State
 from .topics import committed_messages, place_of
 
@@ -47,15 +47,12 @@ class Moved:
     early: bool = False
 
 
-def move_groups(
-    state: State, groups: Sequence[str], progress: Mapping[int, Progress], rules: Rules, *, dry_run: bool = False
-) -> list[Moved]:
+def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: bool = False) -> list[Moved]:
     """Set the offsets of groups in the target to where they are in the source.
 
     Args:
         state: the migration.
         groups: their names.
-        progress: of the copy, with its anchors.
         rules: those of the copy.
         dry_run: change nothing.
 
@@ -65,6 +62,7 @@ def move_groups(
         KafkaException: a broker refuses.
     """
     route = state.route
+    progress = ProgressTopic(route.writing.kafka, route.target, None).read()
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
     with NamedSchemas(route) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, rules), progress)

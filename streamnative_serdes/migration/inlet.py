@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._kafka import ClientErrors, client, is_end
 from streamnative_serdes.errors import SerdesError
 
-from .topics import CONSUMER, bounds_of, is_end, partitions_of, place_of
+from .topics import CONSUMER, bounds_of, partitions_of, place_of
 
 CHUNK: Final = 2_000  # messages
 POLL_SECONDS: Final = 0.2

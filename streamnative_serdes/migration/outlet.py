@@ -20,7 +20,7 @@ _BESIDE: Final = -1  # stands for all partitions of other topics
 _PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
-    "queue.buffering.max.kbytes": 65_536,  # the memory for messages under way
+    "queue.buffering.max.kbytes": 65_536,  # the memory for messages that are being sent
     "linger.ms": 20,
 }
 
@@ -41,6 +41,7 @@ class Outlet:
         topic: the target.
         transactions: send all between two commits in one transaction. Any other process that does the same for this
             target is fenced.
+        largest: the size of the largest message that the target takes, in bytes.
 
     Raises:
         NoTransactionsError: transactions are asked for, and the broker does not support them.
@@ -48,11 +49,12 @@ class Outlet:
         KafkaException: the broker refuses.
     """
 
-    def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool) -> None:
+    def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0) -> None:
         self._topic, self.transactions = topic, transactions
         self._errors = ClientErrors(kafka, topic)
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
-        self._producer = client(Producer, {**_PRODUCER, **name, **kafka}, topic, self._errors)
+        size = {"message.max.bytes": max(largest, 1_000_000)}
+        self._producer = client(Producer, {**_PRODUCER, **size, **name, **kafka}, topic, self._errors)
         self._open = False
         self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
         if transactions:

@@ -67,7 +67,7 @@ class ProgressTopic:
         """The progress of each partition that has any.
 
         Raises:
-            SerdesError: the topic has the progress of another source, or messages that are no progress.
+            SerdesError: the topic has the progress of another source, or other messages.
             BrokerUnavailableError: no broker answers.
             KafkaException: the broker refuses.
         """

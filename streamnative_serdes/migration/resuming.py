@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -33,7 +33,9 @@ class Wishes:
         follow: go on at the end of the source, until told to stop.
         dead_letters: the file for messages that cannot be copied; None for the topic TARGET.dead-letters.
         start: offsets of the source to begin with, by partition, if nothing was copied before; the first by default.
-        append: copy to a target that has messages already, though none of them are copies.
+        create: create the target if it is missing.
+        settings: of a target that is created, in addition to the source's.
+        accept: names of problems that are fine, such as ``not-empty``.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -41,53 +43,36 @@ class Wishes:
     follow: bool = False
     dead_letters: Path | None = None
     start: Mapping[int, int] = field(default_factory=dict)
-    append: bool = False
+    create: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    accept: Collection[str] = ()
 
 
 def find_places(
-    kafka: Mapping[str, Any], target: str, partitions: Sequence[int], known: Mapping[int, Progress], wishes: Wishes
+    kafka: Mapping[str, Any], target: str, known: Mapping[int, Progress], wishes: Wishes
 ) -> tuple[Places, Places]:
     """The source's offsets to go on with, and those of the last dead letters that need not be sent again.
 
     Args:
         kafka: options of the Kafka client of the target's side.
         target: the target topic.
-        partitions: of the source.
         known: the progress that was committed.
         wishes: how the topic is to be copied.
 
     Raises:
-        SerdesError: there is no target, it has other partitions than the source, or messages that are no copies.
         ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
     """
-    there = bounds(kafka, target)
-    if sorted(there) != sorted(partitions):
-        counts = f"expected {len(partitions)} partitions as in the source, got {len(there)}"
-        hint = (
-            "create it with as many partitions: `migrate plan --create` does" if not there else "choose another target"
-        )
-        raise SerdesError(f"the target is not fit for the copies: {counts}", topic=target, hint=hint)
     if any(progress.places == wishes.transactions for progress in known.values()):
         begun = "without" if wishes.transactions else "with"
         hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
         raise ConfigError(f"copying to topic {target} was begun {begun} transactions", hint=hint)
-    safe: Places = {}
     places = {partition: progress.next for partition, progress in known.items()}
-    if not wishes.transactions:
-        places, safe = _by_the_last_copies(kafka, target, partitions, places)
-    if not places and not wishes.append and any(low < high for low, high in there.values()):
-        raise SerdesError(
-            "the target has messages that are no copies", topic=target, hint="--append copies behind them"
-        )
-    return {**wishes.start, **places}, safe
+    return (places, {}) if wishes.transactions else _by_the_last_copies(kafka, target, places)
 
 
-def _by_the_last_copies(
-    kafka: Mapping[str, Any], target: str, partitions: Sequence[int], known: Places
-) -> tuple[Places, Places]:
-    _settle(kafka, target)
+def _by_the_last_copies(kafka: Mapping[str, Any], target: str, known: Places) -> tuple[Places, Places]:
     places, safe = dict(known), {}
-    for partition in partitions:
+    for partition in _settled(kafka, target):
         copied = last_offset(kafka, target, partition, _place)
         if copied is not None:
             places[partition] = max(places.get(partition, 0), copied + 1)
@@ -97,13 +82,14 @@ def _by_the_last_copies(
     return places, safe
 
 
-def _settle(kafka: Mapping[str, Any], topic: str) -> None:
-    """Wait until no more messages arrive that a process that was killed has sent."""
+def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
+    """The topic's partitions, once no more messages arrive that a process that was killed has sent."""
     before = bounds(kafka, topic)
     time.sleep(_SETTLED_SECONDS)
     while (now := bounds(kafka, topic)) != before:
         before = now
         time.sleep(_SETTLED_SECONDS)
+    return now
 
 
 def last_offset(

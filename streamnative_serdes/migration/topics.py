@@ -9,7 +9,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, ask, client, is_end
 
 READ_SECONDS: Final = 30.0  # without any message before the end of a topic is reached
 _POLL_SECONDS: Final = 0.2
@@ -95,16 +95,6 @@ def place_of(message: Message) -> tuple[int, int]:
     """Partition and offset of a message that was consumed."""
     place: tuple[Any, Any] = message.partition(), message.offset()  # None is for messages that were not consumed
     return place
-
-
-def is_end(message: Message) -> bool:
-    """Whether it is the client's word for the end of a partition. Raises KafkaException for an error."""
-    error = message.error()
-    if error is None:
-        return False
-    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-        return True
-    raise KafkaException(error)
 
 
 def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Sequence[int]:

@@ -1,0 +1,197 @@
+"""The command ``migrate topic``: copies the messages, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import click
+
+from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
+from streamnative_serdes.cli.options import pairs
+from streamnative_serdes.cli.output import say, show_json
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.migration import Moved, Report, Rules, State, TopicCopy, Wishes, behind_copies, move_groups
+
+from .progress_bar import progress_bar
+from .sides import routed
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(cls=Command)
+@click.option(
+    "--keys",
+    type=click.Choice(["keep", "strip"]),
+    default="keep",
+    show_default=True,
+    help="Strip takes Confluent's framing off keys; the partition stays.",
+)
+@click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters.")
+@click.option("--follow", is_flag=True, help="Go on at the end of the source, until Ctrl-C or SIGTERM.")
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["beginning", "copied"]),
+    default="beginning",
+    show_default=True,
+    help="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
+)
+@click.option("--groups", multiple=True, metavar="GROUP", help="Set this group's offsets in TARGET, at the end.")
+@click.option(
+    "--dead-letters",
+    "letters",
+    type=_FILE,
+    metavar="FILE",
+    help="Put messages that cannot be copied here.  [default: the topic TARGET.dead-letters]",
+)
+@click.option(
+    "--transactions",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Auto: as `migrate plan` found. Off: copies have a header with their place.",
+)
+@click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters.")
+@click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one.")
+@click.option("--create", is_flag=True, help="Create TARGET if it is missing.")
+@click.option(
+    "--topic-config",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=pairs,
+    help="A setting of a TARGET that is created.",
+)
+@click.option("--accept", multiple=True, metavar="NAME", help="Accept a problem that `migrate plan` has named.")
+@click.option("--dry-run", is_flag=True, help="Only say how many messages are left to copy.")
+@routed
+def topic(
+    state: State,
+    keys: Literal["keep", "strip"],
+    check: bool,
+    follow: bool,
+    start: str,
+    groups: tuple[str, ...],
+    letters: Path | None,
+    transactions: str,
+    allow_header_loss: bool,
+    allow_time_loss: bool,
+    create: bool,
+    settings: tuple[tuple[str, str], ...],
+    accept: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Copy the messages of SOURCE to TARGET: the same but for the framing of values.
+
+    It goes on where it was stopped, however that was. Messages that cannot be copied are kept as they are, among the
+    dead letters. With transactions, each message is in TARGET exactly once.
+    """  # fmt: skip
+    probe = (state.findings or {}).get("probe") or {}
+    wishes = Wishes(
+        Rules(
+            keys,
+            check,
+            null_headers=probe.get("null_headers", True),
+            raw_headers=probe.get("raw_headers", True),
+            allow_header_loss=allow_header_loss,
+            allow_time_loss=allow_time_loss,
+        ),
+        transactions=probe.get("transactions", True) if transactions == "auto" else transactions == "on",
+        follow=follow,
+        dead_letters=letters,
+        start=_start(state, start),
+        create=create,
+        settings=dict(settings),
+        accept=accept,
+    )
+    as_json = bool(click.get_current_context().meta["json"])
+    if dry_run:
+        left = TopicCopy(state, wishes).left()
+        _show({"left": left, "dry_run": True}, f"{state.route.source}: {left} messages would be copied", as_json)
+        return
+    with _signals() as stopped:
+        report = _copy(state, wishes, as_json, stopped)
+        moved = move_groups(state, groups, wishes.rules) if groups else []
+    _tell(state, report, moved, wishes, as_json)
+    if stopped() and not follow:
+        raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
+
+
+def _start(state: State, start: str) -> Mapping[int, int]:
+    if start == "beginning":
+        return {}
+    if state.route.direction != "back":
+        raise ConfigError("--from copied is for --back", hint="copying goes on where it was stopped by itself")
+    return behind_copies(state.route.reading.kafka, state.route.source)
+
+
+def _copy(state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], bool]) -> Report:
+    with progress_bar("copying", None, silent=as_json) as bar:
+        done: dict[str, int] = {}
+
+        def observe(report: Report) -> None:
+            now = report.copied + report.bad
+            bar.advance(now - done.setdefault("first", now) - done.get("shown", 0))
+            done["shown"] = now - done["first"]
+            bar.expect(done["shown"] + report.lag)
+            bar.lag(report.lag)
+
+        return TopicCopy(state, wishes, observe, stopped).run()
+
+
+@contextmanager
+def _signals() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C or SIGTERM has asked to stop: the current chunk is then copied and committed first."""
+    asked = threading.Event()
+
+    def stop(*_: Any) -> None:
+        if asked.is_set():  # the second time at once
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes, as_json: bool) -> None:
+    route = state.route
+    parts = sorted(report.progress.items())
+    partitions = {number: {"next": one.next, "copied": one.copied, "bad": one.bad} for number, one in parts}
+    groups = [
+        {"group": one.group, "partition": one.partition, "source": one.source, "target": one.target, "early": one.early}
+        for one in moved
+    ]
+    letters = wishes.dead_letters or f"topic {route.target}.dead-letters"
+    text = f"{route.source} -> {route.target}: {report.copied} messages copied"
+    text += f", {report.bad} among the dead letters in {letters}" if report.bad else ""
+    text += "" if wishes.transactions else "; without transactions, so copies have a header with their place"
+    tree = {
+        "copied": report.copied,
+        "bad": report.bad,
+        "lag": report.lag,
+        "ended": report.ended,
+        "partitions": partitions,
+        "groups": groups,
+        "transactions": wishes.transactions,
+    }
+    _show(tree, text, as_json)
+    if not as_json:
+        for one in moved:
+            early = ", which is not copied yet: run this again" if one.early else ""
+            say(f"group {one.group}: partition {one.partition}, offset {one.source} -> {one.target}{early}")
+
+
+def _show(tree: dict[str, Any], text: str, as_json: bool) -> None:
+    if as_json:
+        show_json(tree)
+    else:
+        say(text)
