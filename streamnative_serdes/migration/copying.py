@@ -34,7 +34,7 @@ from .progress import Progress, ProgressTopic
 from .resuming import Wishes, find_places
 from .state import State
 from .target import ensure_target
-from .topics import ensure_topic, place_of
+from .topics import bounds, ensure_topic, place_of
 
 COMMIT_MESSAGES: Final = 20_000
 COMMIT_BYTES: Final = 32 << 20
@@ -153,7 +153,8 @@ class _Run:
         source = f"{route.source}@{self._inlet.cluster}"
         self._topic = ProgressTopic(kafka, route.target, source)
         places, safe = find_places(kafka, route.target, self._topic.read(), wishes)
-        largest = self._ensure_target(resuming=bool(places))
+        begun = bool(bounds(kafka, self._topic.name))  # perhaps by a process that has not committed anything yet
+        largest = self._ensure_target(resuming=begun)
         ensure_topic(kafka, self._topic.name, 1, cleanup_policy="compact")
         self._outlet = self._stack.enter_context(
             closing(Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest))
@@ -161,6 +162,8 @@ class _Run:
         known = self._topic.read()
         if wishes.transactions:  # from here on, no other process commits to the target: what is read now stays
             places, safe = find_places(kafka, route.target, known, wishes)
+        if begun:
+            self._ensure_target(resuming=bool(places))
         self._inlet.start({**wishes.start, **places})
         self._letters = self._stack.enter_context(closing(self._dead_letters(source, self._inlet.next, safe)))
         for partition, place in self._inlet.next.items():
@@ -199,6 +202,8 @@ class _Run:
             if messages:
                 self._outlet.begin()
                 self._copy_chunk(messages, batch)
+            else:
+                self._inlet.passed({})  # aborted messages at the end, perhaps
             self.report.lag = self._inlet.lag()
             ending = stopping() or (self._inlet.at_end and not self._wishes.follow)
             if batch.is_due(idle=not messages) or ending:

@@ -21,6 +21,7 @@ The checksum is that of the other members as JSON with sorted keys and without b
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -198,8 +199,9 @@ class DeadLetterFile:
         self._write("", sync=True)
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file. What was not secured may be lost: it comes again."""
+        with contextlib.suppress(OSError):  # secure() has raised it
+            self._file.close()
 
     def _write(self, text: str, *, sync: bool = False) -> None:
         try:

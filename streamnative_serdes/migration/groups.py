@@ -7,7 +7,8 @@ equal one in the target is its copy. Messages of other producers in between are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from .state import State
 from .topics import committed_messages, place_of
 
 _SECONDS: Final = 30.0
+_IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +82,40 @@ def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: b
 
 def _offsets(admin: Any, group: str, topic: str) -> list[TopicPartition]:
     """The group's offsets in the topic."""
-    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=_SECONDS)
-    found = [place for place in asked[group].result().topic_partitions if place.topic == topic and place.offset >= 0]
-    for place in found:
-        if place.error is not None:
-            raise KafkaException(place.error)
+    group_ = [ConsumerGroupTopicPartitions(group)]
+    answered = _answer(lambda: admin.list_consumer_group_offsets(group_, request_timeout=_SECONDS)[group])
+    found = [place for place in answered if place.topic == topic and place.offset >= 0]
     if not found:
         raise SerdesError(f"the group {group!r:.200} has no offsets in this topic", topic=topic)
     return sorted(found, key=lambda place: place.partition)
 
 
 def _set(admin: Any, group: str, topic: str, moved: Sequence[Moved]) -> None:
-    places = [TopicPartition(topic, one.partition, one.target) for one in moved]
-    asked = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)], request_timeout=_SECONDS)
+    places = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, one.partition, one.target) for one in moved])]
     try:
-        answered = asked[group].result().topic_partitions
+        _answer(lambda: admin.alter_consumer_group_offsets(places, request_timeout=_SECONDS)[group])
     except KafkaException as error:
-        if error.args[0].name() in ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS"):
-            hint = "stop its consumers of the target, then run this again"
-            raise SerdesError(f"the group {group!r:.200} is in use in the target", topic=topic, hint=hint) from error
-        raise
-    for place in answered:
-        if place.error is not None:
-            raise KafkaException(place.error)
+        if error.args[0].name() not in _IN_USE:
+            raise
+        hint = "stop its consumers, then run this again"
+        raise SerdesError(f"the group {group!r:.200} is in use in the target", topic=topic, hint=hint) from error
+
+
+def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
+    """The broker's answer about a group, once its coordinator is there. Raises KafkaException if it refuses."""
+    until = time.monotonic() + _SECONDS
+    while True:
+        try:
+            places: list[TopicPartition] = question().result().topic_partitions
+            for place in places:
+                if place.error is not None:
+                    raise KafkaException(place.error)
+        except KafkaException as error:
+            if not error.args[0].retriable() or error.args[0].name() in _IN_USE or time.monotonic() > until:
+                raise
+            time.sleep(0.5)
+        else:
+            return places
 
 
 class _Walk:

@@ -1,0 +1,414 @@
+"""Copying a topic on real servers: complete, in order, exactly once, however often it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CommandLine
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from migrations import VERSIONS, Sent, Sides, create, expected, messages, new_name, read, register, send, size
+from servers import ConfluentRegistry, Kafka, Pulsar
+
+from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.migration.dead_letters import DeadLetter, read_file
+from streamnative_serdes.migration.messages import PLACE
+
+KILLS = 5
+LIMIT = 120.0  # seconds for a run
+
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
+
+
+class Migration:
+    """A source topic with its schemas, a target, and the command that copies one to the other."""
+
+    def __init__(self, kafka: Kafka, confluent: ConfluentRegistry, pulsar: Pulsar, folder: Path) -> None:
+        self.kafka, self.folder = kafka.bootstrap_servers, folder
+        self.source, self.target = new_name("source"), new_name("target")
+        self.sides = Sides(confluent.url, pulsar.url, self.kafka)
+        self.ids = register(confluent.url, f"{self.source}-value", VERSIONS)
+        create(self.kafka, self.source)
+        create(self.kafka, self.target, max_message_bytes="2000000")
+        self.state = self.saved(self.source, self.target)
+        self.sent: list[Sent] = []
+        self._run = CommandLine()
+
+    def saved(self, source: str, target: str) -> State:
+        conf = {"bootstrap.servers": self.kafka}
+        sides = (
+            Side(conf, {"schema.registry.url": self.sides.confluent}),
+            Side(conf, {"schema.registry.url": self.sides.pulsar}),
+        )
+        state = State(self.folder / f"{target}.json", Route("forward", source, target, *sides))
+        state.mapping = dict(zip(self.ids, range(len(VERSIONS)), strict=True))
+        state.save()
+        return state
+
+    def send(self, sent: list[Sent]) -> None:
+        send(self.kafka, self.source, sent)
+        self.sent += sent
+
+    def command(self, *more: str) -> list[str]:
+        return self.sides("topic", self.source, self.target, "--state", str(self.state.path), *more)
+
+    def __call__(self, *more: str, code: int = 0) -> Any:
+        """Run it to the end in this process; returns its JSON, or its error."""
+        ended = self._run(*self.command(*more), "--json", "--debug", code=code)
+        return json.loads(ended.out.splitlines()[-1]) if code == 0 else ended.error["error"]
+
+    def start(self, *more: str) -> subprocess.Popen[bytes]:
+        """Run it in a process of its own."""
+        command = [sys.executable, "-m", "streamnative_serdes", *self.command(*more), "--json"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def kill_after(self, growth: int, *more: str) -> bool:
+        """Run it and kill it when the target has so many offsets more; whether it was killed before its end."""
+        process = self.start(*more)
+        begin, until = size(self.kafka, self.target), time.monotonic() + LIMIT
+        while process.poll() is None and size(self.kafka, self.target) < begin + growth:
+            assert time.monotonic() < until
+        killed = process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        _, said = process.communicate(timeout=LIMIT)
+        assert killed or process.returncode == 0, said.decode()
+        return killed
+
+    def dead_letters(self) -> list[DeadLetter | None]:
+        topic = read(self.kafka, f"{self.target}.dead-letters")
+        return [_letter(parts) for parts in (one for found in topic.values() for one in found)]
+
+    def check_target(self) -> None:
+        assert read(self.kafka, self.target) == expected(self.sent)
+
+    def check_letters(self, letters: list[Any]) -> None:
+        """Exactly the corrupt messages, with their bytes and places."""
+        places: dict[int, int] = {}
+        wanted = []
+        for one in self.sent:
+            offset = places[one.partition] = places.get(one.partition, -1) + 1
+            if one.bad:
+                wanted.append((one.partition, offset, one.timestamp, one.key, one.value, one.headers))
+        found = [(one.partition, one.offset, one.timestamp, one.key, one.value, one.headers) for one in letters]
+        assert sorted(found, key=lambda one: one[:2]) == sorted(wanted, key=lambda one: one[:2])
+        assert all(one.reason for one in letters)
+
+
+class _Message:
+    """What DeadLetter.read needs of a message."""
+
+    def __init__(self, parts: Any) -> None:
+        self._parts = parts
+
+    def key(self) -> Any:
+        return self._parts[0]
+
+    def value(self) -> Any:
+        return self._parts[1]
+
+    def headers(self) -> Any:
+        return self._parts[2]
+
+    def timestamp(self) -> Any:
+        return self._parts[3]
+
+
+def _letter(parts: Any) -> DeadLetter | None:
+    message: Any = _Message(parts)
+    return DeadLetter.read(message)
+
+
+@pytest.fixture
+def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
+    return Migration(kafka, confluent_registry, pulsar, tmp_path)
+
+
+def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
+    places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    until = time.monotonic() + LIMIT
+    while True:  # the first group of a broker waits for its coordinator
+        result = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(60)
+        faults = [place.error for place in result.topic_partitions if place.error is not None]
+        if not faults:
+            return
+        assert all(fault.retriable() for fault in faults), faults
+        assert time.monotonic() < until
+
+
+def test_a_topic_is_copied_exactly_once_though_the_copy_is_killed_five_times(migration: Migration) -> None:
+    seed = random.randrange(1_000_000)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    migration.send(messages(100_000, migration.ids, bad=50, seed=seed))
+    half = {partition: draw.randrange(10_000, 25_000) for partition in range(3)}
+    group = new_name("group")
+    commit(migration.kafka, group, migration.source, half)
+
+    kills = 0
+    for most in [1, 25_000, 8_000, 30_000, 2_000, 15_000, 20_000, 20_000]:
+        kills += migration.kill_after(draw.randint(1, most), "--check", "--groups", group)
+        if kills == KILLS:
+            break
+    assert kills == KILLS
+    told = migration("--check", "--groups", group)
+
+    assert (told["copied"], told["bad"], told["ended"], told["lag"]) == (99_950, 50, True, 0)
+    migration.check_target()
+    migration.check_letters(migration.dead_letters())
+    check_group(migration, group, half)
+    again = migration("--check", "--groups", group)
+    assert (again["copied"], again["bad"]) == (99_950, 50)
+    migration.check_target()
+
+
+def check_group(migration: Migration, group: str, half: dict[int, int]) -> None:
+    """The group's first message in each partition of the target is the copy of its next one in the source."""
+    for partition, offset in half.items():
+        of_partition = [one for one in migration.sent if one.partition == partition]
+        following = next(one for one in of_partition[offset:] if not one.bad)
+        consumer = Consumer(
+            {"bootstrap.servers": migration.kafka, "group.id": group, "isolation.level": "read_committed"}
+        )
+        try:
+            (place,) = consumer.committed([TopicPartition(migration.target, partition)], 60)
+            consumer.assign([place])
+            message = consumer.poll(60)
+            assert message is not None
+            assert (message.value(), message.timestamp()[1]) == (following.copy, following.timestamp)
+        finally:
+            consumer.close()
+
+
+def bare(headers: Any) -> Any:
+    return [pair for pair in headers if pair[0] != PLACE] or None
+
+
+@pytest.mark.parametrize("letters", ["topic", "file"])
+def test_without_transactions_a_killed_copy_goes_on_behind_the_last_message_that_arrived(
+    migration: Migration, letters: str
+) -> None:
+    migration.send(messages(30_000, migration.ids, bad=50, seed=5, damaged=False))
+    file = migration.folder / "letters.jsonl"
+    more = ["--transactions", "off", *(["--dead-letters", str(file)] if letters == "file" else [])]
+    draw = random.Random(7)
+    kills = sum(migration.kill_after(draw.randint(1, 6_000), *more) for _ in range(4))
+    assert kills >= 3
+    told = migration(*more)
+
+    assert (told["transactions"], told["ended"]) == (False, True)
+    found = read(migration.kafka, migration.target)
+    for partition, copies in found.items():
+        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
+        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
+        assert offsets == sorted(set(offsets))
+    without = {
+        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
+        for partition, copies in found.items()
+    }
+    assert without == expected(migration.sent)
+    if letters == "topic":
+        migration.check_letters(migration.dead_letters())
+    else:
+        assert os.stat(file).st_mode & 0o777 == 0o600
+        source = json.loads(file.read_text().splitlines()[0])["source"]
+        migration.check_letters(list(read_file(file, source)))
+
+
+def test_aborted_messages_are_not_copied(migration: Migration) -> None:
+    good = messages(30, migration.ids)
+    for number, abort in enumerate([True, False, True]):
+        producer = Producer({"bootstrap.servers": migration.kafka, "transactional.id": f"{migration.source}-{number}"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        for one in good[number * 10 : number * 10 + 10]:
+            parts: Any = {"headers": one.headers, "timestamp": one.timestamp}
+            producer.produce(migration.source, one.value, one.key, one.partition, **parts)
+        assert producer.flush(60) == 0
+        producer.abort_transaction(60) if abort else producer.commit_transaction(60)
+    told = migration()
+    assert (told["copied"], told["ended"]) == (10, True)
+    assert read(migration.kafka, migration.target) == expected(good[10:20])
+
+
+def test_new_messages_are_copied_by_the_next_run(migration: Migration) -> None:
+    for part in range(3):
+        migration.send(messages(100, migration.ids, seed=part))
+        assert migration()["copied"] == 100 * (part + 1)
+        migration.check_target()
+
+
+def test_an_empty_topic_is_copied_to_its_end(migration: Migration) -> None:
+    assert (migration()["copied"], migration()["ended"]) == (0, True)
+
+
+def test_following_goes_on_until_a_signal_and_commits_first(migration: Migration) -> None:
+    migration.send(messages(100, migration.ids))
+    process = migration.start("--follow")
+    try:
+        wait_for_copies(migration, process)
+        migration.send(messages(50, migration.ids, seed=2))
+        wait_for_copies(migration, process)
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert json.loads(said)["copied"] == 150
+    migration.check_target()
+
+
+def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + LIMIT
+    while sum(map(len, read(migration.kafka, migration.target).values())) < len(migration.sent):
+        assert process.poll() is None
+        assert time.monotonic() < until
+
+
+def test_a_signal_before_the_end_commits_and_says_that_it_can_go_on(migration: Migration) -> None:
+    migration.send(messages(60_000, migration.ids))
+    process = migration.start()
+    while process.poll() is None and size(migration.kafka, migration.target) == 0:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, said.decode()
+    assert b"run this again" in said
+    assert migration()["copied"] == 60_000
+    migration.check_target()
+
+
+def test_only_one_process_copies_to_a_topic(migration: Migration) -> None:
+    migration.send(messages(100, migration.ids))
+    first = migration.start("--follow")
+    try:
+        wait_for_copies(migration, first)
+        assert migration()["copied"] == 100
+        migration.send(messages(10, migration.ids, seed=3))
+        _, said = first.communicate(timeout=LIMIT)
+    finally:
+        first.kill()
+    assert first.returncode == 1, said.decode()
+    assert b"another process copies to topic" in said
+    assert migration()["copied"] == 110
+    migration.check_target()
+
+
+def test_a_schema_that_was_not_copied_stops_the_copy_behind_what_is_before_it(migration: Migration) -> None:
+    migration.send(messages(40, migration.ids[:3], partitions=1))
+    new = {**VERSIONS[3], "name": "Newer"}
+    (number,) = register(migration.sides.confluent, new_name("elsewhere"), [new])
+    late = Sent(0, b"k", b"\0" + number.to_bytes(4) + b"\x02A\x00\x00\x00", None, 1_760_000_000_000, b"")
+    send(migration.kafka, migration.source, [late])
+    failed = migration(code=1)
+    assert f"schema {number} has not been copied" in failed["message"]
+    assert "partition 0, offset 40" in failed["message"]
+    assert "migrate schemas" in failed["hint"]
+    migration.check_target()
+    migration.state.mapping[number] = 9
+    migration.state.save()
+    assert migration()["copied"] == 41
+
+
+def test_keys_are_stripped_of_their_framing_and_keep_their_partition(migration: Migration) -> None:
+    body = messages(1, migration.ids)[0].value
+    framed = b"\0\0\0\0\x05\x06key"
+    sent = [
+        Sent(2, framed, body, None, 1_700_000_000_000),
+        Sent(1, None, body, None, 1_700_000_000_001),
+        Sent(1, b"bare", body, None, 1_700_000_000_002),
+        Sent(0, b"\x06key", body, [("__key_schema_id", b"\0\0\0\0\x05"), ("a", b"1")], 1_700_000_000_003),
+    ]
+    send(migration.kafka, migration.source, sent)
+    assert migration("--keys", "strip")["bad"] == 1
+    found = read(migration.kafka, migration.target)
+    assert {partition: [one[0] for one in copies] for partition, copies in found.items()} == {
+        0: [b"\x06key"],
+        1: [None],
+        2: [b"\x06key"],
+    }
+    assert found[0][0][2] == [("a", b"1")]
+
+
+def test_a_group_that_is_in_use_in_the_target_is_refused_by_name(migration: Migration) -> None:
+    migration.send(messages(10, migration.ids))
+    group = new_name("busy")
+    commit(migration.kafka, group, migration.source, {0: 1})
+    busy = Consumer({"bootstrap.servers": migration.kafka, "group.id": group})
+    busy.subscribe([migration.target])
+    try:
+        until = time.monotonic() + LIMIT
+        while not busy.assignment():
+            busy.poll(0.2)
+            assert time.monotonic() < until
+        failed = migration("--groups", group, code=1)
+    finally:
+        busy.close()
+    assert "is in use in the target" in failed["message"]
+    assert migration("--groups", group)["groups"] == [
+        {"group": group, "partition": 0, "source": 1, "target": 1, "early": False}
+    ]
+
+
+def test_a_group_without_offsets_is_refused(migration: Migration) -> None:
+    migration.send(messages(10, migration.ids))
+    assert "has no offsets in this topic" in migration("--groups", "nobody", code=1)["message"]
+
+
+def test_copying_with_transactions_cannot_go_on_without_them(migration: Migration) -> None:
+    migration.send(messages(10, migration.ids))
+    migration()
+    assert "was begun with transactions" in migration("--transactions", "off", code=2)["message"]
+
+
+def test_a_target_with_the_copies_of_another_topic_is_refused(migration: Migration) -> None:
+    migration.send(messages(10, migration.ids))
+    migration()
+    other = new_name("other")
+    create(migration.kafka, other)
+    state = migration.saved(other, migration.target)
+    run = CommandLine()
+    arguments = migration.sides("topic", other, migration.target, "--state", str(state.path), "--json")
+    assert "already has copies of" in run(*arguments, code=1).error["error"]["message"]
+
+
+def test_a_state_file_of_another_migration_is_refused(migration: Migration) -> None:
+    other = new_name("other")
+    arguments = migration.sides("topic", other, migration.target, "--state", str(migration.state.path), "--json")
+    assert "is of another migration" in CommandLine()(*arguments, code=1).error["error"]["message"]
+
+
+def test_copying_needs_the_schemas_first(migration: Migration) -> None:
+    migration.state.mapping.clear()
+    migration.state.save()
+    assert "migrate schemas" in migration(code=1)["hint"]
+
+
+def test_a_full_disk_for_the_dead_letters_stops_the_copy_and_it_goes_on_later(migration: Migration) -> None:
+    migration.send(messages(1_000, migration.ids, bad=20, damaged=False))
+    file = str(migration.folder / "letters")
+    command = ["bash", "-c", 'ulimit -f 2; exec "$@"', "-", *migration.command("--dead-letters", file)]  # 2 KiB
+    command[4:4] = [sys.executable, "-m", "streamnative_serdes"]
+    failed = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    assert failed.returncode == 1
+    assert f"{file} cannot be written: File too large" in failed.stderr
+    assert migration("--dead-letters", file)["bad"] == 20
+    migration.check_target()
+
+
+def test_a_dry_run_says_what_is_left_and_writes_nothing(migration: Migration) -> None:
+    migration.send(messages(30, migration.ids))
+    assert migration("--dry-run")["left"] == 30
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    assert not {name for name in admin.list_topics(timeout=60).topics if name.startswith(f"{migration.target}.")}
+    migration()
+    assert migration("--dry-run")["left"] == 0
