@@ -34,7 +34,7 @@ from .progress import Progress, ProgressTopic
 from .resuming import Wishes, find_places
 from .state import State
 from .target import ensure_target
-from .topics import bounds, ensure_topic, place_of
+from .topics import bounds, ensure_topic, has_messages, place_of
 
 COMMIT_MESSAGES: Final = 20_000
 COMMIT_BYTES: Final = 32 << 20
@@ -163,7 +163,8 @@ class _Run:
         if wishes.transactions:  # from here on, no other process commits to the target: what is read now stays
             places, safe = find_places(kafka, route.target, known, wishes)
         if begun:
-            self._ensure_target(resuming=bool(places))
+            # What such a process has not committed, nobody reads.
+            self._ensure_target(resuming=bool(places) or not has_messages(kafka, route.target))
         self._inlet.start({**wishes.start, **places})
         self._letters = self._stack.enter_context(closing(self._dead_letters(source, self._inlet.next, safe)))
         for partition, place in self._inlet.next.items():

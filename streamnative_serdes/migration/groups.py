@@ -23,9 +23,10 @@ from .messages import MessageCopier, Rules
 from .named_schemas import NamedSchemas
 from .progress import Progress, ProgressTopic
 from .state import State
-from .topics import committed_messages, place_of
+from .topics import bounds, committed_messages, place_of
 
 _SECONDS: Final = 30.0
+_NO_COORDINATOR: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 _IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
 
 
@@ -65,6 +66,7 @@ def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: b
     """
     route = state.route
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
+    _await_copies(state, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
     with NamedSchemas(route) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, rules), progress)
@@ -78,6 +80,23 @@ def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: b
         for group in groups:
             _set(writing, group, route.target, [moved for moved in found if moved.group == group])
     return found
+
+
+def _await_copies(state: State, progress: Mapping[int, Progress]) -> None:
+    """Wait until all copies can be read, which may take a moment after a transaction was committed."""
+    last = {partition: one.last[1] for partition, one in progress.items() if one.last is not None}
+    until = time.monotonic() + _SECONDS
+    while True:
+        there = bounds(state.route.writing.kafka, state.route.target)
+        late = [partition for partition, offset in last.items() if there.get(partition, (0, 0))[1] <= offset]
+        if not late:
+            return
+        if time.monotonic() > until:
+            hint = "was the topic recreated, or does another program have a transaction open?"
+            raise SerdesError(
+                f"partition {late[0]} has no message {last[late[0]]}", topic=state.route.target, hint=hint
+            )
+        time.sleep(0.2)
 
 
 def _offsets(admin: Any, group: str, topic: str) -> list[TopicPartition]:
@@ -111,7 +130,7 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
                 if place.error is not None:
                     raise KafkaException(place.error)
         except KafkaException as error:
-            if not error.args[0].retriable() or error.args[0].name() in _IN_USE or time.monotonic() > until:
+            if error.args[0].name() not in _NO_COORDINATOR or time.monotonic() > until:
                 raise
             time.sleep(0.5)
         else:
@@ -138,7 +157,9 @@ class _Walk:
         before = [anchor for anchor in anchors if anchor[0] <= offset]
         source, target = before[-1] if before else (0, 0)
         copies = self._copies(partition, target)
+        seen = None
         for message in committed_messages(self._route.reading.kafka, self._route.source, {partition: source}):
+            seen = place_of(message)[1]
             try:
                 value, key, _, moment = self._copier.copy(message)
             except BadMessageError:
@@ -146,7 +167,10 @@ class _Walk:
             place = self._next_equal(copies, (value, key, moment), message)
             if place_of(message)[1] >= offset:
                 return place
-        raise SerdesError(f"partition {partition} has no message from offset {offset} on", topic=self._route.source)
+        raise SerdesError(
+            f"expected a message from offset {offset} on in partition {partition}, got offsets {source} to {seen}",
+            topic=self._route.source,
+        )
 
     def _copies(self, partition: int, target: int) -> Iterator[Message]:
         return committed_messages(self._route.writing.kafka, self._route.target, {partition: target})

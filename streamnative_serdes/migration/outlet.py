@@ -17,6 +17,7 @@ from .topics import place_of
 _INIT_SECONDS: Final = 60.0
 _PATIENCE: Final = 120.0  # seconds without any confirmed message
 _BESIDE: Final = -1  # stands for all partitions of other topics
+_FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 _PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
@@ -102,9 +103,12 @@ class Outlet:
                 return
 
     def begin(self) -> None:
-        """Begin a transaction unless one is open."""
+        """Begin a transaction unless one is open. Raises as :meth:`send` does."""
         if self.transactions and not self._open:
-            self._producer.begin_transaction()
+            try:
+                self._producer.begin_transaction()
+            except KafkaException as error:
+                raise self._failure(error) from error
             self._open = True
 
     def serve(self) -> None:
@@ -186,7 +190,7 @@ class Outlet:
         fault = error.args[0]
         if self._open and not fault.fatal():
             return TransactionAbortedError(f"the broker aborted a transaction: {fault.str()}", topic=self._topic)
-        if fault.name() in ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"):
+        if fault.name() in _FENCED or (fault.fatal() and "fenced" in fault.str()):
             return SerdesError(
                 f"another process copies to topic {self._topic} since", hint="only one process may copy to a topic"
             )

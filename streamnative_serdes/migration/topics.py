@@ -13,6 +13,7 @@ from streamnative_serdes._kafka import ClientErrors, ask, client, is_end
 
 READ_SECONDS: Final = 30.0  # without any message before the end of a topic is reached
 _POLL_SECONDS: Final = 0.2
+_NO_LEADER: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
 # The client requires a group; partitions are assigned by hand, and no offset is committed.
 CONSUMER: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
@@ -91,6 +92,11 @@ def _until_end(
                 left.discard(partition)
 
 
+def has_messages(kafka: Mapping[str, Any], topic: str) -> bool:
+    """Whether a topic has any committed message. Raises as :func:`committed_messages` does."""
+    return next(committed_messages(kafka, topic), None) is not None
+
+
 def place_of(message: Message) -> tuple[int, int]:
     """Partition and offset of a message that was consumed."""
     place: tuple[Any, Any] = message.partition(), message.offset()  # None is for messages that were not consumed
@@ -132,5 +138,13 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
         KafkaException: the broker refuses.
     """
     where = TopicPartition(topic, partition)
-    low, high = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds))
-    return int(low), int(high)
+    until = time.monotonic() + READ_SECONDS
+    while True:
+        try:
+            found = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds))
+        except KafkaException as error:  # a new topic has no leader for a moment
+            if error.args[0].name() not in _NO_LEADER or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+        else:
+            return int(found[0]), int(found[1])

@@ -16,7 +16,7 @@ import pytest
 from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from migrations import VERSIONS, Sent, Sides, create, expected, messages, new_name, read, register, send, size
+from migrations import BEGIN, VERSIONS, Sent, Sides, create, expected, messages, new_name, read, register, send, size
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.migration import Route, Side, State
@@ -68,7 +68,7 @@ class Migration:
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         """Run it in a process of its own."""
-        command = [sys.executable, "-m", "streamnative_serdes", *self.command(*more), "--json"]
+        command = [sys.executable, "-m", "streamnative_serdes", *self.command(*more), "--json", "--debug"]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
     def kill_after(self, growth: int, *more: str) -> bool:
@@ -141,7 +141,7 @@ def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> N
         faults = [place.error for place in result.topic_partitions if place.error is not None]
         if not faults:
             return
-        assert all(fault.retriable() for fault in faults), faults
+        assert all(fault.name().endswith(("IN_PROGRESS", "AVAILABLE", "COORDINATOR")) for fault in faults), faults
         assert time.monotonic() < until
 
 
@@ -307,7 +307,7 @@ def test_a_schema_that_was_not_copied_stops_the_copy_behind_what_is_before_it(mi
     migration.send(messages(40, migration.ids[:3], partitions=1))
     new = {**VERSIONS[3], "name": "Newer"}
     (number,) = register(migration.sides.confluent, new_name("elsewhere"), [new])
-    late = Sent(0, b"k", b"\0" + number.to_bytes(4) + b"\x02A\x00\x00\x00", None, 1_760_000_000_000, b"")
+    late = Sent(0, b"k", b"\0" + number.to_bytes(4) + b"\x02A\x00\x00\x00", None, BEGIN, b"")
     send(migration.kafka, migration.source, [late])
     failed = migration(code=1)
     assert f"schema {number} has not been copied" in failed["message"]
@@ -323,10 +323,10 @@ def test_keys_are_stripped_of_their_framing_and_keep_their_partition(migration: 
     body = messages(1, migration.ids)[0].value
     framed = b"\0\0\0\0\x05\x06key"
     sent = [
-        Sent(2, framed, body, None, 1_700_000_000_000),
-        Sent(1, None, body, None, 1_700_000_000_001),
-        Sent(1, b"bare", body, None, 1_700_000_000_002),
-        Sent(0, b"\x06key", body, [("__key_schema_id", b"\0\0\0\0\x05"), ("a", b"1")], 1_700_000_000_003),
+        Sent(2, framed, body, None, BEGIN + 0),
+        Sent(1, None, body, None, BEGIN + 1),
+        Sent(1, b"bare", body, None, BEGIN + 2),
+        Sent(0, b"\x06key", body, [("__key_schema_id", b"\0\0\0\0\x05"), ("a", b"1")], BEGIN + 3),
     ]
     send(migration.kafka, migration.source, sent)
     assert migration("--keys", "strip")["bad"] == 1

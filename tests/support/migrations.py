@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from streamnative_serdes import header
 from streamnative_serdes.codec import Codec
 
 SECONDS = 60.0
-BEGIN = 1_700_000_000_000  # the first message's timestamp, in milliseconds
+# The first message's timestamp, in milliseconds: an hour ago, since brokers delete what is older than seven days.
+BEGIN = int(time.time() * 1000) - 3_600_000
 _NAME: Any = {"name": "name", "type": "string"}
 _AGE: Any = {"name": "age", "type": ["null", "int"], "default": None}
 _PLACE: Any = {"name": "place", "type": ["null", "string", {"type": "record", "name": "Point", "fields": [
