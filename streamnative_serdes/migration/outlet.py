@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -73,18 +74,17 @@ class Outlet:
             KafkaException: it refuses.
         """
         produce, topic, everything = self._producer.produce, self._topic, not self.transactions
-        for place, (partition, _, (value, key, given, moment)) in enumerate(copies):
-            headers: Any = given
-            # Without transactions, only its own report says that a message was not delivered.
-            note = self._note_of(partition) if everything or place in marked else None
-            while True:
-                try:
-                    produce(topic, value, key, partition, on_delivery=note, timestamp=moment, headers=headers)
-                    break
-                except BufferError:  # the queue is full
-                    self._producer.poll(0.5)
-                except KafkaException as error:
-                    raise self._failure(error) from error
+        with self._explained():
+            for place, (partition, _, (value, key, given, moment)) in enumerate(copies):
+                headers: Any = given
+                # Without transactions, only its own report says that a message was not delivered.
+                note = self._note_of(partition) if everything or place in marked else None
+                while True:
+                    try:
+                        produce(topic, value, key, partition, on_delivery=note, timestamp=moment, headers=headers)
+                        break
+                    except BufferError:  # the queue is full
+                        self._producer.poll(0.5)
 
     def _note_of(self, partition: int) -> Callable[[KafkaError | None, Message], None]:
         """A callback for delivery reports that keeps the last message that was delivered, by None, and all errors."""
@@ -92,28 +92,25 @@ class Outlet:
 
     def send_beside(self, topic: str, **message: Any) -> None:
         """Send a message to another topic, in the same transaction. Raises as :meth:`send` does."""
-        while True:
-            try:
-                self._producer.produce(topic, on_delivery=self._note_of(_BESIDE), **message)
-            except BufferError:
-                self._producer.poll(0.5)
-            except KafkaException as error:
-                raise self._failure(error) from error
-            else:
-                return
+        with self._explained():
+            while True:
+                try:
+                    self._producer.produce(topic, on_delivery=self._note_of(_BESIDE), **message)
+                    break
+                except BufferError:
+                    self._producer.poll(0.5)
 
     def begin(self) -> None:
         """Begin a transaction unless one is open. Raises as :meth:`send` does."""
         if self.transactions and not self._open:
-            try:
+            with self._explained():
                 self._producer.begin_transaction()
-            except KafkaException as error:
-                raise self._failure(error) from error
             self._open = True
 
     def serve(self) -> None:
-        """Take note of what was delivered so far."""
-        self._producer.poll(0)
+        """Take note of what was delivered so far. Raises as :meth:`send` does."""
+        with self._explained():
+            self._producer.poll(0)
 
     def flush(self) -> Mapping[int, int]:
         """Wait until everything is delivered; returns the target's offset of each partition's last marked message.
@@ -125,7 +122,8 @@ class Outlet:
         """
         left, since = len(self._producer), time.monotonic()
         while left:
-            self._producer.flush(1.0)
+            with self._explained():
+                self._producer.flush(1.0)
             now_left, now = len(self._producer), time.monotonic()
             if now_left < left:
                 since = now
@@ -149,10 +147,8 @@ class Outlet:
             self.send_beside(topic, key=key, value=value)
         self.flush()
         if self._open:
-            try:
+            with self._explained():
                 self._producer.commit_transaction()
-            except KafkaException as error:
-                raise self._failure(error) from error
             self._open = False
         self._delivered.clear()
 
@@ -186,12 +182,20 @@ class Outlet:
                 if fault is not None:
                     raise self._failure(KafkaException(fault))
 
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raise the client's errors as what they mean here."""
+        try:
+            yield
+        except KafkaException as error:
+            raise self._failure(error) from error
+
     def _failure(self, error: KafkaException) -> Exception:
         fault = error.args[0]
         if self._open and not fault.fatal():
             return TransactionAbortedError(f"the broker aborted a transaction: {fault.str()}", topic=self._topic)
         if fault.name() in _FENCED or (fault.fatal() and "fenced" in fault.str()):
             return SerdesError(
-                f"another process copies to topic {self._topic} since", hint="only one process may copy to a topic"
+                f"another process copies to topic {self._topic} now", hint="only one process may copy to a topic"
             )
         return error

@@ -7,7 +7,7 @@ import random
 import struct
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,15 +166,22 @@ def expected(sent: Iterable[Sent], partitions: int = 3) -> dict[int, list[Parts]
     return found
 
 
-def size(bootstrap: str, topic: str) -> int:
-    """How many offsets a topic has used, aborted and uncommitted messages included."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "size"})
-    try:
-        partitions = consumer.list_topics(topic, SECONDS).topics[topic].partitions
-        bounds = (consumer.get_watermark_offsets(TopicPartition(topic, number), SECONDS) for number in partitions)
-        return sum(high - low for low, high in bounds)
-    finally:
-        consumer.close()
+class Gauge:
+    """How many offsets a topic has used, aborted and uncommitted messages included; use it as a context manager."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._consumer, self._topic = Consumer({"bootstrap.servers": bootstrap, "group.id": "gauge"}), topic
+        self._partitions = self._consumer.list_topics(topic, SECONDS).topics[topic].partitions
+
+    def __enter__(self) -> Gauge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+    def __call__(self) -> int:
+        places = (TopicPartition(self._topic, number) for number in self._partitions)
+        return sum(high - low for low, high in (self._consumer.get_watermark_offsets(one, SECONDS) for one in places))
 
 
 @dataclass
@@ -191,6 +198,3 @@ class Sides:
         addresses = ["--source-registry", self.confluent, "--target-registry", self.pulsar]
         addresses += ["--source-bootstrap", self.kafka, "--target-bootstrap", self.kafka]
         return ["migrate", *arguments, *addresses, *self.more]
-
-
-Observe = Callable[[Mapping[str, Any]], object]
