@@ -1,0 +1,165 @@
+"""The tally of a topic's messages: how many of each kind there are, where the first one is, which schemas they name.
+
+It keeps counters only, so that a topic of any size can be counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
+
+from streamnative_serdes import header
+
+from .framing import KEY_HEADER, BadMessageError, Headers, Name, Rewriter, name_in_header
+from .route import Direction
+from .settings import batch_size
+from .topics import place_of
+
+MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together
+_PREFIX: Final = 5  # bytes of Confluent's framing
+
+
+@dataclass(slots=True)
+class Count:
+    """How often something was met, and its first place: partition and offset."""
+
+    count: int = 0
+    first: tuple[int, int] = (0, 0)
+
+    def add(self, place: tuple[int, int]) -> None:
+        """Count one at ``place``."""
+        if not self.count or place < self.first:
+            self.first = place
+        self.count += 1
+
+    def tree(self) -> dict[str, Any]:
+        """It as JSON."""
+        return {"count": self.count, "first": list(self.first)}
+
+
+@dataclass(slots=True)
+class Names:
+    """How often messages name each schema; ``more`` counts those beyond ``MOST_NAMES`` different ones."""
+
+    each: dict[Name, Count] = field(default_factory=dict)
+    more: Count = field(default_factory=Count)
+
+    def add(self, name: Name, place: tuple[int, int]) -> None:
+        """Count one."""
+        found = self.each.get(name)
+        if found is None:
+            found = self.each.setdefault(name, Count()) if len(self.each) < MOST_NAMES else self.more
+        found.add(place)
+
+
+class Tally:
+    """Counts the messages of a migration's source.
+
+    Args:
+        direction: of the migration, which says how messages name their schemas.
+    """
+
+    def __init__(self, direction: Direction) -> None:
+        self._names_of = Rewriter(direction, {}).name_of
+        self._forward = direction == "forward"
+        self.messages = 0
+        self.read: Counter[int] = Counter()  # messages by partition
+        self.kinds: dict[str, Count] = {}
+        self.names, self.key_names = Names(), Names()
+        self.largest, self.largest_at = 0, (0, 0)
+        self.oldest: int | None = None
+        self.newest: int | None = None
+
+    def add(self, message: Message) -> None:
+        """Count a message."""
+        place = place_of(message)
+        key: Any = message.key()
+        value: Any = message.value()
+        headers: Any = message.headers()
+        self.messages += 1
+        self.read[place[0]] += 1
+        self._time(message, place)
+        if headers:
+            self._headers(headers, place)
+        self._key(key, headers, place)
+        self._value(value, headers, place)
+        size = batch_size(key, value, headers)
+        if size > self.largest:
+            self.largest, self.largest_at = size, place
+
+    def counts(self) -> Mapping[str, dict[str, Any]]:
+        """Each kind that was met, as JSON."""
+        return {kind: self.kinds[kind].tree() for kind in sorted(self.kinds)}
+
+    def _note(self, kind: str, place: tuple[int, int]) -> None:
+        self.kinds.setdefault(kind, Count()).add(place)
+
+    def _time(self, message: Message, place: tuple[int, int]) -> None:
+        kind, millis = message.timestamp()
+        if kind == TIMESTAMP_NOT_AVAILABLE:
+            self._note("no_timestamp", place)
+            return
+        if kind == TIMESTAMP_LOG_APPEND_TIME:
+            self._note("log_append_time", place)
+        self.oldest = millis if self.oldest is None else min(self.oldest, millis)
+        self.newest = millis if self.newest is None else max(self.newest, millis)
+
+    def _headers(self, headers: list[tuple[str, bytes | None]], place: tuple[int, int]) -> None:
+        self._note("with_headers", place)
+        values = [data for _, data in headers]
+        if None in values:
+            self._note("null_headers", place)
+        if b"" in values:
+            self._note("empty_headers", place)
+        if any(data is not None and not _is_text(data) for data in values):
+            self._note("raw_headers", place)
+        if len({name for name, _ in headers}) < len(headers):
+            self._note("repeated_headers", place)
+
+    def _key(self, key: bytes | None, headers: Headers, place: tuple[int, int]) -> None:
+        if not key:
+            self._note("null_keys" if key is None else "empty_keys", place)
+            return
+        name = _name_of_key(key, headers) if self._forward else header.read(key)
+        if name is not None:
+            self.key_names.add(name, place)
+
+    def _value(self, value: bytes | None, headers: Headers, place: tuple[int, int]) -> None:
+        if value is None:
+            self._note("tombstones", place)
+            return
+        if not value:
+            self._note("empty_values", place)
+        try:
+            name, start = self._names_of(value, headers)
+        except BadMessageError:
+            self._note("no_framing", place)
+            if self._forward and header.read(value) is not None:
+                self._note("target_framing", place)
+            return
+        self._note("framed_in_value" if start else "framed_in_header", place)
+        self.names.add(name, place)
+
+
+def _name_of_key(key: bytes, headers: Headers) -> Name | None:
+    """What a key of Confluent's calls its schema. A first byte 00 is no proof: the registry has to know the id."""
+    named = next((data for name, data in headers or () if name == KEY_HEADER), None)
+    if named is not None:
+        try:
+            return name_in_header(named)
+        except BadMessageError:
+            return None
+    return int.from_bytes(key[1:_PREFIX], signed=True) if key[0] == 0 and len(key) >= _PREFIX else None
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether it is UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
