@@ -160,6 +160,15 @@ class SchemaRegistryClient:
         names = {str(name): name for request in requests for name in self._rest.ask(request, topic_names)}
         return [names[name] for name in sorted(names)]
 
+    def delete_topic(self, topic: str | TopicName) -> None:
+        """Delete a partitioned topic with its messages and schemas; it is no error if it does not exist."""
+        name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
+        path = f"{_TOPICS_API}{name.path}/partitions?force=true"
+        request = self._rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
+        reply = self._rest.send(request)
+        if reply.status not in (200, 204, 404):
+            self._rest.understood(request, reply, lambda _: None)  # raises
+
     def _list(self, path: str) -> ApiRequest:
         return self._rest.request("GET", f"{_TOPICS_API}{path}", "list the topics", _LIST)
 
