@@ -101,7 +101,7 @@ class ConfluentNames:
             return None
         found = [(number, self._client.version(self._subject, number)) for number in numbers]
         return [
-            (schema.id if schema.id is not None else number, _of(schema, ((self._subject, number),)))
+            (schema.id if schema.id is not None else f"version {number}", _of(schema, ((self._subject, number),)))
             for number, schema in found
         ]
 

@@ -18,8 +18,10 @@ Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are d
 
 MOST_WINDOWS: Final = 10  # per partition
 _BATCH: Final = 500  # messages
+_DELETED: Final = "the broker has deleted messages meanwhile: run the command again"
 _POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
-_QUEUE: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 16_384}  # of the client, for all partitions
+# A client that waits at the end of a partition moves to another place only after that wait.
+_CONF: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 50}
 
 
 def windows(low: int, high: int, count: int | None) -> list[Window]:
@@ -66,7 +68,7 @@ class Sample:
     ) -> None:
         self._topic, self._partitions, self._count = topic, partitions, count
         self._progress = progress or (lambda _done, _total: None)
-        self._conf = {"group.id": "streamnative-serdes", **_QUEUE, **kafka, **CONSUMER}
+        self._conf = {"group.id": "streamnative-serdes", **_CONF, **kafka, **CONSUMER}
         self.bounds: dict[int, Window] = {}  # of each partition, known after the first message
 
     def __iter__(self) -> Iterator[Message]:
@@ -126,13 +128,10 @@ class Sample:
 
     def _refused(self, error: KafkaException) -> BrokerRefusedError:
         fault: KafkaError = error.args[0]
-        hints = {
-            KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user needs the right READ on the topic",
-            KafkaError.OFFSET_OUT_OF_RANGE: "the broker has deleted messages meanwhile: run the command again",
-            KafkaError._AUTO_OFFSET_RESET: "the broker has deleted messages meanwhile: run the command again",  # noqa: SLF001
-        }
+        hints = {"TOPIC_AUTHORIZATION_FAILED": "the user needs the right READ on the topic"}
+        hints |= dict.fromkeys(("OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET"), _DELETED)
         return BrokerRefusedError(
             f"cannot read topic {self._topic}: {fault.str()} ({fault.name()})",
             topic=self._topic,
-            hint=hints.get(fault.code()),
+            hint=hints.get(fault.name()),
         )

@@ -100,7 +100,7 @@ class Tally:
 
     def _time(self, message: Message, place: tuple[int, int]) -> None:
         kind, millis = message.timestamp()
-        if kind == TIMESTAMP_NOT_AVAILABLE:
+        if kind == TIMESTAMP_NOT_AVAILABLE or millis <= 0:
             self._note("no_timestamp", place)
             return
         if kind == TIMESTAMP_LOG_APPEND_TIME:

@@ -18,7 +18,9 @@ from .route import Route
 from .settings import PREFIX_GROWTH, Seen, for_new_topic, problems_of
 from .topics import CONSUMER, bounds_of
 
-PLACE_GROWTH: Final = 160  # bytes of the headers with the source's place that copies have without transactions
+PLACE_GROWTH: Final = (
+    64  # bytes, at most, of the header with the source's place, which copies have without transactions
+)
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 

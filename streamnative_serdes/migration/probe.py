@@ -1,0 +1,257 @@
+"""The probe: messages to a scratch topic of the target's broker show what it refuses, alters or does not support.
+
+Each case is a message, sent alone and read back. The transactions are three: committed, aborted, committed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from confluent_kafka import KafkaException, Message, Producer
+
+from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, ClientErrors, client
+from streamnative_serdes.errors import SerdesError
+
+from .cluster import Cluster
+from .framing import Headers
+from .route import Route
+from .sampling import Sample
+
+_DELIVERY_SECONDS: Final = 10.0
+_DELETION_SECONDS: Final = 10.0
+_VISIBLE_SECONDS: Final = 10.0  # until a transaction that was committed can be read
+_PAST: Final = 60_000  # milliseconds; a broker that sets the time itself sets a later one
+_LONGEST_NAME: Final = 200  # characters of the target's name in that of the scratch topic; Kafka's limit is 249
+_LABEL: Final = "streamnative.migration.probe"  # header
+_KEY: Final = b"\x00\xff key"
+_VALUE: Final = b"\x03\x04\x00\xff value"
+_OF_OTHERS: Final = ("transactional.id", "enable.idempotence", "delivery.timeout.ms")  # which do not fit here
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A message that a broker may alter."""
+
+    key: bytes | None = _KEY
+    value: bytes | None = _VALUE
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+CASES: Final[Mapping[str, Case]] = {
+    "values": Case(),
+    "null_headers": Case(headers=[("h", None)]),
+    "empty_headers": Case(headers=[("h", b"")]),
+    "raw_headers": Case(headers=[("h", b"\x00\xff\x80")]),
+    "repeated_headers": Case(headers=[("b", b"1"), ("a", b"2"), ("b", b"3")]),
+    "null_keys": Case(key=None),
+    "empty_keys": Case(key=b""),
+    "empty_values": Case(value=b""),
+    "tombstones": Case(value=None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a probe found.
+
+    Args:
+        kept: for each case, for ``timestamps`` and for ``transactions``: whether the broker does it.
+        reasons: why not.
+        left: the scratch topic and why it could not be deleted; None if it is gone.
+    """
+
+    kept: Mapping[str, bool]
+    reasons: Mapping[str, str]
+    left: str | None = None
+
+    def tree(self) -> dict[str, Any]:
+        """It as JSON."""
+        return {**self.kept, "reasons": dict(self.reasons)}
+
+
+def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
+    """Probe the target's broker. The scratch topic is deleted afterwards, also after an error or Ctrl-C.
+
+    Args:
+        route: the migration.
+        cluster: that of the target.
+        replicas: of the scratch topic's messages.
+
+    Raises:
+        BrokerRefusedError: the scratch topic cannot be created.
+        BrokerUnavailableError: no broker answers.
+    """
+    left: list[str] = []
+    with _scratch_topic(route, cluster, replicas, left) as name:
+        reasons = _Sender(route.writing.kafka, name).reasons()
+        refused = _transactions(route.writing.kafka, name)
+    if refused is not None:
+        reasons["transactions"] = refused
+    kept = {case: case not in reasons for case in (*CASES, "timestamps", "transactions")}
+    return Probed(kept, reasons, left[0] if left else None)
+
+
+@contextmanager
+def _scratch_topic(route: Route, cluster: Cluster, replicas: int, left: list[str]) -> Iterator[str]:
+    name = f"{route.target[:_LONGEST_NAME]}.migration-probe-{uuid4().hex[:8]}"
+    try:
+        _create(cluster, name, replicas)
+        yield name
+    finally:
+        left += _deleted(route, cluster, name)
+
+
+def _create(cluster: Cluster, name: str, replicas: int) -> None:
+    try:
+        cluster.create(name, 1, replicas, {})
+    except BrokerRefusedError as error:
+        error.hint = f"{error.hint or 'the probe needs a scratch topic'}; --no-probe leaves the probe out"
+        raise
+
+
+def _deleted(route: Route, cluster: Cluster, name: str) -> list[str]:
+    """Delete the scratch topic; KoP does not by Kafka's protocol, so Pulsar is asked then. Returns what went wrong."""
+    try:
+        cluster.delete(name, _DELETION_SECONDS)
+        return []
+    except SerdesError as error:
+        said = [f"topic {name} could not be deleted: {error}"]
+    if route.direction == "back":
+        return said
+    try:
+        with route.pulsar_registry() as pulsar:
+            pulsar.delete_topic(name)
+        return []
+    except SerdesError as error:
+        return [f"{said[0]}; {error}"]
+
+
+class _Sender:
+    """Sends the cases to a topic, and compares what can be read."""
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        self._kafka, self._topic = kafka, topic
+        self._errors = ClientErrors(kafka, topic)
+        self._sent_at = int(time.time() * 1000) - _PAST
+
+    def reasons(self) -> dict[str, str]:
+        """Why a case is not kept, for each that is not.
+
+        Raises:
+            BrokerUnavailableError: no broker answers.
+            BrokerRefusedError: the topic cannot be read.
+        """
+        own = {name: option for name, option in self._kafka.items() if name not in _OF_OTHERS}
+        conf = {**own, "message.timeout.ms": int(_DELIVERY_SECONDS * 1000), "acks": "all"}
+        producer = client(Producer, conf, self._topic, self._errors)
+        found = {}
+        for name, case in CASES.items():
+            refusal = self._refusal(producer, name, case)
+            if refusal is not None:
+                found[name] = refusal
+        if found.keys() == CASES.keys():
+            raise BrokerRefusedError(
+                f"cannot write to topic {self._topic}: {found['values']}",
+                topic=self._topic,
+                hint="the user needs the right WRITE on it; --no-probe leaves the probe out",
+            )
+        read = {label: message for message in _read(self._kafka, self._topic) if (label := _label(message))}
+        for name in CASES.keys() - found.keys():
+            difference = _difference(CASES[name], read.get(name))
+            if difference is not None:
+                found[name] = difference
+        return {**found, **self._times(read)}
+
+    def _refusal(self, producer: Producer, name: str, case: Case) -> str | None:
+        outcome: list[Any] = []
+        try:
+            producer.produce(
+                self._topic,
+                case.value,
+                case.key,
+                headers=[(_LABEL, name.encode()), *case.headers],
+                timestamp=self._sent_at,
+                on_delivery=lambda error, _: outcome.append(error),
+            )
+        except KafkaException as error:
+            return f"refused: {error.args[0].str()}"
+        producer.flush(_DELIVERY_SECONDS + 1)
+        if not outcome:
+            producer.purge()
+            raise self._errors.error(_DELIVERY_SECONDS)
+        return None if outcome[0] is None else f"refused: {outcome[0].str()}"
+
+    def _times(self, read: Mapping[str, Message]) -> dict[str, str]:
+        found = next((message.timestamp()[1] for message in read.values()), None)
+        if found in (None, self._sent_at):
+            return {}
+        return {"timestamps": f"altered: sent {self._sent_at}, read {found}"}
+
+
+def _difference(case: Case, message: Message | None) -> str | None:
+    if message is None:
+        return "lost: it was confirmed, and cannot be read"
+    parts: list[tuple[str, Any, Any]] = [
+        ("key", case.key, message.key()),
+        ("value", case.value, message.value()),
+        ("headers", list(case.headers), [pair for pair in _headers(message) if pair[0] != _LABEL]),
+    ]
+    changed = [f"{name}: sent {sent!r:.80}, read {got!r:.80}" for name, sent, got in parts if sent != got]
+    return f"altered: {'; '.join(changed)}" if changed else None
+
+
+def _transactions(kafka: Mapping[str, Any], topic: str) -> str | None:
+    """Why transactions cannot be used; None if they can."""
+    own = {name: option for name, option in kafka.items() if name not in _OF_OTHERS}
+    milliseconds = int(_DELIVERY_SECONDS * 1000)
+    conf = {
+        **own,
+        "transactional.id": topic,
+        "transaction.timeout.ms": milliseconds,
+        "message.timeout.ms": milliseconds,
+    }
+    producer = client(Producer, conf, topic)
+    try:
+        producer.init_transactions(_DELIVERY_SECONDS)
+        for label in ("committed", "aborted", "committed again"):
+            producer.begin_transaction()
+            producer.produce(topic, _VALUE, _KEY, headers=[(_LABEL, label.encode())])
+            producer.flush(_DELIVERY_SECONDS)
+            end = producer.abort_transaction if label == "aborted" else producer.commit_transaction
+            end(_DELIVERY_SECONDS)
+    except KafkaException as error:
+        producer.purge()
+        return f"refused: {error.args[0].str()}"
+    return _hidden(kafka, topic)
+
+
+def _hidden(kafka: Mapping[str, Any], topic: str) -> str | None:
+    """Whether those who read committed messages see just these; they may become visible a little later."""
+    until = time.monotonic() + _VISIBLE_SECONDS
+    while time.monotonic() < until:
+        try:
+            seen = {_label(message) for message in _read(kafka, topic)}
+        except (BrokerUnavailableError, BrokerRefusedError) as error:
+            return f"refused: {error}"
+        if {"committed", "committed again"} <= seen:
+            return "altered: a message of an aborted transaction can be read" if "aborted" in seen else None
+        time.sleep(0.1)
+    return "lost: messages of committed transactions cannot be read"
+
+
+def _read(kafka: Mapping[str, Any], topic: str) -> Iterator[Message]:
+    return iter(Sample(kafka, topic, 1))
+
+
+def _label(message: Message) -> str | None:
+    return next((data.decode() for name, data in _headers(message) if name == _LABEL and data is not None), None)
+
+
+def _headers(message: Message) -> Sequence[tuple[str, bytes | None]]:
+    headers: Headers = message.headers()  # type: ignore[assignment]
+    return headers or ()
