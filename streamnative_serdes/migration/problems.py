@@ -25,6 +25,7 @@ NAMES: Final[dict[str, Severity]] = {
     "no-framing": "note",
     "framed-keys": "note",
     "source-log-append-time": "note",
+    "no-timestamps": "note",
     "no-messages": "note",
     # of the target
     "partitions": "refused",

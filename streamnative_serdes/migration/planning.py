@@ -1,0 +1,143 @@
+"""The plan of a migration: both sides are looked at before the first message is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .cluster import Cluster, Topic
+from .descriptions import source_registry
+from .findings import Findings, Tree, of_messages, of_schemas
+from .probe import Probed, probe
+from .problems import Problem, ProblemsError, judged
+from .sampling import Progress, Sample
+from .source_problems import of_probe, of_source
+from .state import State
+from .tally import Tally
+from .target import Target, describe, ensure_target, source_of
+
+SAMPLE: Final = 1_000  # messages per partition
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """How a plan is made.
+
+    Args:
+        sample: messages to read per partition; None for all.
+        probe: find out with a scratch topic what the target's broker alters.
+        create: create the target if it is missing and nothing stands against it.
+        settings: of a new target, in addition to the source's; an empty value leaves one to the broker.
+        accept: names of problems that are fine, see ``problems.NAMES``.
+        dry_run: change nothing: no scratch topic, no target, no state file.
+    """
+
+    sample: int | None = SAMPLE
+    probe: bool = True
+    create: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    accept: Collection[str] = ()
+    dry_run: bool = False
+
+
+def plan(state: State, looking: Looking | None = None, progress: Progress | None = None) -> Findings:
+    """Look at both sides of a migration, and write what was found to the state file.
+
+    Args:
+        state: the migration; its findings are replaced.
+        looking: how.
+        progress: is called with the offsets that were read, and with how many there are to read.
+
+    Returns:
+        What was found. If it is blocked, the target was not created.
+
+    Raises:
+        ConfigError: an option is not valid, or a name in ``accept``.
+        FileError: the state file cannot be written.
+        BrokerUnavailableError: the brokers of a side do not answer.
+        BrokerRefusedError: a broker refuses, or the source does not exist.
+        SchemaRegistryError: the source's registry refuses, or does not answer.
+    """
+    looking = looking or Looking()
+    judged((), looking.accept)
+    findings, target = _look(state, looking, progress)
+    if not looking.dry_run:
+        state.save()
+        if looking.create and not target.exists and not findings.blocked:
+            findings = _created(state, looking, findings)
+    return findings
+
+
+def _look(state: State, looking: Looking, progress: Progress | None) -> tuple[Findings, Target]:
+    """The quick questions come first, so that a missing right shows before much is read."""
+    route = state.route
+    source, cluster = source_of(route), Cluster(route.writing.kafka, route.target)
+    before = describe(route, cluster, source, None, looking.settings, looking.accept)
+    with ExitStack() as stack:
+        registry = stack.enter_context(source_registry(route))
+        listed = registry.listed()
+        probed = _probed(state, looking, cluster, before.topic)
+        tally, tree = _read(state, looking, source, progress)
+        tree |= of_schemas(tally, registry, listed)
+    tree["probe"] = None if probed is None else probed.tree()
+    target = describe(route, cluster, source, tree, looking.settings, looking.accept)
+    problems = [
+        *of_source(tree, route.subject if route.direction == "forward" else None),
+        *target.problems,
+        *of_probe(tree, None if probed is None else probed.left),
+    ]
+    tree |= {"source": _topic(source), "accepted": sorted(looking.accept)}
+    return _recorded(state, tree, target, judged(problems, looking.accept)), target
+
+
+def _probed(state: State, looking: Looking, cluster: Cluster, target: Topic) -> Probed | None:
+    if not looking.probe or looking.dry_run:
+        return None
+    return probe(state.route, cluster, target.replicas)
+
+
+def _read(state: State, looking: Looking, source: Topic, progress: Progress | None) -> tuple[Tally, Tree]:
+    tally = Tally(state.route.direction)
+    sample = Sample(state.route.reading.kafka, source.name, source.partitions, looking.sample, progress)
+    for message in sample:
+        tally.add(message)
+    whole = looking.sample is None or all(high - low <= looking.sample for low, high in sample.bounds.values())
+    return tally, of_messages(tally, sample.bounds, whole=whole)
+
+
+def _created(state: State, looking: Looking, findings: Findings) -> Findings:
+    """The findings after the target was created; its broker may have ignored settings."""
+    others = [problem for problem in findings.problems if problem.name not in ("missing-target", "settings-not-copied")]
+    try:
+        target = ensure_target(
+            state.route, findings.tree, create=True, accept=looking.accept, settings=looking.settings
+        )
+    except ProblemsError as error:
+        found = Findings(findings.tree, tuple(judged({*others, *error.problems}, looking.accept)))
+        findings.tree["problems"] = [problem.tree() for problem in found.problems]
+        state.save()
+        return found
+    found = _recorded(state, findings.tree, target, judged(others, looking.accept))
+    state.save()
+    return found
+
+
+def _recorded(state: State, tree: Tree, target: Target, problems: list[Problem]) -> Findings:
+    tree |= {
+        "target": {**_topic(target.topic), "exists": target.exists, "created": target.created},
+        "problems": [problem.tree() for problem in problems],
+    }
+    state.findings = tree
+    return Findings(tree, tuple(problems))
+
+
+def _topic(topic: Topic) -> dict[str, Any]:
+    return {
+        "topic": topic.name,
+        "partitions": topic.partitions,
+        "replicas": topic.replicas,
+        "settings": dict(topic.settings),
+        "own": dict(topic.own),
+    }
