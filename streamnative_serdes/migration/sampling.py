@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client, is_end
 
-from .topics import CONSUMER, READ_SECONDS, bounds_of, is_end, place_of
+from .topics import CONSUMER, READ_SECONDS, bounds_of, place_of
 
 Window: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are

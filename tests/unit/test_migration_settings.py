@@ -1,0 +1,201 @@
+"""Settings of a migration's target: what is copied from the source, and each bound beyond which copies suffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.migration.cluster import Topic
+from streamnative_serdes.migration.settings import Seen, batch_size, for_new_topic, problems_of
+
+NOTHING = Seen()
+NOW = 1_800_000_000_000
+HOUR = 3_600_000
+PLAIN = {
+    "cleanup.policy": "delete",
+    "max.message.bytes": "1000",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(2**63 - 1),
+    "message.timestamp.after.max.ms": str(HOUR),
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
+
+
+def topic(partitions: int = 3, **settings: str) -> Topic:
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    return Topic("t", partitions, 1, {**PLAIN, **given}, given)
+
+
+def names(source: Topic, target: Topic, seen: Seen = NOTHING, growth: int = 5) -> list[str]:
+    return [problem.name for problem in problems_of(source, target, seen, NOW, growth)]
+
+
+ROOMY = {"max_message_bytes": "1005"}
+
+
+def test_equal_topics_with_room_have_no_problems() -> None:
+    assert names(topic(), topic(**ROOMY), Seen(NOW - HOUR, NOW, 900)) == []
+
+
+@pytest.mark.parametrize("partitions", [2, 4])
+def test_one_partition_more_or_less_is_refused(partitions: int) -> None:
+    assert names(topic(3), topic(partitions, **ROOMY)) == ["partitions"]
+
+
+def test_the_brokers_time_at_the_target_is_a_question() -> None:
+    assert names(topic(), topic(message_timestamp_type="LogAppendTime", **ROOMY)) == ["log-append-time"]
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(HOUR, []), (HOUR - 1, ["retention"]), (-1, []), (0, ["retention"])])
+def test_retention_may_be_as_long_as_the_oldest_message_is_old(kept: int, expected: list[str]) -> None:
+    assert names(topic(), topic(retention_ms=str(kept), **ROOMY), Seen(NOW - HOUR, NOW)) == expected
+
+
+def test_retention_does_not_matter_where_only_compaction_deletes() -> None:
+    compacted = {"cleanup_policy": "compact"}
+    assert names(topic(**compacted), topic(retention_ms="1", **compacted, **ROOMY), Seen(NOW - HOUR, NOW)) == []
+
+
+def test_retention_matters_with_both_policies() -> None:
+    both = {"cleanup_policy": "compact,delete"}
+    assert names(topic(**both), topic(retention_ms="1", **both, **ROOMY), Seen(NOW - HOUR, NOW)) == ["retention"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [("100", "100", []), ("100", "99", ["retention"]), ("-1", "-1", []), ("-1", "9", ["retention"]), ("9", "-1", [])],
+)
+def test_the_target_may_keep_no_fewer_bytes(source: str, target: str, expected: list[str]) -> None:
+    assert names(topic(retention_bytes=source), topic(retention_bytes=target, **ROOMY)) == expected
+
+
+@pytest.mark.parametrize("setting", ["message_timestamp_before_max_ms", "message_timestamp_difference_max_ms"])
+@pytest.mark.parametrize(("bound", "expected"), [(HOUR, []), (HOUR - 1, ["timestamp-bounds"])])
+def test_the_oldest_message_is_not_older_than_the_target_takes(setting: str, bound: int, expected: list[str]) -> None:
+    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), Seen(NOW - HOUR, NOW)) == expected
+
+
+@pytest.mark.parametrize("setting", ["message_timestamp_after_max_ms", "message_timestamp_difference_max_ms"])
+@pytest.mark.parametrize(("bound", "expected"), [(HOUR, []), (HOUR - 1, ["timestamp-bounds"])])
+def test_the_newest_message_is_not_further_ahead_than_the_target_takes(
+    setting: str, bound: int, expected: list[str]
+) -> None:
+    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), Seen(NOW, NOW + HOUR)) == expected
+
+
+def test_a_target_that_sets_the_time_itself_refuses_no_times() -> None:
+    own = {"message_timestamp_type": "LogAppendTime", "message_timestamp_before_max_ms": "1"}
+    assert names(topic(), topic(**own, **ROOMY), Seen(NOW - HOUR, NOW)) == ["log-append-time"]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1005, []), (1004, ["message-size"])])
+def test_there_is_room_for_five_more_bytes_than_the_source_takes(limit: int, expected: list[str]) -> None:
+    assert names(topic(), topic(max_message_bytes=str(limit)), Seen(largest=1000)) == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2005, []), (2004, ["message-size"])])
+def test_there_is_room_for_five_more_bytes_than_the_largest_message(limit: int, expected: list[str]) -> None:
+    """The source's limit may have been lowered since."""
+    assert names(topic(), topic(max_message_bytes=str(limit)), Seen(largest=2000)) == expected
+
+
+def test_on_the_way_back_messages_do_not_grow() -> None:
+    assert names(topic(), topic(), Seen(largest=1000), growth=0) == []
+
+
+def test_compaction_of_what_was_not_compacted_is_a_question() -> None:
+    assert names(topic(), topic(cleanup_policy="compact", **ROOMY)) == ["compaction"]
+    assert names(topic(cleanup_policy="compact"), topic(cleanup_policy="compact", **ROOMY)) == []
+
+
+@pytest.mark.parametrize(("null_keys", "expected"), [(0, []), (1, ["null-keys"])])
+def test_compaction_refuses_messages_without_a_key(null_keys: int, expected: list[str]) -> None:
+    both = {"cleanup_policy": "compact,delete"}
+    assert names(topic(**both), topic(**both, **ROOMY), Seen(null_keys=null_keys)) == expected
+
+
+def test_a_broker_that_tells_no_settings_is_noted() -> None:
+    assert names(topic(), Topic("t", 3, 1)) == ["unknown-settings"]
+    assert names(Topic("t", 3, 1), topic()) == ["unknown-settings"]
+
+
+def test_all_problems_are_listed_at_once() -> None:
+    target = topic(
+        4,
+        message_timestamp_type="LogAppendTime",
+        retention_ms="1",
+        cleanup_policy="compact,delete",
+        max_message_bytes="9",
+    )
+    found = names(topic(), target, Seen(NOW - HOUR, NOW, 1, null_keys=1))
+    assert found == ["partitions", "log-append-time", "retention", "compaction", "null-keys", "message-size"]
+
+
+def copied(source: Topic, replicas: int = 1, growth: int = 5, **more: Any) -> dict[str, str]:
+    return for_new_topic(source, more.pop("defaults", PLAIN), growth, replicas, more.pop("overrides", {}))[0]
+
+
+def test_only_settings_of_the_topic_itself_are_copied() -> None:
+    source = Topic("t", 1, 1, {**PLAIN, "max.message.bytes": "995", "retention.ms": "7"}, {"retention.ms": "7"})
+    assert copied(source) == {"retention.ms": "7"}
+
+
+@pytest.mark.parametrize(("default", "expected"), [("1004", "1005"), ("1005", None), ("1006", None)])
+def test_a_default_with_too_little_room_is_raised(default: str, expected: str | None) -> None:
+    defaults = {**PLAIN, "max.message.bytes": default}
+    assert copied(topic(), defaults=defaults).get("max.message.bytes") == expected
+
+
+def test_an_unknown_default_is_not_relied_on() -> None:
+    assert copied(topic(), defaults={})["max.message.bytes"] == "1005"
+
+
+def test_a_limit_of_the_topic_itself_is_copied_with_room() -> None:
+    """Even where the default is larger: it was chosen."""
+    source = topic(max_message_bytes="500")
+    assert copied(source)["max.message.bytes"] == "505"
+    assert copied(source, growth=0)["max.message.bytes"] == "500"
+
+
+def test_the_brokers_time_is_not_copied() -> None:
+    found = copied(topic(message_timestamp_type="LogAppendTime"), defaults={**PLAIN, "max.message.bytes": "9999"})
+    assert found == {"message.timestamp.type": "CreateTime"}
+
+
+@pytest.mark.parametrize(("replicas", "expected"), [(1, "1"), (2, "2"), (3, "2")])
+def test_no_more_replicas_have_to_confirm_than_there_are(replicas: int, expected: str) -> None:
+    assert copied(topic(min_insync_replicas="2"), replicas)["min.insync.replicas"] == expected
+
+
+def test_settings_of_the_sources_cluster_stay_there_and_are_named() -> None:
+    source = Topic("t", 1, 1, PLAIN, {"confluent.placement.constraints": "{}", "remote.storage.enable": "true"})
+    assert for_new_topic(source, {**PLAIN, "max.message.bytes": "9999"}, 5, 1, {}) == (
+        {},
+        ["confluent.placement.constraints", "remote.storage.enable"],
+    )
+
+
+def test_the_users_settings_take_precedence_and_an_empty_one_is_left_to_the_broker() -> None:
+    source = topic(retention_ms="7", segment_ms="9")
+    found = copied(source, overrides={"retention.ms": "8", "segment.ms": "", "max.message.bytes": "77"})
+    assert found == {"retention.ms": "8", "max.message.bytes": "77"}
+
+
+@pytest.mark.parametrize("key", ["retention.ms", "max.message.bytes"])
+def test_a_setting_that_is_not_a_number_is_named(key: str) -> None:
+    target = Topic("t", 3, 1, {**PLAIN, key: "many"})
+    with pytest.raises(ConfigError, match=rf"{key}: expected a whole number, got 'many'"):
+        names(topic(), target)
+
+
+def test_the_size_of_a_batch_counts_every_part() -> None:
+    """Record batch v2: 61 bytes, and a record of length, attributes, two deltas, key, value and headers."""
+    assert batch_size(None, None, None) == 61 + 1 + 6
+    assert batch_size(b"", b"", []) == 61 + 1 + 6
+    assert batch_size(b"k" * 10, b"v" * 20, None) == 61 + 1 + 6 + 30
+    assert batch_size(None, b"v" * 63, None) == 61 + 2 + 6 + 63
+    assert batch_size(None, b"v" * 64, None) == 61 + 2 + 6 + 64 + 1
+    assert batch_size(None, None, [("h", None), ("hh", b"xyz")]) == 61 + 1 + 6 + (1 + 1 + 1) + (1 + 2 + 1 + 3)
