@@ -8,6 +8,7 @@ Python's log and included in the exception.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -28,6 +29,9 @@ _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 # Error codes of a client that cannot reach any broker.
 _AWAY: Final = ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_SSL", "_AUTHENTICATION")
+# Error codes while a partition or the cluster elects a leader.
+_ELECTING: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER")
+_ELECTION_SECONDS: Final = 0.1  # between two questions
 _PASSING: Final = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)$")
 _MOST_FAULTS: Final = 10  # distinct errors kept; the latest ones are the most useful
 _answered: Final[set[str]] = set()  # addresses at which a broker has answered this process
@@ -145,7 +149,7 @@ def ask(
 
     Raises:
         BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails.
-        KafkaException: a broker refused the request.
+        KafkaException: a broker refused the request. While a leader is being elected, the question is repeated.
     """
     from confluent_kafka import KafkaException
 
@@ -154,7 +158,7 @@ def ask(
     waited = 0.0
     for seconds in waits:
         try:
-            answer = question(seconds)
+            answer = _settled(question, seconds)
         except KafkaException as error:
             if error.args[0].name() not in _AWAY:
                 raise
@@ -167,6 +171,20 @@ def ask(
         if errors.everywhere():
             break
     raise errors.error(waited) from cause
+
+
+def _settled(question: Callable[[float], _Answer | None], seconds: float) -> _Answer | None:
+    """Repeat ``question``, for up to ``seconds``, while a leader is being elected, as just after a topic's creation."""
+    from confluent_kafka import KafkaException
+
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return question(seconds)
+        except KafkaException as error:
+            if error.args[0].name() not in _ELECTING or time.monotonic() >= until:
+                raise
+        time.sleep(_ELECTION_SECONDS)
 
 
 def is_end(message: Message) -> bool:

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic  # type: ignore[attr-defined]
 
 from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, ask, client, require_options
+from streamnative_serdes.errors import SerdesError
 
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
 _MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
@@ -180,6 +181,8 @@ class Cluster:
     def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
         try:
             return ask(self._admin, self._errors, question)
+        except SerdesError:  # is a KafkaException too
+            raise
         except KafkaException as error:
             raise _refused(doing, right, self._errors.topic, error) from error
 

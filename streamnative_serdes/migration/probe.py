@@ -23,6 +23,7 @@ from .route import Route
 from .sampling import Sample
 
 _DELIVERY_SECONDS: Final = 10.0
+_STEP_SECONDS: Final = 0.1
 _DELETION_SECONDS: Final = 10.0
 _VISIBLE_SECONDS: Final = 10.0  # until a transaction that was committed can be read
 _PAST: Final = 60_000  # milliseconds; a broker that sets the time itself sets a later one
@@ -180,7 +181,7 @@ class _Sender:
             )
         except KafkaException as error:
             return f"refused: {error.args[0].str()}"
-        producer.flush(_DELIVERY_SECONDS + 1)
+        _wait(producer)
         if not outcome:
             producer.purge()
             raise self._errors.error(_DELIVERY_SECONDS)
@@ -221,13 +222,25 @@ def _transactions(kafka: Mapping[str, Any], topic: str) -> str | None:
         for label in ("committed", "aborted", "committed again"):
             producer.begin_transaction()
             producer.produce(topic, _VALUE, _KEY, headers=[(_LABEL, label.encode())])
-            producer.flush(_DELIVERY_SECONDS)
+            _wait(producer)
             end = producer.abort_transaction if label == "aborted" else producer.commit_transaction
             end(_DELIVERY_SECONDS)
     except KafkaException as error:
         producer.purge()
         return f"refused: {error.args[0].str()}"
     return _hidden(kafka, topic)
+
+
+def _wait(producer: Producer) -> None:
+    """Wait until all messages are confirmed or refused."""
+    until = time.monotonic() + _DELIVERY_SECONDS + 1
+    while len(producer) and time.monotonic() < until:
+        try:
+            producer.poll(_STEP_SECONDS)
+        except SystemError as lost:
+            # Ctrl-C inside a callback: confluent-kafka 2.16 loses the exception, "returned NULL without setting an
+            # exception". The callbacks themselves do not raise.
+            raise KeyboardInterrupt from lost
 
 
 def _hidden(kafka: Mapping[str, Any], topic: str) -> str | None:

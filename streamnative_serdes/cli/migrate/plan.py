@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -76,7 +78,7 @@ def plan(
     """
     looking = Looking(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
     as_json = bool(click.get_current_context().meta["json"])
-    with progress_bar("reading", None, silent=as_json) as bar:
+    with _ended_by_sigterm(), progress_bar("reading", None, silent=as_json) as bar:
         found = make_plan(state, looking, _shown(bar))
     if as_json:
         show_json(found.tree)
@@ -84,6 +86,16 @@ def plan(
         _show(found)
         say("nothing was changed" if dry_run else f"state file: {state.path}")
     _end(found)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does: the scratch topic is deleted first."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _shown(bar: ProgressBar) -> Progress:

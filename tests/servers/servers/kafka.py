@@ -34,6 +34,10 @@ _SASL: Final[dict[str, object]] = {
     "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
 }
 _LOGIN: Final = "org.apache.kafka.common.security"
+_RIGHTS: Final[dict[str, object]] = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 
 
 class Kafka(Server):
@@ -43,12 +47,15 @@ class Kafka(Server):
         folder: as for any server.
         users: passwords by user name. If there are any, :attr:`sasl_servers` requires one of them (PLAIN), or an
             unsigned JSON web token (OAUTHBEARER).
+        rights: users may do only what ACLs permit; clients at :attr:`bootstrap_servers`, who do not sign in, all.
     """
 
-    def __init__(self, folder: Path | None = None, *, users: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, users: Mapping[str, str] | None = None, rights: bool = False
+    ) -> None:
         super().__init__("kafka", folder)
         self._port, self._controller, self._sasl = free_ports(3)
-        self._users = dict(users or {})
+        self._users, self._rights = dict(users or {}), rights
 
     @property
     def bootstrap_servers(self) -> str:
@@ -97,7 +104,7 @@ class Kafka(Server):
             "log.dirs": self.folder / "data",
         }
         path = self.folder / "kafka.properties"
-        path.write_text(properties(_CONF, own, self._signing_in(own)))
+        path.write_text(properties(_CONF, own, self._signing_in(own), _RIGHTS if self._rights else {}))
         return path
 
     def _signing_in(self, own: Mapping[str, object]) -> dict[str, object]:
