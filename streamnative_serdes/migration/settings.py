@@ -12,9 +12,7 @@ from .cluster import Topic
 from .problems import Problem
 
 PREFIX_GROWTH: Final = 5  # bytes: a schema version header is that much larger than Confluent's prefix
-# Of one message in a batch of its own (record batch v2): 61 bytes before the records, and at most 21 in a record for
-# its length, attributes, timestamp delta, offset delta, the lengths of key and value, and the count of headers.
-_BATCH: Final = 61
+_BATCH: Final = 61  # bytes of a record batch (v2) before its records
 _DAY: Final = 86_400_000  # milliseconds
 
 # Of the place where the source is, which is not that of the target.
@@ -57,19 +55,21 @@ class Seen:
 
 def batch_size(key: bytes | None, value: bytes | None, headers: Any) -> int:
     """The size of a message as a batch of its own, which is what ``max.message.bytes`` limits; without compression."""
-    size = 1 + 1 + 1 + _data(key) + _data(value) + _varint(len(headers or ()))  # attributes, timestamp and offset delta
+    size = 3 + _data(key) + _data(value)  # attributes, timestamp delta, offset delta: one byte each
     for name, data in headers or ():
         size += _data(name.encode("utf-8", "surrogateescape")) + _data(data)
+    size += _varint(len(headers or ()))
     return _BATCH + _varint(size) + size
 
 
 def _data(data: bytes | None) -> int:
+    """The size of bytes with their length before them; null has the length -1."""
     return 1 if data is None else _varint(len(data)) + len(data)
 
 
 def _varint(number: int) -> int:
     """Its size as a zigzag varint."""
-    return max(1, ((number << 1).bit_length() + 6) // 7)
+    return 1 if number < 64 else 2 if number < 8_192 else ((number << 1).bit_length() + 6) // 7
 
 
 def for_new_topic(

@@ -115,9 +115,9 @@ class Tally:
             self._note("null_headers", place)
         if b"" in values:
             self._note("empty_headers", place)
-        if any(data is not None and not _is_text(data) for data in values):
+        if not all(data is None or data.isascii() or _is_text(data) for data in values):
             self._note("raw_headers", place)
-        if len({name for name, _ in headers}) < len(headers):
+        if len(headers) > 1 and len(dict(headers)) < len(headers):
             self._note("repeated_headers", place)
 
     def _key(self, key: bytes | None, headers: Headers, place: tuple[int, int]) -> None:

@@ -198,4 +198,6 @@ def test_the_size_of_a_batch_counts_every_part() -> None:
     assert batch_size(b"k" * 10, b"v" * 20, None) == 61 + 1 + 6 + 30
     assert batch_size(None, b"v" * 63, None) == 61 + 2 + 6 + 63
     assert batch_size(None, b"v" * 64, None) == 61 + 2 + 6 + 64 + 1
+    assert batch_size(None, b"v" * 8_191, None) == 61 + 3 + 6 + 8_191 + 1
+    assert batch_size(None, b"v" * 8_192, None) == 61 + 3 + 6 + 8_192 + 2
     assert batch_size(None, None, [("h", None), ("hh", b"xyz")]) == 61 + 1 + 6 + (1 + 1 + 1) + (1 + 2 + 1 + 3)
