@@ -15,6 +15,7 @@ from uuid import uuid4
 from confluent_kafka import KafkaException, Message, Producer
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, ClientErrors, client
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
 
 from .cluster import Cluster
@@ -103,8 +104,11 @@ def _scratch_topic(route: Route, cluster: Cluster, replicas: int, left: list[str
     try:
         _create(cluster, name, replicas)
         yield name
-    finally:
-        left += _deleted(route, cluster, name)
+    except BaseException:
+        for said in _deleted(route, cluster, name):
+            logger.warning("%s", said)
+        raise
+    left += _deleted(route, cluster, name)
 
 
 def _create(cluster: Cluster, name: str, replicas: int) -> None:

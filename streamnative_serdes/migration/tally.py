@@ -88,7 +88,7 @@ class Tally:
         self._key(key, headers, place)
         self._value(value, headers, place)
         size = batch_size(key, value, headers)
-        if size > self.largest:
+        if size > self.largest or (size == self.largest and place < self.largest_at):
             self.largest, self.largest_at = size, place
 
     def counts(self) -> Mapping[str, dict[str, Any]]:

@@ -24,7 +24,7 @@ from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes import header
 from streamnative_serdes._kafka import BrokerRefusedError
-from streamnative_serdes.migration import Looking, Route, Side, State, ensure_target, plan
+from streamnative_serdes.migration import Looking, ProblemsError, Route, Side, State, ensure_target, plan
 from streamnative_serdes.migration import probe as probe_module
 from streamnative_serdes.migration.cluster import Cluster
 from streamnative_serdes.migration.probe import CASES, probe
@@ -425,6 +425,30 @@ def test_ensure_target_is_idempotent_and_knows_copies_of_earlier_runs(source: So
     assert ensure_target(route, resuming=True).exists
 
 
+def test_a_topic_that_somebody_else_has_created_meanwhile_is_checked(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster({"bootstrap.servers": source.bootstrap}, "t")
+    assert not cluster.create(source.name, 7, 1, {})
+    found = cluster.topic(source.name)
+    assert found is not None
+    assert found.partitions == 3
+
+    def late(_: Cluster, name: str, *__: Any) -> bool:
+        source.create(name, 7, **ROOM)
+        return False
+
+    monkeypatch.setattr(Cluster, "create", late)
+    with pytest.raises(ProblemsError, match=r"partitions: the source has 3 partitions, the target 7"):
+        ensure_target(source.route(), create=True)
+    source.admin.delete_topics([source.target])[source.target].result()
+    ended = source.plan("--json", "--no-probe", "--create", code=1)
+    assert ended.error["error"]["problems"] == ["partitions"]
+    findings = State.load(Path(f"{source.name}-to-{source.target}.migration.json"), source.route()).findings
+    assert findings is not None
+    assert names(findings)[0] == "partitions"
+
+
 def test_the_size_of_a_batch_is_the_one_that_the_broker_limits(source: Source) -> None:
     value, key, headers = b"v" * 2_000, b"k" * 70, [("n", None), ("name" * 20, b"x" * 90)]
     size = batch_size(key, value, headers)
@@ -477,6 +501,26 @@ def test_the_scratch_topic_is_deleted_whatever_happens(
     with pytest.raises(error if isinstance(error, type) else type(error)):
         probe(source.route(), Cluster({"bootstrap.servers": source.bootstrap}, "t"), 1)
     assert source.scratch == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokerRefusedError])
+def test_a_scratch_topic_that_cannot_be_deleted_after_an_error_is_named(
+    source: Source, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error("first")
+
+    def refuse(*_: Any) -> None:
+        raise BrokerRefusedError("second")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(probe_module, "_transactions", fail)
+        patched.setattr(Cluster, "delete", refuse)
+        with pytest.raises(error, match="first"):
+            probe(source.route(), Cluster({"bootstrap.servers": source.bootstrap}, "t"), 1)
+    (name,) = source.scratch
+    assert f"topic {name} could not be deleted: second" in caplog.text
+    source.admin.delete_topics([name])[name].result()
 
 
 def test_ctrl_c_while_sampling_leaves_nothing(source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -637,6 +681,10 @@ def test_each_missing_right_is_named(guarded: Source) -> None:
         allow(guarded, topic, operation)
         time.sleep(1)
     signed_in(guarded, "--no-probe", code=0)
+    guarded.target += "-missing"  # the rights are those of names that begin so
+    found = signed_in(guarded, "--no-probe", "--json", code=0).json
+    assert found["target"]["exists"] is False
+    guarded.target = guarded.target.removesuffix("-missing")
     refused = signed_in(guarded, code=3).err
     assert "--no-probe leaves the probe out" in refused
     assert "CREATE on the topic" in refused

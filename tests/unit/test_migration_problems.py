@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration import Problem, ProblemsError
+from streamnative_serdes.migration import Findings, Problem, ProblemsError
 from streamnative_serdes.migration.problems import NAMES, judged, require_none
 from streamnative_serdes.migration.source_problems import of_probe, of_source
 
@@ -22,6 +22,14 @@ NOTE = Problem("framed-keys", "7 of them")
 def test_what_is_refused_and_unanswered_questions_block() -> None:
     assert [problem.blocks for problem in judged([PARTITIONS, RETENTION, NOTE], ())] == [True, True, False]
     assert [problem.blocks for problem in judged([RETENTION], ["retention"])] == [False]
+
+
+@pytest.mark.parametrize(
+    ("problems", "blocked"),
+    [([], False), ([NOTE], False), ([NOTE, SIZE], True), ([PARTITIONS, NOTE], True)],
+)
+def test_one_problem_that_blocks_is_enough(problems: list[Problem], blocked: bool) -> None:
+    assert Findings({}, tuple(problems)).blocked == blocked
 
 
 def test_the_most_severe_problems_come_first() -> None:

@@ -132,6 +132,11 @@ def test_the_oldest_newest_and_largest_are_kept() -> None:
     assert found.largest == 61 + 1 + 6 + 1 + 30
 
 
+@pytest.mark.parametrize("places", [[(1, 0), (0, 5), (0, 9)], [(0, 5), (0, 9), (1, 0)]])
+def test_of_several_largest_messages_the_first_place_is_kept(places: list[tuple[int, int]]) -> None:
+    assert tallied(*(FakeMessage(place=place) for place in places)).largest_at == (0, 5)
+
+
 def test_without_messages_nothing_is_known() -> None:
     found = tallied()
     assert (found.messages, found.oldest, found.newest, found.largest) == (0, None, None, 0)
