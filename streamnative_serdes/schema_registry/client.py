@@ -1,4 +1,4 @@
-"""SchemaRegistryClient: one method for each schema endpoint of Pulsar's admin REST API."""
+"""SchemaRegistryClient: one method for each endpoint of Pulsar's admin REST API that schemas need."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ from .topic_name import TopicName, namespace_path, topic_names
 
 _API: Final = "/admin/v2/schemas/"
 _TOPICS_API: Final = "/admin/v2/persistent/"
+_NAMESPACES_API: Final = "/admin/v2/namespaces/"
+_SUCCESSES: Final = (200, 204)  # of policies
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _READ, _WRITE, _ADMIN = "the right to produce or consume", "the right to produce", "to be an admin of the tenant"
 _LIST = "the right to list the topics of the namespace, which an admin of the tenant has"
+_POLICY = "the right to change policies, which an admin of the tenant has"
+_STRATEGY: Final = "schemaCompatibilityStrategy"
 
 
 class SchemaRegistryClient:
@@ -169,6 +173,64 @@ class SchemaRegistryClient:
         if reply.status not in (200, 204, 404):
             self._rest.understood(request, reply, lambda _: None)  # raises
 
+    # Compatibility strategies: a topic's own precedes its namespace's, and that the broker's
+
+    def topic_strategy(self, topic: str | TopicName) -> str | None:
+        """The topic's own compatibility strategy; None if unset.
+
+        Raises:
+            SchemaNotFoundError: the topic does not exist, though it may have schemas.
+            MissingEndpointError: the broker has topic policies switched off.
+        """
+        return self._strategy(self._policy("GET", topic, "read the compatibility strategy"))
+
+    def set_topic_strategy(self, topic: str | TopicName, strategy: str | None) -> None:
+        """Set the topic's own strategy, None to unset it. Another broker may take a moment to see it.
+
+        Raises:
+            SchemaNotFoundError, MissingEndpointError: as for :meth:`topic_strategy`.
+        """
+        body = None if strategy is None else json.dumps(strategy).encode()
+        method, operation = ("DELETE" if body is None else "PUT"), "set the compatibility strategy"
+        self._done(self._policy(method, topic, operation, body=body))
+
+    def namespace_strategy(self, namespace: str) -> str | None:
+        """The strategy of ``tenant/namespace``, None if unset: then the broker's applies.
+
+        Raises:
+            SchemaNotFoundError: the namespace does not exist.
+        """
+        return self._strategy(self._of_namespace("GET", namespace, "read the compatibility strategy"))
+
+    def set_namespace_strategy(self, namespace: str, strategy: str | None) -> None:
+        """Set the strategy of ``tenant/namespace``, None to unset it; for all its topics without one of their own.
+
+        Raises:
+            SchemaNotFoundError: the namespace does not exist.
+        """
+        body = json.dumps(strategy or schema_info.UNSET).encode()
+        self._done(self._of_namespace("PUT", namespace, "set the compatibility strategy", body=body))
+
+    def _strategy(self, request: ApiRequest) -> str | None:
+        reply = self._rest.send(request)
+        if reply.status in _SUCCESSES and not reply.body:  # Java's null
+            return None
+        return self._rest.understood(request, reply, schema_info.strategy)
+
+    def _done(self, request: ApiRequest) -> None:
+        reply = self._rest.send(request)
+        if reply.status not in _SUCCESSES:
+            self._rest.understood(request, reply, lambda _: None)
+
+    def _policy(self, method: str, topic: str | TopicName, operation: str, **more: Any) -> ApiRequest:
+        name = self._name(topic)
+        path = f"{_TOPICS_API}{name.path}/{_STRATEGY}"
+        return self._rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
+
+    def _of_namespace(self, method: str, namespace: str, operation: str, **more: Any) -> ApiRequest:
+        path = f"{_NAMESPACES_API}{namespace_path(namespace)}/{_STRATEGY}"
+        return self._rest.request(method, path, f"{operation} of namespace {namespace}", _POLICY, **more)
+
     def _list(self, path: str) -> ApiRequest:
         return self._rest.request("GET", f"{_TOPICS_API}{path}", "list the topics", _LIST)
 
@@ -189,5 +251,8 @@ class SchemaRegistryClient:
     def _request(
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
-        name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
+        name = self._name(topic)
         return self._rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)
+
+    def _name(self, topic: str | TopicName) -> TopicName:
+        return topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)

@@ -19,6 +19,7 @@ from streamnative_serdes.errors import (
     AuthorizationError,
     IncompatibleSchemaError,
     InvalidSchemaError,
+    MissingEndpointError,
     SchemaNotFoundError,
     SchemaRegistryError,
 )
@@ -48,6 +49,7 @@ _STORAGE_TROUBLE = re.compile(
 )
 # The first two contain schema text, and a field may be called "metadata_store"; a lost ledger does not come back.
 _LASTING = re.compile(r"Incompatible|SchemaValidationException|No such ledger")
+_POLICIES_OFF = re.compile(r"Topic level policies is disabled", re.IGNORECASE)
 _INCOMPATIBLE = re.compile(r"IncompatibleSchema|SchemaValidationException|Incompatible schema")
 
 
@@ -100,6 +102,8 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
     if reply.status == 401:
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = sign_in_hint
+    if _POLICIES_OFF.search(words):
+        kind, hint = MissingEndpointError, "the broker has topicLevelPoliciesEnabled=false"
     if kind is AuthorizationError:
         hint = f"the role needs {request.right}"
     if reply.status == 404 and reply.reason == "Not Found":

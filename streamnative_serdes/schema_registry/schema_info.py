@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_VERSION: Final = 2**63 - 1
+UNSET: Final = "UNDEFINED"  # the strategy of a topic or a namespace that has none of its own
 _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show it
 
 
@@ -86,6 +87,13 @@ def compatibility(tree: Any) -> Compatibility:
     if not isinstance(verdict, bool):
         raise ValueError('true or false in "compatibility"')
     return Compatibility(verdict, strategy if isinstance(strategy, str) else None)
+
+
+def strategy(tree: Any) -> str | None:
+    """``"FULL"``; None for "UNDEFINED" and null."""
+    if tree is not None and not (isinstance(tree, str) and _TYPE.fullmatch(tree)):
+        raise ValueError('a compatibility strategy such as "FULL"')
+    return None if tree == UNSET else tree
 
 
 def _member(tree: Any, *names: str) -> Any:

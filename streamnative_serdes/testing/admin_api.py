@@ -197,7 +197,7 @@ class AdminApi:
 
     def get_topic_strategy(self, asked: AdminRequest) -> Answer:
         self.store.need_topic(asked.topic)
-        strategy = self.store.strategy(asked.topic)
+        strategy = (self.store.strategy_in_force if asked.flag("applied") else self.store.strategy)(asked.topic)
         return as_json(strategy) if strategy else Answer(200)
 
     def put_topic_strategy(self, asked: AdminRequest) -> Answer:

@@ -134,7 +134,7 @@ class ScriptedRegistry:
                 self.close_connection = answer.cut is not None
                 self.wfile.write(_raw(answer))
 
-            do_GET = do_POST = do_DELETE = answer
+            do_GET = do_POST = do_PUT = do_DELETE = answer
 
             def log_message(self, *_: object) -> None:
                 """Log nothing, because pytest shows the requests."""

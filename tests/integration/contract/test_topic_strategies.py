@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from contract import Case, Player, said_differently
 from contract.topics import of_topic_strategies
@@ -13,9 +11,8 @@ each_case = pytest.mark.parametrize("case", of_topic_strategies(), ids=lambda ca
 
 
 @pytest.fixture(scope="module")
-def real(servers_at_hand: None) -> Iterator[Player]:
-    with Pulsar(conf={"topicLevelPoliciesEnabled": True, "systemTopicEnabled": True}) as server:
-        yield Player(server.url)
+def real(pulsar_with_policies: Pulsar) -> Player:
+    return Player(pulsar_with_policies.url)
 
 
 @each_case
