@@ -13,9 +13,7 @@ from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNo
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
 from streamnative_serdes.testing.compatibility import STRATEGIES
-from streamnative_serdes.testing.refusals import BrokerError, IncompatibleError, InvalidDataError
-from streamnative_serdes.testing.schema_data import from_post
-from streamnative_serdes.testing.store import Store
+from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .diffs import diff
 from .failures import CHECK_FAILED, Command, FailureError
@@ -181,7 +179,7 @@ def check(
         if known is not None:
             verdict = Compatibility(True)
         elif strategy is not None:
-            verdict = _here(strategy, text, kind, dict(properties), there)
+            verdict = Rehearsal(strategy, there).check(text, kind, dict(properties))
         else:
             verdict = client.compatibility(topic, text, type=kind, properties=dict(properties))
     if connection.json:
@@ -193,22 +191,6 @@ def check(
     _refuse_incompatible(verdict, topic)
     by = f" by {verdict.strategy}" if verdict.strategy else ""
     say(f"{topic}: " + (f"compatible{by}" if known is None else f"registered already, version {known}"))
-
-
-def _here(
-    strategy: str, text: str, kind: str, properties: dict[str, str], there: Sequence[SchemaInfo]
-) -> Compatibility:
-    """The broker's own check, made in this process."""
-    store, topic = Store(), "public/default/here"
-    try:
-        store.set_strategy(topic, "ALWAYS_COMPATIBLE")
-        for info in there:
-            store.register(topic, from_post(info.type, info.text, info.properties))
-        store.set_strategy(topic, strategy)
-        store.check(topic, from_post(kind, text, properties))
-    except (IncompatibleError, InvalidDataError, BrokerError) as error:
-        return Compatibility(False, strategy, str(error))
-    return Compatibility(True, strategy)
 
 
 def _refuse_incompatible(verdict: Compatibility, topic: str) -> None:

@@ -1,0 +1,95 @@
+"""Rehearsal: what a topic would answer to schemas that are registered one after the other, without asking it.
+
+It goes by :class:`Store`, so the strategies are checked as the broker checks them. The right to read is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from streamnative_serdes.schema_registry import Compatibility, SchemaInfo
+
+from .refusals import BrokerError, IncompatibleError, InvalidDataError
+from .schema_data import SchemaData, from_post, validate
+from .store import Store
+
+_TOPIC: Final = "public/default/here"
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_REFUSALS: Final = (IncompatibleError, InvalidDataError, BrokerError)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The outcome of one registration.
+
+    Args:
+        number: the version; of a new schema, the one that follows, which former deletions make higher.
+        new: whether the topic does not have the schema yet.
+        refusal: why the strategy refuses it; None if it does not.
+    """
+
+    number: int
+    new: bool
+    refusal: str | None = None
+
+
+class Rehearsal:
+    """A copy of a topic in this process.
+
+    Args:
+        strategy: the topic's compatibility strategy.
+        there: the topic's schemas, oldest first.
+    """
+
+    def __init__(self, strategy: str, there: Sequence[SchemaInfo] = ()) -> None:
+        self._store, self._strategy = Store(), strategy
+        self._numbers: list[int] = []  # the topic's number of each version in the store
+        self._fault: str | None = None  # of a schema that is there: the broker accepted it, and fails at comparisons
+        for info in there:
+            try:
+                self._add(from_post(info.type, info.text, info.properties), info.version)
+            except _REFUSALS as error:
+                self._fault = str(error)
+
+    def check(self, text: str, kind: str = "AVRO", properties: Mapping[str, str] = _NONE) -> Compatibility:
+        """Whether the topic would accept this schema; it is not added."""
+        try:
+            self._check(from_post(kind, text, properties))
+        except _REFUSALS as error:
+            return Compatibility(False, self._strategy, str(error))
+        return Compatibility(self._fault is None, self._strategy, self._fault)
+
+    def register(self, text: str, kind: str = "AVRO") -> Rehearsed:
+        """Add a schema. If the strategy refuses it, it is added all the same, so that those after it can be checked."""
+        before, following = len(self._numbers), max(self._numbers, default=-1) + 1
+        verdict = self.check(text, kind)
+        try:
+            number = self._add(from_post(kind, text, {}), following)
+        except _REFUSALS as error:  # so would any strategy
+            return Rehearsed(following, True, str(error))
+        if len(self._numbers) == before:
+            return Rehearsed(number, False)
+        return Rehearsed(number, True, None if verdict.compatible else verdict.reason)
+
+    def _check(self, data: SchemaData) -> None:
+        self._store.set_strategy(_TOPIC, self._strategy)
+        self._store.check(_TOPIC, data)
+
+    def _add(self, data: SchemaData, number: int) -> int:
+        self._store.set_strategy(_TOPIC, "ALWAYS_COMPATIBLE")
+        position = self._store.register(_TOPIC, data)
+        if position == len(self._numbers):
+            self._numbers.append(number)
+        return self._numbers[position]
+
+
+def refusal_of(text: str, kind: str = "AVRO") -> str | None:
+    """Why the broker would refuse this schema whatever the strategy; None if it would not."""
+    try:
+        validate(from_post(kind, text, {}))
+    except _REFUSALS as error:
+        return str(error)
+    return None
