@@ -9,11 +9,16 @@ from .planning import Looking, plan
 from .problems import Problem, ProblemsError
 from .resuming import Wishes, behind_copies
 from .route import Direction, Route, Side
+from .schema_copy import Copied
+from .schemas import SchemaReport, copy_schemas, preview_schemas, put_back_strategies
+from .schemas_back import BackReport, Returned, copy_schemas_back, preview_schemas_back
 from .state import State, Widened
 from .target import Target, ensure_target
 
 __all__ = [
+    "BackReport",
     "BadMessageError",
+    "Copied",
     "Direction",
     "Findings",
     "Looking",
@@ -21,9 +26,11 @@ __all__ = [
     "Problem",
     "ProblemsError",
     "Report",
+    "Returned",
     "Rewriter",
     "Route",
     "Rules",
+    "SchemaReport",
     "Side",
     "State",
     "Target",
@@ -31,7 +38,12 @@ __all__ = [
     "Widened",
     "Wishes",
     "behind_copies",
+    "copy_schemas",
+    "copy_schemas_back",
     "ensure_target",
     "move_groups",
     "plan",
+    "preview_schemas",
+    "preview_schemas_back",
+    "put_back_strategies",
 ]

@@ -27,11 +27,13 @@ class Widened:
         scope: of a ``topic`` or of a whole ``namespace``.
         place: its full name.
         old: the strategy before; None if it was unset.
+        in_force: the one that the migration's topic had before, whoever set it.
     """
 
     scope: Literal["topic", "namespace"]
     place: str
     old: str | None
+    in_force: str | None = None
 
 
 @dataclass(slots=True)

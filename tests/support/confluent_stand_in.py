@@ -140,7 +140,8 @@ class ConfluentStandIn(ScriptedRegistry):
         if not 1 <= number <= len(versions):
             return refusal(40402, f"Version {version} not found.")
         stored = versions[number - 1]
-        return Answer(body=stored.answer(id=stored.id, subject=subject, version=number))
+        guid = {"guid": str(stored.guid)} if self._guids else {}
+        return Answer(body=stored.answer(id=stored.id, subject=subject, version=number, **guid))
 
     def _look_up(self, subject: str, body: dict[str, Any]) -> Answer:
         if subject not in self.subjects:

@@ -1,0 +1,150 @@
+"""Originals: the schemas of Confluent's registry that are copied, in the order in which they are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
+from streamnative_serdes.testing.rehearsal import refusal_of
+
+from .framing import Name
+
+_ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A schema to copy.
+
+    Args:
+        names: what messages call it: its id, and its GUID where the registry tells it.
+        origin: where it is, such as "orders-value version 3", for people.
+        text: the Avro schema, with the types that it refers to written into it.
+    """
+
+    names: tuple[Name, ...]
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """What is copied.
+
+    Args:
+        schemas: the subject's versions in order, then those outside of it.
+        latest: the name of the subject's latest version; None if there is no such subject.
+        unknown: names that ``migrate plan`` found in messages, but that the registry does not know.
+    """
+
+    schemas: list[Original]
+    latest: Name | None
+    unknown: list[Name]
+
+
+def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
+    """The ids and GUIDs that ``migrate plan`` found in messages, ids first; also those that were unknown then.
+
+    Raises:
+        FileError: they are not as it writes them.
+    """
+    entries = [entry for key in ("ids", "unknown_ids") for entry in (findings or {}).get(key, [])]
+    names = [entry["id"] if isinstance(entry, Mapping) and "id" in entry else entry for entry in entries]
+    if not all(isinstance(name, int | str) and not isinstance(name, bool) for name in names):
+        raise FileError("the state file has an id that is not valid in its findings", hint="run `migrate plan` again")
+    return sorted(set(names), key=lambda name: (isinstance(name, str), name))
+
+
+def read_originals(
+    registry: ConfluentRegistryClient, subject: str, found: Sequence[Name], by_hand: Sequence[int]
+) -> Originals:
+    """Read what is to be copied.
+
+    Args:
+        registry: Confluent's.
+        subject: of the topic's values; it may be missing if there are ids.
+        found: names that ``migrate plan`` found.
+        by_hand: ids that the user gave.
+
+    Raises:
+        SchemaNotFoundError: the subject does not exist and there are no ids, or an id of the user's does not exist.
+        SchemaError: some cannot be copied; the error names all of them.
+        SchemaRegistryError: the registry refuses.
+    """
+    reading = _Reading(registry)
+    versions = _versions(registry, subject, needed=not found and not by_hand)
+    for number in versions:
+        reading.add(registry.version(subject, number), f"{subject} version {number}")
+    latest = reading.schemas[-1].names[0] if reading.schemas else None
+    outside = f"outside of {subject}"
+    for number in by_hand:
+        reading.add_named(number, outside)
+    for name in found:
+        try:
+            reading.add_named(name, outside)
+        except (SchemaNotFoundError, MissingEndpointError):  # the latter of a registry that does not know GUIDs
+            reading.unknown.append(name)
+    reading.refuse()
+    if not reading.schemas:
+        raise SchemaError(f"there is nothing to copy: no subject {subject}, and no id that is found there")
+    return Originals(reading.schemas, latest, reading.unknown)
+
+
+@dataclass(slots=True)
+class _Reading:
+    registry: ConfluentRegistryClient
+    schemas: list[Original] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    unknown: list[Name] = field(default_factory=list)
+    _known: set[Name] = field(default_factory=set)
+
+    def add_named(self, name: Name, origin: str) -> None:
+        """Add the schema with this name, unless it is there. Raises SchemaNotFoundError if the registry has none."""
+        if name not in self._known:
+            found = self.registry.by_guid(name) if isinstance(name, str) else self.registry.by_id(name)
+            self.add(found, origin, name)
+
+    def add(self, schema: ConfluentSchema, origin: str, name: Name | None = None) -> None:
+        """Add a schema, or what makes it impossible."""
+        names = tuple(dict.fromkeys(one for one in (schema.id, name, schema.guid) if one is not None))
+        self._known.update(names)
+        try:
+            text = self._copyable(schema)
+        except SchemaError as error:
+            self.faults.append(f"{_said(names)} ({origin}): {error.message}")
+        else:
+            self.schemas.append(Original(names, origin, text))
+
+    def _copyable(self, schema: ConfluentSchema) -> str:
+        if schema.schema_type == "AVRO" and schema.rules:
+            raise SchemaError(_ENCRYPTED)
+        text = self.registry.self_contained(schema)
+        refusal = refusal_of(text)
+        if refusal is not None:
+            raise SchemaError(f"Pulsar refuses it: {refusal}")
+        return text
+
+    def refuse(self) -> None:
+        """Raises SchemaError if there was a schema that cannot be copied."""
+        if self.faults:
+            raise SchemaError(
+                f"{len(self.faults)} schemas cannot be copied, so none was: {'; '.join(self.faults)}",
+                hint="messages with these schemas cannot be written to one Avro topic of Pulsar's",
+            )
+
+
+def _versions(registry: ConfluentRegistryClient, subject: str, *, needed: bool) -> Iterable[int]:
+    try:
+        return registry.versions(subject)
+    except SchemaNotFoundError as error:
+        if not needed:
+            return ()
+        error.hint = "is this the right topic? With another name of its subject, `migrate plan` or --id tells the ids"
+        raise
+
+
+def _said(names: Sequence[Name]) -> str:
+    return f"GUID {names[0]}" if isinstance(names[0], str) else f"id {names[0]}"

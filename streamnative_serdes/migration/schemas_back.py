@@ -1,0 +1,223 @@
+"""The schemas of a topic on the way back: which of Pulsar's versions is which id in Confluent's registry.
+
+The ids of the migration forward are used again, so that the messages are as they were. Other versions are registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from streamnative_serdes import _files as files
+from streamnative_serdes.errors import (
+    FileError,
+    IncompatibleSchemaError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo
+from streamnative_serdes.testing.compatibility import DIRECTIONS
+from streamnative_serdes.testing.rehearsal import Rehearsal
+
+from .equality import RESUME, joined, key, name_in
+from .route import Route
+from .state import KIND, State
+
+_FORWARD: Final = "forward: "
+_LEVEL: Final = "set the subject's compatibility level to NONE meanwhile, or register it by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A version of the Pulsar topic and its id.
+
+    Args:
+        version: in Pulsar's registry.
+        name: the record's full name, for people.
+        id: in Confluent's registry; None in a preview, if it will get one.
+        origin: ``forward`` if it is the id of the migration forward, ``known`` if the subject has the schema,
+            ``new`` if this run registered it, or would.
+        refusal: of a preview: why the subject's compatibility level refuses it.
+    """
+
+    version: int
+    name: str
+    id: int | None
+    origin: str
+    refusal: str | None = None
+
+
+@dataclass(slots=True)
+class BackReport:
+    """What :func:`copy_schemas_back` did, or :func:`preview_schemas_back` expects.
+
+    Args:
+        schemas: by version.
+        level: of a preview: the compatibility level of the subject in which schemas are registered.
+    """
+
+    schemas: list[Returned] = field(default_factory=list)
+    level: str | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether a schema would be refused."""
+        return any(one.refusal is not None for one in self.schemas)
+
+
+def copy_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
+    """Find or register an id for every version of the Pulsar topic, and save each in ``state``.
+
+    Args:
+        state: of a migration ``back``.
+        ids_of: the state file of the migration forward, whose ids are used again; None to register all versions.
+
+    Raises:
+        SchemaError: a version is not of type AVRO, or an id has another schema now; nothing was registered.
+        IncompatibleSchemaError: the subject's compatibility level refuses a schema.
+        FileError: a state file cannot be used.
+        SchemaRegistryError: a registry refuses; running again continues.
+    """
+    state.save()  # a file that cannot be written is an error before anything is registered
+    with _work(state, ids_of) as work:
+        return BackReport(list(work.register()))
+
+
+def preview_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
+    """What :func:`copy_schemas_back` would do. Writes nothing anywhere; arguments and errors as there."""
+    with _work(state, ids_of) as work:
+        level = work.registry.compatibility(state.route.subject)
+        return BackReport(list(work.rehearse(level)), level)
+
+
+def forward_state(path: Path, route: Route) -> State:
+    """The state of the migration forward, for the way back along ``route``.
+
+    Raises:
+        FileError: it cannot be read, or is of a migration to another topic or between other registries.
+    """
+    source = files.load(path, KIND).source
+    end = f" of {route.confluent.url} -> {route.source} of {route.pulsar.url}"
+    if not source.startswith(_FORWARD) or not source.endswith(end):
+        raise FileError(
+            f"{path} is of another migration: {source}", hint=f"the ids must be of one to {route.source}: ...{end}"
+        )
+    topic = source.removeprefix(_FORWARD).removesuffix(end)
+    return State.load(path, Route("forward", topic, route.source, route.confluent, route.pulsar))
+
+
+@dataclass(slots=True)
+class _Work:
+    """The versions of the topic, and the ids that are given."""
+
+    state: State
+    registry: ConfluentRegistryClient
+    versions: list[SchemaInfo]
+    given: Mapping[int, int]
+
+    def check(self) -> None:
+        """Raises SchemaError if a version cannot be copied, or its id has another schema."""
+        others = [f"version {info.version} is of type {info.type}" for info in self.versions if info.type != "AVRO"]
+        if others:
+            raise SchemaError(f"only AVRO can be copied, and {', '.join(others)}", topic=self.state.route.topic.given)
+        for info in self.versions:
+            number = self._known(info)
+            if number is not None:
+                self._check_id(info, number)
+
+    def _check_id(self, info: SchemaInfo, number: int) -> None:
+        hint = "--new-ids registers all versions, whatever their ids were; it needs a new state file"
+        try:
+            text = self.registry.schema(number)
+        except SchemaNotFoundError as error:
+            error.hint = hint
+            raise error.at(version=info.version) from None
+        if key(text) != key(info.text):
+            raise SchemaError(f"id {number} is not the schema of this version", version=info.version, hint=hint)
+
+    def register(self) -> Iterator[Returned]:
+        """Find or register an id for each version, and save it."""
+        for info in self.versions:
+            found = self._found(info)
+            number = found.id
+            if number is None:
+                number = self._register(info)
+            if self.state.mapping.get(info.version) != number:
+                self.state.mapping[info.version] = number
+                self.state.save()
+            yield Returned(info.version, found.name, number, found.origin)
+
+    def rehearse(self, level: str) -> Iterator[Returned]:
+        """As :meth:`register`, but without registering."""
+        strategy = level if level in DIRECTIONS else "ALWAYS_COMPATIBLE"  # NONE
+        rehearsal = Rehearsal(strategy, self._of_subject())
+        for info in self.versions:
+            found = self._found(info)
+            refusal = rehearsal.register(info.text).refusal if found.id is None else None
+            yield Returned(info.version, found.name, found.id, found.origin, refusal)
+
+    def _known(self, info: SchemaInfo) -> int | None:
+        return self.state.mapping.get(info.version, self.given.get(info.version))
+
+    def _found(self, info: SchemaInfo) -> Returned:
+        number, origin = self._known(info), "forward" if info.version in self.given else "known"
+        if number is None:
+            try:
+                number, _ = self.registry.lookup(self.state.route.subject, info.text)
+            except SchemaNotFoundError:
+                origin = "new"
+        return Returned(info.version, name_in(info), number, origin)
+
+    def _register(self, info: SchemaInfo) -> int:
+        try:
+            return self.registry.register(self.state.route.subject, info.text)
+        except SchemaRegistryError as error:
+            error.hint = _LEVEL if isinstance(error, IncompatibleSchemaError) else joined(error.hint, RESUME)
+            raise error.at(topic=self.state.route.topic.given, version=info.version) from None
+
+    def _of_subject(self) -> list[SchemaInfo]:
+        subject = self.state.route.subject
+        try:
+            numbers = self.registry.versions(subject)
+        except SchemaNotFoundError:
+            return []
+        texts = ((number, self.registry.self_contained(self.registry.version(subject, number))) for number in numbers)
+        return [SchemaInfo(number, "AVRO", text) for number, text in texts]
+
+
+@contextmanager
+def _work(state: State, ids_of: Path | None) -> Iterator[_Work]:
+    """Look at both sides, and refuse what cannot be copied; changes nothing."""
+    route = state.route
+    with route.confluent_registry() as registry, route.pulsar_registry() as pulsar:
+        versions = pulsar.all_versions(route.topic)
+        if not versions:
+            raise SchemaError("the topic has no schemas", topic=route.topic.given, hint="is this the right topic?")
+        given = _ids(registry, forward_state(ids_of, route)) if ids_of is not None else {}
+        work = _Work(state, registry, versions, given)
+        work.check()
+        yield work
+
+
+def _ids(registry: ConfluentRegistryClient, forward: State) -> dict[int, int]:
+    """The id for each version: of several, the highest version of the forward migration's subject, else the highest."""
+    by_version: dict[int, list[int]] = {}
+    for name, version in forward.mapping.items():
+        if isinstance(name, int):
+            by_version.setdefault(version, []).append(name)
+    several = any(len(ids) > 1 for ids in by_version.values())
+    order = _subject_order(registry, forward.route.subject) if several else {}
+    return {version: max(ids, key=lambda id_: (order.get(id_, 0), id_)) for version, ids in by_version.items()}
+
+
+def _subject_order(registry: ConfluentRegistryClient, subject: str) -> dict[int, int]:
+    """The version of each id in the subject; empty if there is no such subject."""
+    try:
+        found = [registry.version(subject, number) for number in registry.versions(subject)]
+    except SchemaNotFoundError:
+        return {}
+    return {schema.id: schema.version or 0 for schema in found if schema.id is not None}

@@ -1,0 +1,247 @@
+"""Compatibility strategies of Pulsar's: widened while schemas are copied, and put back whatever happens.
+
+The old value is in the state file before the strategy is changed, so a run that was killed leaves the way back. What
+somebody else set meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final, Literal, NoReturn, TypeAlias
+
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import (
+    MissingEndpointError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
+from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+
+from .state import State, Widened
+
+Scope: TypeAlias = Literal["topic", "namespace"]
+
+WIDE: Final = "ALWAYS_COMPATIBLE"
+EFFECT_SECONDS: Final = 30.0  # a broker of a cluster reads topic policies from a topic of their own
+_EFFECT_POLL: Final = 0.1  # seconds
+_NAMED: Final = re.compile(r"\bstrategy ([A-Z_]+)")
+_NAMESPACE: Final = "--namespace-strategy widens that of the namespace instead, and lists the topics that it touches"
+
+
+@dataclass(frozen=True, slots=True)
+class Widening:
+    """A strategy that is to be widened.
+
+    Args:
+        entry: what is changed, and what it was.
+        topics: the full names of the topics that it touches.
+    """
+
+    entry: Widened
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of a strategy that had been widened.
+
+    Args:
+        entry: what was changed.
+        outcome: ``restored``; ``unchanged``, since it already was the old one; ``changed`` by somebody else, so it
+            is left alone; ``gone`` with its topic or namespace.
+        now: the strategy now; None if it is unset or gone.
+    """
+
+    entry: Widened
+    outcome: Literal["restored", "unchanged", "changed", "gone"]
+    now: str | None
+
+
+def strategy_in_force(client: SchemaRegistryClient, topic: TopicName, text: str) -> str:
+    """The strategy by which the broker checks the topic's new schemas.
+
+    Args:
+        client: of Pulsar's registry; the broker wants an admin to ask.
+        topic: it need not exist.
+        text: the topic's latest schema, or any if it has none: the broker tells the strategy when it accepts.
+
+    Raises:
+        SchemaRegistryError: the registry refuses, or does not say.
+    """
+    verdict = client.compatibility(topic, text)
+    named = _NAMED.search(verdict.reason or "")
+    found = verdict.strategy or (named[1] if named else None)
+    if found is None:
+        raise SchemaRegistryError(f"the registry does not say its strategy: {verdict.reason}", topic=topic.given)
+    return found
+
+
+def widening(client: SchemaRegistryClient, topic: TopicName, scope: Scope, in_force: str) -> Widening | None:
+    """What has to be changed so that the topic accepts any schema; None if it does already. Changes nothing.
+
+    Raises:
+        MissingEndpointError: the broker has topic policies switched off.
+        SchemaNotFoundError: the topic does not exist, so it cannot have a strategy of its own yet.
+        SchemaError: the namespace's strategy would have no effect, since the topic has its own.
+        SchemaRegistryError: the registry refuses; the error names the right that is missing.
+    """
+    if in_force == WIDE:
+        return None
+    if scope == "topic":
+        entry = Widened("topic", str(topic), _own(client, topic), in_force)
+        return Widening(entry, (str(topic),))
+    namespace = f"{topic.tenant}/{topic.namespace}"
+    old = client.namespace_strategy(namespace)
+    _refuse_own(client, topic)
+    touched = {str(topic), *map(str, client.topics(namespace))}
+    return Widening(Widened("namespace", namespace, old, in_force), tuple(sorted(touched)))
+
+
+@contextmanager
+def widened(
+    client: SchemaRegistryClient, state: State, change: Widening, in_force: Callable[[], str]
+) -> Iterator[list[Restored]]:
+    """Widen a strategy, and put it back at the end, also after an error, Ctrl-C or SIGTERM.
+
+    The list that it gives has what became of the strategy, once the block has ended.
+
+    SIGTERM raises SystemExit with code 143 meanwhile, in the main thread.
+
+    Args:
+        client: of Pulsar's registry.
+        state: its file gets the old value first. If that cannot be put back, it stays there.
+        change: see :func:`widening`.
+        in_force: asks for the strategy in force.
+
+    Raises:
+        FileError: the state file cannot be written.
+        SchemaRegistryError: the registry refuses, or the change has no effect.
+    """
+    outcome: list[Restored] = []
+    with _on_sigterm(_terminate):
+        try:
+            state.widened.append(change.entry)
+            state.save()
+            _set(client, change.entry, WIDE)
+            _await_effect(in_force, change.entry)
+            yield outcome
+        except BaseException:
+            with _on_sigterm(signal.SIG_IGN):
+                _try_to_restore(client, state)
+            raise
+        with _on_sigterm(signal.SIG_IGN):
+            outcome += restore_strategies(client, state)
+
+
+def restore_strategies(client: SchemaRegistryClient, state: State) -> list[Restored]:
+    """Put back each strategy that was widened and not put back, such as by a run that was killed.
+
+    Raises:
+        SchemaRegistryError: the registry refuses; what is not put back stays in the state file.
+        FileError: the state file cannot be written.
+    """
+    done = []
+    for entry in list(state.widened):
+        done.append(_restore(client, entry))
+        state.widened.remove(entry)
+        state.save()
+    return done
+
+
+def _restore(client: SchemaRegistryClient, entry: Widened) -> Restored:
+    try:
+        now = _get(client, entry)
+        if now == entry.old:
+            return Restored(entry, "unchanged", now)
+        if now != WIDE:
+            return Restored(entry, "changed", now)
+        _set(client, entry, entry.old)
+    except SchemaNotFoundError:
+        return Restored(entry, "gone", None)
+    return Restored(entry, "restored", entry.old)
+
+
+def _try_to_restore(client: SchemaRegistryClient, state: State) -> None:
+    """Restore after a failure. A second one is only logged: the first says more, and the state file has the rest."""
+    try:
+        for one in restore_strategies(client, state):
+            if one.outcome == "changed":
+                logger.warning("the strategy of %s was set to %s meanwhile, and stays so", one.entry.place, one.now)
+    except SerdesError as error:
+        logger.warning("a compatibility strategy is still %s, and has to be put back: %s", WIDE, error)
+
+
+def _get(client: SchemaRegistryClient, entry: Widened) -> str | None:
+    if entry.scope == "topic":
+        return client.topic_strategy(entry.place)
+    return client.namespace_strategy(entry.place)
+
+
+def _set(client: SchemaRegistryClient, entry: Widened, strategy: str | None) -> None:
+    if entry.scope == "topic":
+        client.set_topic_strategy(entry.place, strategy)
+    else:
+        client.set_namespace_strategy(entry.place, strategy)
+
+
+def _await_effect(in_force: Callable[[], str], entry: Widened) -> None:
+    deadline = time.monotonic() + EFFECT_SECONDS
+    while (found := in_force()) != WIDE:
+        if time.monotonic() > deadline:
+            raise SchemaRegistryError(
+                f"the strategy of {entry.scope} {entry.place} was set to {WIDE}, but the broker still checks by {found}"
+            )
+        time.sleep(_EFFECT_POLL)
+
+
+def _own(client: SchemaRegistryClient, topic: TopicName) -> str | None:
+    """The topic's own strategy, with hints for those who want to widen it."""
+    try:
+        return client.topic_strategy(topic)
+    except MissingEndpointError as error:
+        error.hint = f"{error.hint}; {_NAMESPACE}" if error.hint else _NAMESPACE
+        raise
+    except SchemaNotFoundError as error:
+        error.hint = (
+            f"create the topic first, since only topics that exist have a strategy of their own; or {_NAMESPACE}"
+        )
+        raise
+
+
+def _refuse_own(client: SchemaRegistryClient, topic: TopicName) -> None:
+    try:
+        own = client.topic_strategy(topic)
+    except (MissingEndpointError, SchemaNotFoundError):
+        return  # then it has none
+    if own is not None:
+        raise SchemaError(
+            f"the topic has a strategy of its own, {own}, which precedes that of its namespace",
+            topic=topic.given,
+            hint="widen the topic's: --widen without --namespace-strategy",
+        )
+
+
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _on_sigterm(action: Any) -> Iterator[None]:
+    """Handle SIGTERM so; other threads than the main one cannot, and leave it as it is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, action)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
