@@ -33,6 +33,8 @@ Scope: TypeAlias = Literal["topic", "namespace"]
 WIDE: Final = "ALWAYS_COMPATIBLE"
 EFFECT_SECONDS: Final = 30.0  # a broker of a cluster reads topic policies from a topic of their own
 _EFFECT_POLL: Final = 0.1  # seconds
+# Sent by supervisors, and when a terminal is closed; Windows lacks the second.
+_ENDING: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _NAMED: Final = re.compile(r"\bstrategy ([A-Z_]+)")
 _NAMESPACE: Final = "--namespace-strategy widens that of the namespace instead, and lists the topics that it touches"
 
@@ -110,11 +112,11 @@ def widening(client: SchemaRegistryClient, topic: TopicName, scope: Scope, in_fo
 def widened(
     client: SchemaRegistryClient, state: State, change: Widening, in_force: Callable[[], str]
 ) -> Iterator[list[Restored]]:
-    """Widen a strategy, and put it back at the end, also after an error, Ctrl-C or SIGTERM.
+    """Widen a strategy, and put it back at the end, also after an error, Ctrl-C, SIGTERM or SIGHUP.
 
     The list that it gives has what became of the strategy, once the block has ended.
 
-    SIGTERM raises SystemExit with code 143 meanwhile, in the main thread.
+    In the main thread, the signals raise SystemExit meanwhile, with 128 and their number as code.
 
     Args:
         client: of Pulsar's registry.
@@ -127,7 +129,7 @@ def widened(
         SchemaRegistryError: the registry refuses, or the change has no effect.
     """
     outcome: list[Restored] = []
-    with _on_sigterm(_terminate):
+    with _on_end(_terminate):
         try:
             state.widened.append(change.entry)
             state.save()
@@ -135,10 +137,10 @@ def widened(
             _await_effect(in_force, change.entry)
             yield outcome
         except BaseException:
-            with _on_sigterm(signal.SIG_IGN):
+            with _on_end(signal.SIG_IGN):
                 _try_to_restore(client, state)
             raise
-        with _on_sigterm(signal.SIG_IGN):
+        with _on_end(signal.SIG_IGN):
             outcome += restore_strategies(client, state)
 
 
@@ -235,13 +237,17 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 @contextmanager
-def _on_sigterm(action: Any) -> Iterator[None]:
-    """Handle SIGTERM so; other threads than the main one cannot, and leave it as it is."""
+def _on_end(action: Any) -> Iterator[None]:
+    """Handle the signals that end a process so; other threads than the main one cannot, and leave them as they are."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, action)
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup sets it
+            signal.signal(number, action)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from confluent_stand_in import ConfluentStandIn
 from schema_migrations import STATE, Migration, tree
 from schemas import record
+from waiting import HANG_SECONDS
 
 from streamnative_serdes.errors import FileError, SchemaError
 from streamnative_serdes.migration import copy_schemas, preview_schemas
@@ -356,6 +358,19 @@ def test_a_state_file_that_cannot_be_written_is_an_error_before_anything_is_regi
     ended = run("schemas", code=1)
     assert "missing/m.json cannot be written: No such file or directory" in ended.err
     assert posts(registry) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the limit is that of a POSIX system")
+def test_a_file_that_has_no_room_is_an_error_before_anything_is_registered(
+    run: Migration, source: ConfluentStandIn, registry: LocalRegistry
+) -> None:
+    source.register(SUBJECT, FIRST)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))"
+    process = run.start("schemas", first=limit)
+    _, err = process.communicate(timeout=HANG_SECONDS)
+    assert process.returncode == 1
+    assert b"m.json cannot be written: File too large" in err
+    assert (posts(registry), list(Path().iterdir())) == (0, [])
 
 
 def test_a_full_disk_in_the_middle_is_an_error_and_the_next_run_completes(

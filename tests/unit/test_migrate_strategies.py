@@ -328,9 +328,8 @@ def test_an_interrupt_puts_the_strategy_back(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM that can be handled")
-@pytest.mark.parametrize("kill", ["SIGTERM", "SIGKILL", "SIGINT"])
-@pytest.mark.parametrize("at", [0, 2], ids=["widened", "two registered"])
-@each_old
+@pytest.mark.parametrize("kill", ["SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize(("at", "old"), [(0, None), (2, "BACKWARD")], ids=["widened", "two registered"])
 def test_a_process_that_is_ended_leaves_the_strategy_or_the_way_back(
     run: Migration, registry: LocalRegistry, kill: str, at: int, old: str | None
 ) -> None:
@@ -346,7 +345,7 @@ def test_a_process_that_is_ended_leaves_the_strategy_or_the_way_back(
     finally:
         process.kill()
         process.communicate()
-    assert process.returncode == {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9}[kill]
+    assert process.returncode == {"SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130, "SIGKILL": -9}[kill]
     registry.heal()
     assert len(run.saved().mapping) == at
     if kill == "SIGKILL":
@@ -357,6 +356,20 @@ def test_a_process_that_is_ended_leaves_the_strategy_or_the_way_back(
     run("schemas", "--widen")
     assert (versions(registry), strategies(registry)[0]) == ([FIRST, REQUIRED, THIRD], old)
     assert run.saved().mapping == {1: 0, 2: 1, 3: 2}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGHUP")
+def test_a_process_that_ignores_the_end_of_its_terminal_goes_on(run: Migration, registry: LocalRegistry) -> None:
+    registry.fail(Fault.delay(2.0), match=POST)
+    process = run.start("schemas", "--widen", first="import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)")
+    try:
+        until(lambda: registry.calls["POST schema"] == 1, "a schema is being registered")
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=HANG_SECONDS)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, versions(registry)) == (0, [FIRST, REQUIRED, THIRD])
 
 
 def test_a_thread_can_widen_too(run: Migration, registry: LocalRegistry) -> None:
