@@ -83,7 +83,7 @@ def test_every_version_is_copied_in_order_and_the_state_has_each_id(
     assert [line.split() for line in ended.out.splitlines()] == [
         ["ID", "FROM", "VERSION"],
         ["2", SUBJECT, "version", "1", "0", "new"],
-        ["3", SUBJECT, "version", "2", "0", "known"],
+        ["3", SUBJECT, "version", "2", "0", "to", "Pulsar", "the", "same", "as", "2"],
         ["4", SUBJECT, "version", "3", "1", "new"],
         ["3", "schemas,", "2", "new;", "state", "in", "m.json"],
     ]

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
-from streamnative_serdes.migration import BackReport, Copied, Returned, SchemaReport, State, Widened
+from streamnative_serdes.migration import BackReport, Returned, SchemaReport, State, Widened
 from streamnative_serdes.migration.strategy import WIDE, Restored, Widening
 
 
@@ -18,17 +18,22 @@ def show_forward(state: State, report: SchemaReport, *, dry_run: bool) -> None:
     if click.get_current_context().meta["json"]:
         show_json(_forward_tree(state, report, dry_run=dry_run))
         return
-    show_table(("ID", "FROM", "VERSION", ""), [_row(one, report, dry_run) for one in report.schemas])
+    show_table(("ID", "FROM", "VERSION", ""), _rows(report, dry_run=dry_run))
     for line in _remarks(state, report, dry_run=dry_run):
         say(line)
 
 
-def _row(one: Copied, report: SchemaReport, dry_run: bool) -> tuple[str | Text, ...]:
-    outcome: str | Text = ("would be new" if dry_run else "new") if one.new else "known"
-    if one.refusal is not None:
-        said = f"refused by {report.strategy}"
-        outcome = marked(None, f"would be new; {said}, widened") if report.widening else marked(False, said)
-    return str(one.original.names[0]), one.original.origin, str(one.number), outcome
+def _rows(report: SchemaReport, *, dry_run: bool) -> Iterator[tuple[str | Text, ...]]:
+    names: dict[int, str] = {}  # of the first schema with each number
+    for one in report.schemas:
+        name = str(one.original.names[0])
+        first = names.setdefault(one.number, name)
+        known = "known" if first == name else f"to Pulsar the same as {first}"
+        outcome: str | Text = known if not one.new else "would be new" if dry_run else "new"
+        if one.refusal is not None:
+            said = f"refused by {report.strategy}"
+            outcome = marked(None, f"would be new; {said}, widened") if report.widening else marked(False, said)
+        yield name, one.original.origin, str(one.number), outcome
 
 
 def _remarks(state: State, report: SchemaReport, *, dry_run: bool) -> Iterator[str]:
@@ -53,8 +58,8 @@ def _remarks(state: State, report: SchemaReport, *, dry_run: bool) -> Iterator[s
         yield f"Found in messages, but unknown to the registry: {names}; such messages go to the dead letters"
     if report.out_of_order is not None:
         yield (
-            f"Note: the subject's latest schema is version {report.out_of_order}, and the topic has later ones; new "
-            "schemas are checked against the topic's latest"
+            f"Note: the topic's latest schema is not the subject's latest, version {report.out_of_order}; Pulsar "
+            "checks new schemas against the topic's latest"
         )
     if not dry_run:
         yield f"{len(report.schemas)} schemas, {sum(one.new for one in report.schemas)} new; state in {state.path}"
