@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from confluent_stand_in import ConfluentStandIn, refusal
@@ -94,7 +95,8 @@ def test_subjects_versions_and_ids_lead_to_each_other(
     registry.register("other", '"int"')
     assert client.subjects() == ["a/b c?", "other"]
     assert client.versions("a/b c?") == [1, 2]
-    assert client.version("a/b c?", 2) == ConfluentSchema('"long"', id=second, subject="a/b c?", version=2)
+    place: dict[str, Any] = {"id": second, "subject": "a/b c?", "version": 2, "guid": str(UUID(bytes=registry.guid(second)))}
+    assert client.version("a/b c?", 2) == ConfluentSchema('"long"', **place)
     assert client.version("a/b c?", "latest") == client.version("a/b c?", 2)
     assert client.subject_versions(first) == [("a/b c?", 1), ("other", 1)]
     assert registry.asked[-1].path == f"/schemas/ids/{first}/versions"
