@@ -1,0 +1,165 @@
+"""Avro data in one form: two data of one schema are the same value if their canonical bytes are equal.
+
+Avro has several encodings for some values: arrays and maps in any number of blocks, maps in any order, numbers with
+more bytes than they need. A codec decodes and encodes each datum again by a schema that keeps all else apart: the
+branch of a union, 0.0 and -0.0, the bits of NaN. Logical types are as their base types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Final
+
+from streamnative_serdes._schema import (
+    Array,
+    AvroType,
+    Enum,
+    Fixed,
+    Limits,
+    Map,
+    Record,
+    Schema,
+    Union,
+    comparable,
+    parse,
+)
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, SchemaError
+
+FINGERPRINT: Final = 16  # bytes
+_FLOATS: Final = {"float": 4, "double": 8}  # bytes
+_LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the schema was parsed within limits before
+_MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, since branches are records here
+
+
+class CanonicalForm:
+    """The canonical form of one schema's data.
+
+    Args:
+        schema: the schema.
+
+    ``fingerprint`` is equal for schemas that Pulsar's registry takes for the same: ``doc`` does not count.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema, self.fingerprint = schema, fingerprint(schema)
+        plain = _Plain()
+        tree = plain.of(schema.root)
+        self._codec = Codec(
+            parse(json.dumps(tree), strict=False, limits=_LIMITS),
+            max_depth=_MAX_DEPTH,
+            return_record_name=plain.named_branches,
+        )
+        self._maps = plain.maps
+
+    def of(self, datum: bytes) -> bytes:
+        """The canonical bytes of ``datum``.
+
+        Raises:
+            DecodeError: it is not exactly one datum of the schema.
+        """
+        decoded = self._codec.decode(datum)
+        if self._maps:
+            try:
+                decoded = _in_order(decoded)
+            except RecursionError:
+                raise DecodeError("the datum is nested too deeply") from None
+        return self._codec.encode(decoded)
+
+    @cached_property
+    def check(self) -> Callable[[bytes], object]:
+        """Decodes a datum as consumers do, logical types included. It raises DecodeError."""
+        return Codec(self.schema).decode
+
+    @cached_property
+    def _raw(self) -> Codec:
+        return Codec(self.schema, avro_logical_types=False, return_record_name=True)
+
+    def shown(self, datum: bytes) -> str:
+        """The datum for people, without logical types. Raises DecodeError."""
+        return repr(self._raw.decode(datum))
+
+
+def fingerprint(schema: Schema) -> bytes:
+    """16 bytes that are equal for schemas that Pulsar's registry takes for the same.
+
+    Raises:
+        SchemaError: the schema is nested too deeply.
+    """
+    try:
+        return blake2b(comparable(schema.root).encode(), digest_size=FINGERPRINT).digest()
+    except RecursionError:
+        raise SchemaError("the schema is nested too deeply to be compared") from None
+
+
+class _Plain:
+    """Makes a schema with the same encoding, in which decoded data keep all that was encoded.
+
+    - Branches of a union are records of one field, unless null is the only other branch: records of different names
+      are told apart where numbers of different types are not. A record is encoded as its fields, so nothing is added.
+    - float and double are fixed: their bits do not change.
+    - Names are numbers: those of the schema may not be valid, and mean nothing here.
+    """
+
+    def __init__(self) -> None:
+        self.maps = self.named_branches = False
+        self._names: dict[str, str] = {}
+        self._count = 0
+
+    def of(self, node: AvroType) -> Any:
+        if isinstance(node, Record | Enum | Fixed):
+            return self._named(node)
+        if isinstance(node, Array):
+            return {"type": "array", "items": self.of(node.items)}
+        if isinstance(node, Map):
+            self.maps = True
+            return {"type": "map", "values": self.of(node.values)}
+        if isinstance(node, Union):
+            return self._union(node)
+        return self._bits(node.kind) if node.kind in _FLOATS else node.kind
+
+    def _named(self, node: Record | Enum | Fixed) -> Any:
+        known = self._names.get(node.name)
+        if known is not None:
+            return known
+        name = self._names[node.name] = self._name()
+        if isinstance(node, Fixed):
+            return {"type": "fixed", "name": name, "size": node.size}
+        if isinstance(node, Enum):
+            return {"type": "enum", "name": name, "symbols": [f"S{number}" for number in range(len(node.symbols))]}
+        fields = [{"name": f"f{number}", "type": self.of(part.type)} for number, part in enumerate(node.fields)]
+        return {"type": "record", "name": name, "fields": fields}
+
+    def _union(self, node: Union) -> Any:
+        if sum(branch.kind != "null" for branch in node.branches) < 2:
+            return [self.of(branch) for branch in node.branches]
+        self.named_branches = True
+        return ["null" if branch.kind == "null" else self._branch(branch) for branch in node.branches]
+
+    def _branch(self, node: AvroType) -> Any:
+        return {"type": "record", "name": self._name(), "fields": [{"name": "f0", "type": self.of(node)}]}
+
+    def _bits(self, kind: str) -> Any:
+        key = f" {kind}"  # no type has a name with a blank
+        if key in self._names:
+            return self._names[key]
+        self._names[key] = self._name()
+        return {"type": "fixed", "name": self._names[key], "size": _FLOATS[kind]}
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"T{self._count}"
+
+
+def _in_order(value: Any) -> Any:
+    """The value with the entries of maps in order of their keys; the fields of records may be in any order."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_in_order(item) for item in value]
+    if isinstance(value, tuple):
+        return value[0], _in_order(value[1])
+    return value
