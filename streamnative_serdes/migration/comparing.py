@@ -1,0 +1,331 @@
+"""The comparison of one partition: message i of the source that can be copied has to be message i of the target.
+
+Where the two are different, what follows decides what happened: if a few messages further on both sides agree again,
+the messages before that place were changed, lost, added or swapped, and comparing goes on from there. If they do not
+agree again within a window, comparing this partition ends, since nothing that follows would be proven.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from .contents import TIME_LOST, Item
+from .differences import Difference, Differences
+from .digests import Checksum, Content, packed
+
+WINDOW: Final = 32  # messages that may be different before both sides agree again
+_AGREEING: Final = 8  # messages that have to agree after a difference
+_TOGETHER: Final = 64  # messages that are added to the checksums at once
+_RECENT: Final = 32  # copies that a second copy is looked for among
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was found in one partition.
+
+    Args:
+        partition: its number.
+        source: messages of the source that were read.
+        copied: messages of the source that are in the target as they have to be.
+        bad: messages of the source that cannot be copied.
+        tombstones: messages without a value, of those that are copied.
+        undecodable: copied messages whose body neither side can decode: they have the same bytes.
+        older: messages at the target's beginning whose originals the source has deleted.
+        newer: messages of the target behind the last copy.
+        foreign: messages of the target between the copies, if these are allowed.
+        differences: all of them.
+        source_sum: of what the source's messages have to become.
+        target_sum: of the target's messages that they were compared with.
+        undecodable_at: the source's offsets of the first undecodable messages.
+        stopped: why comparing ended before the end; None if it did not.
+    """
+
+    partition: int
+    source: int = 0
+    copied: int = 0
+    bad: int = 0
+    tombstones: int = 0
+    undecodable: int = 0
+    older: int = 0
+    newer: int = 0
+    foreign: int = 0
+    differences: int = 0
+    source_sum: Checksum = field(default_factory=Checksum)
+    target_sum: Checksum = field(default_factory=Checksum)
+    undecodable_at: list[int] = field(default_factory=list)
+    stopped: str | None = None
+
+
+class Ahead:
+    """Messages in order, of which some can be looked at before they are taken."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items, self._held = items, deque[Item]()
+
+    def take(self) -> Item | None:
+        """The next message; None at the end."""
+        return self._held.popleft() if self._held else next(self._items, None)
+
+    def look(self, count: int) -> list[Item]:
+        """The next messages, as many as there are."""
+        self._held.extend(islice(self._items, count - len(self._held)) if len(self._held) < count else ())
+        return list(islice(self._held, count))
+
+    def put_back(self, item: Item | None) -> None:
+        """Undo the last :meth:`take`."""
+        if item is not None:
+            self._held.appendleft(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What counts as a difference.
+
+    Args:
+        newer: messages of the target behind the last copy are only counted.
+        foreign: messages of the target between copies are only counted.
+        older: how many messages at the target's beginning may be copies of what the source has deleted.
+    """
+
+    newer: bool = True
+    foreign: bool = False
+    older: int = 0
+
+
+class Comparison:
+    """Compares one partition; call :meth:`run` once.
+
+    Args:
+        source: what the copies have to be, in order.
+        target: what is there, in order.
+        counts: are added to.
+        differences: are added to.
+        rules: what counts as a difference.
+    """
+
+    def __init__(
+        self,
+        source: Iterator[Item],
+        target: Iterator[Item],
+        counts: Counts,
+        differences: Differences,
+        rules: Rules = Rules(),
+    ) -> None:
+        self._source, self._target = Ahead(source), Ahead(target)
+        self._counts, self._differences, self._rules = counts, differences, rules
+        self._sums = counts.source_sum, counts.target_sum
+        self._recent: deque[Item] = deque(maxlen=_RECENT)
+        self._alike = False  # one part of all messages seems to be different
+
+    def run(self, *, to_end: bool = True) -> None:
+        """Compare all messages of the source; with ``to_end`` also look at what follows in the target."""
+        if not self._rules.older or self._skip_older():
+            self._compare(to_end)
+
+    def _compare(self, to_end: bool) -> None:
+        while self._run_equal():
+            if not (self._find_copy() if self._rules.foreign else self._explain()):
+                return
+        if to_end:
+            self._look_behind()
+
+    def _run_equal(self) -> bool:
+        """Go on while both sides agree; False at the end of the source."""
+        take, other = self._source.take, self._target.take
+        agreed: list[Item] = []
+        while (left := take()) is not None:
+            right = other()
+            if right is None or not (left.content == right.content or _same_but_lost_time(left.content, right.content)):
+                self._source.put_back(left)
+                self._target.put_back(right)
+                break
+            agreed.append(left)
+            if len(agreed) == _TOGETHER:
+                self._agreed(agreed)
+                agreed.clear()
+        self._agreed(agreed)
+        return left is not None
+
+    def _agreed(self, items: Sequence[Item]) -> None:
+        """Messages are the same on both sides, so their bytes in the checksums are too."""
+        data = b"".join([packed(item.content) for item in items])
+        for each in self._sums:
+            each.add_packed(data)
+        self._count(items)
+
+    def _count(self, items: Sequence[Item]) -> None:
+        counts = self._counts
+        counts.copied += len(items)
+        self._recent.extend(items)
+        for item in items:
+            value = item.content.value
+            if value is None:
+                counts.tombstones += 1
+            elif not value.decoded:
+                counts.undecodable += 1
+                if len(counts.undecodable_at) < self._differences.most:
+                    counts.undecodable_at.append(item.offset)
+
+    # Differences
+
+    def _explain(self) -> bool:
+        """Report what is different up to where both sides agree again; False if they do not."""
+        left, right = self._source.look(WINDOW + _AGREEING), self._target.look(WINDOW + _AGREEING)
+        if not right:
+            self._report_rest()
+            return True
+        found = (1, 1) if self._alike and _alike(left, right) else agreeing(left, right)
+        if found is None and _alike(left, right):
+            found, self._alike = (1, 1), True
+        if found is None:
+            different = self._took(self._source, 0), self._took(self._target, 1)
+            self._report(self._differences.of_pair(*different))
+            self._counts.stopped = (
+                f"source and target do not agree again within {WINDOW} messages from the source's offset "
+                f"{left[0].offset} and the target's offset {right[0].offset}: what follows was not compared"
+            )
+            return False
+        lost = [self._took(self._source, 0) for _ in range(found[0])]
+        added = [self._took(self._target, 1) for _ in range(found[1])]
+        self._compare_blocks(lost, added)
+        return True
+
+    def _compare_blocks(self, lost: Sequence[Item], added: Sequence[Item]) -> None:
+        if len(lost) == len(added):
+            for left, right in zip(lost, added, strict=True):
+                elsewhere = next((item for item in added if item.content == left.content), None)
+                if left.content == right.content:
+                    self._count([left])
+                elif elsewhere is not None:
+                    self._report(self._differences.of_order(left, elsewhere))
+                else:
+                    self._report(self._differences.of_pair(left, right))
+            return
+        left_over = list(added)
+        for item in lost:
+            same = next((other for other in left_over if other.content == item.content), None)
+            if same is None:
+                self._report(self._differences.missing(item))
+            else:
+                left_over.remove(same)
+                self._count([item])
+        for item in left_over:
+            self._report(self._added(item))
+
+    def _added(self, item: Item) -> Difference:
+        original = next((other for other in self._recent if other.content == item.content), None)
+        return self._differences.unexpected(item, original)
+
+    def _took(self, side: Ahead, number: int) -> Item:
+        item = side.take()
+        assert item is not None  # it was looked at before
+        self._sums[number].add(item.content)
+        return item
+
+    def _report(self, difference: Difference) -> None:
+        self._counts.differences += 1
+        self._differences.add(difference)
+
+    def _miss(self, item: Item) -> None:
+        self._sums[0].add(item.content)
+        self._report(self._differences.missing(item))
+
+    def _report_rest(self) -> None:
+        """The target has ended: all that is left in the source is missing."""
+        while (item := self._source.take()) is not None:
+            self._miss(item)
+
+    # Messages of the target other than copies
+
+    def _find_copy(self) -> bool:
+        """Skip messages of the target up to the copy of the source's next message; False if there is none."""
+        left = self._source.take()
+        assert left is not None
+        skipped = 0
+        while (right := self._target.take()) is not None:
+            if right.content == left.content:
+                self._counts.foreign += skipped
+                self._source.put_back(left)
+                self._target.put_back(right)
+                return True
+            skipped += 1
+        self._miss(left)
+        self._counts.stopped = (
+            f"the rest of the target has no copy of the source's offset {left.offset}: what follows was not compared"
+        )
+        return False
+
+    def _skip_older(self) -> bool:
+        """Skip copies of messages that the source has deleted; False if its first messages do not follow them."""
+        first = self._source.look(_AGREEING)
+        if not first:
+            return True
+        while not _mostly_agree(first, self._target.look(_AGREEING)):
+            if self._counts.older == self._rules.older or self._target.take() is None:
+                self._miss(first[0])
+                self._counts.stopped = (
+                    f"the target has no copies of the source's first messages, from offset {first[0].offset} on"
+                )
+                return False
+            self._counts.older += 1
+        return True
+
+    def _look_behind(self) -> None:
+        """Count the messages of the target behind the last copy; a second copy of the last ones is a difference."""
+        recent = {item.content for item in self._recent}
+        while (item := self._target.take()) is not None:
+            if self._rules.newer and item.content not in recent:
+                self._counts.newer += 1
+            else:
+                self._report(self._added(item))
+
+
+def _same_but_lost_time(left: Content, right: Content) -> bool:
+    """Whether the copy's time, which cannot be that of the message, is the only part that is different."""
+    return left.timestamp == TIME_LOST and left[:2] == right[:2] and left.value == right.value
+
+
+def agreeing(left: Sequence[Item], right: Sequence[Item]) -> tuple[int, int] | None:
+    """How many messages of either side are different before both agree again; None if they do not.
+
+    The shortest such block is taken, and one of the same length on both sides before others.
+    """
+    for most in range(1, WINDOW + 1):
+        places = [(most, most)]
+        for less in range(most - 1, -1, -1):
+            places += [(most, less), (less, most)]
+        for lost, added in places:
+            if lost <= len(left) and added <= len(right) and _agree_from(left[lost:], right[added:], lost == added):
+                return lost, added
+    return None
+
+
+def _agree_from(left: Sequence[Item], right: Sequence[Item], same_length: bool) -> bool:
+    """Whether the rest agrees: some messages, or all up to the source's end, where the target may have more."""
+    if not left:
+        return same_length or not right
+    return _agree(left[:_AGREEING], right)
+
+
+def _agree(left: Sequence[Item], right: Sequence[Item]) -> bool:
+    return len(left) <= len(right) and all(
+        one.content == other.content for one, other in zip(left, right, strict=False)
+    )
+
+
+def _mostly_agree(left: Sequence[Item], right: Sequence[Item]) -> bool:
+    """Whether more than half of the messages agree, so that a changed one among them does not matter."""
+    same = sum(one.content == other.content for one, other in zip(left, right, strict=False))
+    return same * 2 > len(left)
+
+
+def _alike(left: Sequence[Item], right: Sequence[Item]) -> bool:
+    """Whether the next messages have the same values, or the same keys and timestamps, in the same places."""
+    pairs = [(one.content, other.content) for one, other in zip(left[:_AGREEING], right[:_AGREEING], strict=False)]
+    return all(one.value == other.value for one, other in pairs) or all(
+        (one.key, one.timestamp) == (other.key, other.timestamp) for one, other in pairs
+    )

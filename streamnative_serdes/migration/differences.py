@@ -1,0 +1,137 @@
+"""Differences between source and target: which message, which part, and both values, shortened around the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final
+
+from .contents import Item
+from .digests import Content, Value
+
+_MOST_SHOWN: Final = 120  # characters of a value
+_BEFORE: Final = 40  # of them, those before the first difference
+_TYPES: Final = ("none", "create time", "log append time")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference.
+
+    Args:
+        partition: of both topics.
+        source_offset: of the message in the source; None if there is none.
+        target_offset: of its copy in the target; None if there is none.
+        part: what is different: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of them,
+            ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``.
+        expected: what the copy has to be, shortened.
+        got: what it is, shortened.
+    """
+
+    partition: int
+    source_offset: int | None
+    target_offset: int | None
+    part: str
+    expected: str
+    got: str
+
+
+class Differences:
+    """The first differences of all partitions.
+
+    Args:
+        most: how many to keep.
+        describe: what a side's message calls its schema, and its value for people; first the source's, then the
+            target's.
+    """
+
+    def __init__(
+        self, most: int, describe: tuple[Callable[[Item], tuple[str, str]], Callable[[Item], tuple[str, str]]]
+    ):
+        self.most, self._describe = most, describe
+        self.partition = 0
+        self.first: list[Difference] = []
+
+    def add(self, difference: Difference) -> None:
+        """Keep a difference, unless there are enough."""
+        if len(self.first) < self.most:
+            self.first.append(difference)
+
+    def of_pair(self, left: Item, right: Item) -> Difference:
+        """How a message of the target differs from what it has to be."""
+        parts = {}
+        for name, one, other in zip(Content._fields[:3], left.content, right.content, strict=False):
+            if one != other:
+                parts[name] = _shown(name, one), _shown(name, other)
+        if left.content.value != right.content.value:
+            name, *both = self._values(left, right)
+            parts[name] = both[0], both[1]
+        pairs = [apart(one, other) for one, other in parts.values()]
+        names = list(parts)
+        if len(names) == 1:
+            return self._difference(left, right, names[0], *pairs[0])
+        expected, got = (
+            "; ".join(f"{name} {pair[side]}" for name, pair in zip(names, pairs, strict=True)) for side in (0, 1)
+        )
+        return self._difference(left, right, ", ".join(names), expected, got)
+
+    def of_order(self, left: Item, right: Item) -> Difference:
+        """The copy is there, but in another place."""
+        return self._difference(
+            left, right, "order", "the order of the source", f"its copy is at offset {right.offset}"
+        )
+
+    def missing(self, left: Item) -> Difference:
+        """A message has no copy."""
+        return self._difference(left, None, "missing", self._message(left, 0), "no copy")
+
+    def unexpected(self, right: Item, original: Item | None) -> Difference:
+        """A message of the target is no copy, or the second one of a message."""
+        part = "unexpected" if original is None else "copied twice"
+        expected = "no message" if original is None else "one copy"
+        return self._difference(original, right, part, expected, self._message(right, 1))
+
+    def dead_letter(self, offset: int, expected: str, got: str) -> Difference:
+        """A dead letter is not what it has to be."""
+        return Difference(self.partition, offset, None, "dead letter", expected, got)
+
+    def _difference(self, left: Item | None, right: Item | None, part: str, expected: str, got: str) -> Difference:
+        offsets = left and left.offset, right and right.offset
+        return Difference(self.partition, *offsets, part, expected, got)
+
+    def _values(self, left: Item, right: Item) -> tuple[str, str, str]:
+        one, other = left.content.value, right.content.value
+        (schema, value), (other_schema, other_value) = self._describe[0](left), self._describe[1](right)
+        if one is None or other is None or one.schema == other.schema:
+            if value == other_value:  # such as NaN with other bits
+                value, other_value = _hex(one), _hex(other)
+            return "value", value, other_value
+        return "schema", f"{schema}: {value}", f"{other_schema}: {other_value}"
+
+    def _message(self, item: Item, side: int) -> str:
+        schema, value = self._describe[side](item)
+        return apart(f"key {_shown('key', item.content.key)}, {schema}: {value}", "")[0]
+
+
+def apart(one: str, other: str) -> tuple[str, str]:
+    """Both texts, shortened around the place where they begin to differ."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    begin = max(0, same - _BEFORE) if max(len(one), len(other)) > _MOST_SHOWN else 0
+    return _cut(one, begin), _cut(other, begin)
+
+
+def _cut(text: str, begin: int) -> str:
+    end = begin + _MOST_SHOWN
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if len(text) > end else ''}"
+
+
+def _shown(name: str, part: Any) -> str:
+    if name == "timestamp":
+        kind, moment = part
+        return f"{moment} ({_TYPES[kind] if 0 <= kind < len(_TYPES) else kind})"
+    return "null" if part is None else repr(part) if name == "key" else repr(list(part))
+
+
+def _hex(value: Value | None) -> str:
+    return "null" if value is None else value.data.hex(" ")

@@ -1,0 +1,134 @@
+"""Messages of both sides without servers, and what comparing them finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_CREATE_TIME
+
+from streamnative_serdes import header
+from streamnative_serdes.errors import SchemaNotFoundError
+from streamnative_serdes.migration.comparing import Comparison, Counts, Rules
+from streamnative_serdes.migration.contents import Item, SourceContents, TargetContents
+from streamnative_serdes.migration.differences import Difference, Differences
+from streamnative_serdes.migration.framing import BadMessageError, Name
+from streamnative_serdes.migration.messages import Rules as CopyRules
+from streamnative_serdes.migration.side_schemas import SideSchemas
+
+Schemas = Mapping[Name, Any]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Stands in for a message that was consumed."""
+
+    data: bytes | None
+    name: bytes | None = b"k"
+    pairs: Any = None
+    time: tuple[int, int] = (TIMESTAMP_CREATE_TIME, 1_700_000_000_000)
+    place: int = 0
+
+    def value(self) -> bytes | None:
+        return self.data
+
+    def key(self) -> bytes | None:
+        return self.name
+
+    def headers(self) -> Any:
+        return self.pairs
+
+    def timestamp(self) -> tuple[int, int]:
+        return self.time
+
+    def offset(self) -> int:
+        return self.place
+
+    def partition(self) -> int:
+        return 0
+
+
+def framed(datum: bytes, id: int = 1, **more: Any) -> Sent:
+    """A message of the source."""
+    return Sent(header.pack_id(id) + datum, **more)
+
+
+def copied(datum: bytes, version: int = 0, **more: Any) -> Sent:
+    """A message of the target."""
+    return Sent(header.pack(version) + datum, **more)
+
+
+def known(schemas: Schemas) -> SideSchemas:
+    """Schemas by name, as a registry has them; a tuple is type and text."""
+
+    def fetch(name: Name) -> tuple[str, str]:
+        if name not in schemas:
+            raise SchemaNotFoundError("not found", status=404)
+        found = schemas[name]
+        return found if isinstance(found, tuple) else ("AVRO", json.dumps(found))
+
+    return SideSchemas(fetch)
+
+
+@dataclass
+class Found:
+    """What comparing found."""
+
+    counts: Counts
+    differences: Sequence[Difference]
+    bad: list[int] = field(default_factory=list)
+
+    @property
+    def parts(self) -> list[tuple[str, int | None, int | None]]:
+        """Part and both offsets of each difference."""
+        return [(one.part, one.source_offset, one.target_offset) for one in self.differences]
+
+    @property
+    def same(self) -> bool:
+        sums = self.counts.source_sum.text() == self.counts.target_sum.text()
+        none = not self.differences and not self.counts.stopped
+        assert sums == none
+        return none
+
+
+def compared(
+    source: Iterable[Sent],
+    target: Iterable[Sent],
+    schemas: Schemas,
+    versions: Schemas,
+    rules: CopyRules = CopyRules(),  # noqa: B008
+    comparing: Rules = Rules(),  # noqa: B008
+    most: int = 10,
+) -> Found:
+    """Compare messages, whose offsets are their places in the lists; forward."""
+    originals = SourceContents("forward", frozenset({1}), known(schemas), rules)
+    copies = TargetContents("forward", known(versions))
+
+    def describe(contents: Any) -> Any:
+        def of(item: Item) -> tuple[str, str]:
+            schema = contents.schema_of(item.message)
+            value = item.content.value
+            return str(schema), schema.shown(value) if schema and value else "null"
+
+        return of
+
+    found = Found(Counts(0), [])
+    differences = Differences(most, (describe(originals), describe(copies)))
+
+    def items() -> Iterator[Item]:
+        for message in placed(source):
+            try:
+                yield originals.of(message)
+            except BadMessageError:
+                found.bad.append(message.place)
+
+    Comparison(items(), map(copies.of, placed(target)), found.counts, differences, comparing).run()
+    found.differences = differences.first
+    return found
+
+
+def placed(messages: Iterable[Sent]) -> Iterator[Any]:
+    for place, message in enumerate(messages):
+        yield Sent(message.data, message.name, message.pairs, message.time, place)

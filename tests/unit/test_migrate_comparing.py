@@ -1,0 +1,446 @@
+"""Comparing a copy with its source: each part that may be different is found, and only that, at its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from compared import Found, Sent, compared, copied, framed
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE
+from schemas import array, mapping, record
+from wire import sized, varint
+
+from streamnative_serdes import header
+from streamnative_serdes.migration.comparing import WINDOW, Rules
+from streamnative_serdes.migration.messages import Rules as CopyRules
+
+USER = record("User", ("name", "string"), ("age", "int"))
+SECOND = record("User", ("name", "string"), ("age", "int"), ("mail", "string"))
+RENAMED = record("User", ("name", "string"), ("years", "int"))
+DOCUMENTED = {**USER, "doc": "people"}
+IDS = {1: USER, 2: SECOND}
+VERSIONS = {0: DOCUMENTED, 1: SECOND, 2: RENAMED}
+ADA = sized(b"Ada") + varint(36)
+BOB = sized(b"Bob") + varint(40)
+PAIRS = [("a", b"1"), ("b", None), ("c", b"")]
+TIME = 1_700_000_000_000
+
+
+def users(count: int, begin: int = 0) -> list[bytes]:
+    return [sized(b"u%d" % number) + varint(number) for number in range(begin, begin + count)]
+
+
+def between(source: list[Sent], target: list[Sent], **more: Any) -> Found:
+    return compared(source, target, IDS, VERSIONS, **more)
+
+
+def pair(original: Sent, copy: Sent, **more: Any) -> Found:
+    """Compare messages that have the same ones before and behind them."""
+    before, behind = users(3), users(20, 100)
+    return between(
+        [*map(framed, before), original, *map(framed, behind)],
+        [*map(copied, before), copy, *map(copied, behind)],
+        **more,
+    )
+
+
+# Equal
+
+
+def test_a_copy_is_the_same() -> None:
+    found = pair(framed(ADA, pairs=PAIRS), copied(ADA, pairs=PAIRS))
+    assert found.same
+    assert (found.counts.copied, found.counts.tombstones, found.counts.undecodable) == (24, 0, 0)
+
+
+def test_nothing_is_the_same_as_nothing() -> None:
+    assert between([], []).same
+
+
+@pytest.mark.parametrize("headers", [None, []])
+def test_no_headers_are_an_empty_list_of_headers(headers: Any) -> None:
+    assert pair(framed(ADA, pairs=None), copied(ADA, pairs=headers)).same
+    assert pair(framed(ADA, pairs=headers), copied(ADA, pairs=None)).same
+
+
+def test_the_log_append_time_of_the_source_is_the_create_time_of_the_copy() -> None:
+    assert pair(
+        framed(ADA, time=(TIMESTAMP_LOG_APPEND_TIME, TIME)), copied(ADA, time=(TIMESTAMP_CREATE_TIME, TIME))
+    ).same
+
+
+def test_the_place_of_a_copy_without_transactions_is_not_compared() -> None:
+    place = ("streamnative.migration.place", b"0:3")
+    assert pair(framed(ADA, pairs=PAIRS), copied(ADA, pairs=[*PAIRS, place])).same
+    assert pair(framed(ADA), copied(ADA, pairs=[place])).same
+    # Nor is that of an earlier copy, which the source may have.
+    assert pair(framed(ADA, pairs=[place]), copied(ADA)).same
+
+
+def test_a_schema_in_a_header_is_taken_off() -> None:
+    in_header = [("__value_schema_id", header.pack_id(1)), *PAIRS]
+    assert pair(Sent(ADA, pairs=in_header), copied(ADA, pairs=PAIRS)).same
+    assert pair(Sent(ADA, pairs=in_header), copied(ADA, pairs=in_header)).parts == [("headers", 3, 3)]
+
+
+def test_keys_are_kept_or_stripped() -> None:
+    framed_key = header.pack_id(7) + b"key"
+    stripped = CopyRules("strip")
+    assert pair(framed(ADA, name=framed_key), copied(ADA, name=framed_key)).same
+    assert pair(framed(ADA, name=framed_key), copied(ADA, name=b"key")).parts == [("key", 3, 3)]
+    both = [framed(ADA, name=framed_key)], [copied(ADA, name=b"key")]
+    assert between(*both, rules=stripped).same
+    assert between([framed(ADA, name=framed_key)], [copied(ADA, name=framed_key)], rules=stripped).parts == [
+        ("key", 0, 0)
+    ]
+    assert between([framed(ADA, name=b"key")], [], rules=stripped).bad == [0]
+    assert between([framed(ADA, name=None)], [copied(ADA, name=None)], rules=stripped).same
+
+
+def test_tombstones_are_counted() -> None:
+    found = pair(Sent(None), Sent(None))
+    assert found.same
+    assert (found.counts.copied, found.counts.tombstones) == (24, 1)
+
+
+def test_bodies_that_neither_side_can_decode_are_equal_by_their_bytes_and_counted() -> None:
+    damaged = ADA[:-1]
+    found = pair(framed(damaged), copied(damaged))
+    assert found.same
+    assert (found.counts.undecodable, found.counts.undecodable_at) == (1, [3])
+    assert pair(framed(damaged), copied(damaged[:-1])).parts == [("value", 3, 3)]
+    assert pair(framed(damaged), copied(damaged, 1)).parts == [("schema", 3, 3)]
+
+
+def test_the_encoding_of_arrays_and_the_order_of_maps_do_not_matter() -> None:
+    both = record("Both", ("list", array("int")), ("map", mapping("int")))
+    one, two = sized(b"a") + varint(1), sized(b"b") + varint(2)
+    items = varint(5) + varint(6)
+    first = varint(2) + items + varint(0) + varint(2) + one + two + varint(0)
+    blocks = varint(1) + varint(5) + varint(-1) + varint(1) + varint(6) + varint(0)
+    second = blocks + varint(1) + two + varint(1) + one + varint(0)
+    assert compared([framed(first)], [copied(second)], {1: both}, {0: both}).same
+    other = varint(2) + varint(6) + varint(5) + varint(0) + varint(2) + one + two + varint(0)
+    assert compared([framed(first)], [copied(other)], {1: both}, {0: both}).parts == [("value", 0, 0)]
+
+
+@pytest.mark.parametrize(("kind", "size"), [("float", 4), ("double", 8)])
+def test_nan_is_itself_and_no_other_bits(kind: str, size: int) -> None:
+    schema = record("Number", ("x", kind))
+    nan = bytes(size - 2) + b"\xf8\x7f"
+    odd = b"\x01" + nan[1:]
+    zero, minus = bytes(size), bytes(size - 1) + b"\x80"
+
+    def of(left: bytes, right: bytes) -> Found:
+        return compared([framed(left)], [copied(right)], {1: schema}, {0: schema})
+
+    assert of(nan, nan).same
+    assert of(odd, odd).same
+    (difference,) = of(nan, odd).differences
+    assert difference.part == "value"
+    assert difference.expected != difference.got  # both are shown as nan, so their bytes are shown
+    assert of(zero, minus).parts == [("value", 0, 0)]
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        ["int", "long"],
+        [record("A", ("x", "int")), record("B", ("x", "int"))],
+        ["string", "bytes"],
+        ["null", "float", "double"],
+    ],
+)
+def test_another_branch_of_a_union_is_another_value(branches: Any) -> None:
+    bodies = {
+        "int": b"\x02",
+        "long": b"\x02",
+        "string": b"\x00",
+        "bytes": b"\x00",
+        "float": bytes(4),
+        "double": bytes(8),
+    }
+
+    def of(place: int) -> bytes:
+        branch = branches[place]
+        return varint(place) + (bodies[branch] if isinstance(branch, str) else b"\x02")
+
+    last = len(branches) - 1
+    schema = record("R", ("u", branches))
+    assert compared([framed(of(last))], [copied(of(last))], {1: schema}, {0: schema}).same
+    assert compared([framed(of(last - 1))], [copied(of(last))], {1: schema}, {0: schema}).parts == [("value", 0, 0)]
+
+
+# One part is different
+
+CHANGES = {
+    "key": [(b"k", b"K"), (None, b""), (b"", None), (b"k", None)],
+    "headers": [
+        ([("a", b"1")], [("A", b"1")]),
+        ([("a", b"1")], [("a", b"2")]),
+        ([("a", None)], [("a", b"")]),
+        ([("a", b"")], [("a", None)]),
+        ([("a", b"1"), ("b", b"2")], [("b", b"2"), ("a", b"1")]),
+        ([("a", b"1")], [("a", b"1"), ("a", b"1")]),
+        ([("a", b"1"), ("a", b"1")], [("a", b"1")]),
+        ([("a", b"1")], None),
+        (None, [("a", b"1")]),
+    ],
+    "timestamp": [
+        ((TIMESTAMP_CREATE_TIME, TIME), (TIMESTAMP_CREATE_TIME, TIME + 1)),
+        ((TIMESTAMP_CREATE_TIME, TIME), (TIMESTAMP_LOG_APPEND_TIME, TIME)),
+    ],
+}
+ARGUMENTS = {"key": "name", "headers": "pairs", "timestamp": "time"}
+
+
+@pytest.mark.parametrize(("part", "left", "right"), [(part, *both) for part, all_ in CHANGES.items() for both in all_])
+def test_one_part_that_is_different_is_named_with_both_offsets(part: str, left: Any, right: Any) -> None:
+    found = pair(framed(ADA, **{ARGUMENTS[part]: left}), copied(ADA, **{ARGUMENTS[part]: right}))
+    assert found.parts == [(part, 3, 3)]
+    assert found.differences[0].expected != found.differences[0].got
+    assert (found.counts.copied, found.counts.differences, found.counts.stopped) == (23, 1, None)
+
+
+@pytest.mark.parametrize("place", range(len(ADA)))
+def test_one_byte_of_the_body_that_is_different_is_found(place: int) -> None:
+    changed = bytearray(ADA)
+    changed[place] ^= 0x04
+    found = pair(framed(ADA), copied(bytes(changed)))
+    assert found.parts == [("value", 3, 3)]
+    assert "Ada" in found.differences[0].expected
+
+
+def test_several_parts_are_named() -> None:
+    found = pair(framed(ADA, name=b"1"), copied(BOB, name=b"2"))
+    assert found.parts == [("key, value", 3, 3)]
+    assert found.differences[0].expected == "key b'1'; value {'name': 'Ada', 'age': 36}"
+
+
+@pytest.mark.parametrize(("left", "right"), [(None, b""), (b"", None)])
+def test_a_tombstone_is_not_an_empty_value(left: bytes | None, right: bytes | None) -> None:
+    original = Sent(None) if left is None else framed(b"")
+    copy = Sent(None) if right is None else Sent(right)
+    assert pair(original, copy).parts == [("value", 3, 3)]
+
+
+def test_a_version_that_reads_the_bytes_but_is_another_schema_is_different() -> None:
+    found = pair(framed(ADA), copied(ADA, 2))
+    assert found.parts == [("schema", 3, 3)]
+    assert found.differences[0].expected == "schema 1 (User): {'name': 'Ada', 'age': 36}"
+    assert found.differences[0].got == "schema 2 (User): {'name': 'Ada', 'years': 36}"
+
+
+def test_a_version_that_does_not_exist_and_no_framing_are_different() -> None:
+    assert pair(framed(ADA), copied(ADA, 9)).parts == [("schema", 3, 3)]
+    assert pair(framed(ADA), Sent(ADA)).parts == [("schema", 3, 3)]
+    assert pair(framed(ADA), framed(ADA)).parts == [("schema", 3, 3)]
+
+
+def test_the_difference_of_long_values_is_shown() -> None:
+    long = b"x" * 1000
+    found = pair(framed(sized(long + b"A" + long) + b"\0"), copied(sized(long + b"B" + long) + b"\0"))
+    (difference,) = found.differences
+    assert "xxxAxxx" in difference.expected
+    assert "xxxBxxx" in difference.got
+    assert len(difference.expected) < 200
+
+
+# Messages that are missing, or too many
+
+
+def test_a_missing_message_is_found_and_comparing_goes_on() -> None:
+    bodies = users(30)
+    target = [copied(body) for place, body in enumerate(bodies) if place != 7]
+    found = between([*map(framed, bodies)], target)
+    assert found.parts == [("missing", 7, None)]
+    assert "u7" in found.differences[0].expected
+    assert (found.counts.copied, found.counts.stopped) == (29, None)
+
+
+def test_the_first_and_the_last_message_may_be_missing() -> None:
+    bodies = users(30)
+    assert between([*map(framed, bodies)], [*map(copied, bodies[1:])]).parts == [("missing", 0, None)]
+    assert between([*map(framed, bodies)], [*map(copied, bodies[:-1])]).parts == [("missing", 29, None)]
+
+
+def test_all_that_is_missing_at_the_end_is_counted() -> None:
+    bodies = users(500)
+    found = between([*map(framed, bodies)], [*map(copied, bodies[:3])], most=2)
+    assert found.parts == [("missing", 3, None), ("missing", 4, None)]
+    assert (found.counts.differences, found.counts.stopped) == (497, None)
+    assert between([*map(framed, bodies)], []).counts.differences == 500
+
+
+def test_a_second_copy_is_found() -> None:
+    bodies = users(30)
+    target = [*map(copied, bodies[:9]), copied(bodies[8]), *map(copied, bodies[9:])]
+    found = between([*map(framed, bodies)], target)
+    assert found.parts == [("copied twice", 8, 9)]
+    assert found.counts.copied == 30
+
+
+def test_a_second_copy_at_the_end_is_not_a_newer_message() -> None:
+    bodies = users(30)
+    found = between([*map(framed, bodies)], [*map(copied, bodies), copied(bodies[-1])])
+    assert found.parts == [("copied twice", 29, 30)]
+
+
+def test_messages_in_between_are_found() -> None:
+    bodies = users(30)
+    target = [*map(copied, bodies[:9]), copied(ADA), copied(BOB), *map(copied, bodies[9:])]
+    found = between([*map(framed, bodies)], target)
+    assert found.parts == [("unexpected", None, 9), ("unexpected", None, 10)]
+    assert (found.counts.copied, found.counts.stopped) == (30, None)
+
+
+def test_newer_messages_are_counted_and_with_exact_they_are_differences() -> None:
+    bodies = users(30)
+    target = [*map(copied, bodies), copied(ADA), copied(BOB)]
+    found = between([*map(framed, bodies)], target)
+    assert found.same
+    assert found.counts.newer == 2
+    exact = between([*map(framed, bodies)], target, comparing=Rules(newer=False))
+    assert exact.parts == [("unexpected", None, 30), ("unexpected", None, 31)]
+
+
+def test_a_changed_last_message_before_newer_ones_is_changed() -> None:
+    found = between([*map(framed, [*users(3), ADA])], [*map(copied, [*users(3), BOB, *users(5, 50)])])
+    assert found.parts == [("value", 3, 3)]
+    assert found.counts.newer == 5
+
+
+def test_two_swapped_messages_are_found() -> None:
+    bodies = users(30)
+    swapped = [*bodies[:5], bodies[6], bodies[5], *bodies[7:]]
+    found = between([*map(framed, bodies)], [*map(copied, swapped)])
+    assert found.parts == [("order", 5, 6), ("order", 6, 5)]
+    assert (found.counts.differences, found.counts.stopped) == (2, None)
+
+
+def test_a_second_difference_is_found_behind_the_first() -> None:
+    bodies = users(60)
+    target = [copied(body) for place, body in enumerate(bodies) if place != 7]
+    target[40] = copied(ADA)
+    target[50] = replace(target[50], name=b"other")
+    found = between([*map(framed, bodies)], target)
+    assert found.parts == [("missing", 7, None), ("value", 41, 40), ("key", 51, 50)]
+
+
+@pytest.mark.parametrize(("missing", "stops"), [(WINDOW, False), (WINDOW + 1, True)])
+def test_comparing_stops_where_both_sides_do_not_agree_again(missing: int, stops: bool) -> None:
+    bodies = users(100)
+    # Other keys, too, so that the values are not compared in the same places.
+    source = [framed(body, name=body) for body in bodies]
+    target = [copied(body, name=body) for body in (*bodies[:5], *bodies[5 + missing :])]
+    found = between(source, target)
+    if stops:
+        assert found.counts.stopped is not None
+        assert "source's offset 5" in found.counts.stopped
+        assert "target's offset 5" in found.counts.stopped
+        assert found.counts.differences == 1
+    else:
+        assert (found.counts.stopped, found.counts.differences) == (None, missing)
+        assert found.counts.copied == 100 - missing
+
+
+def test_a_part_that_is_different_in_all_messages_does_not_stop_comparing() -> None:
+    bodies = users(200)
+    target = [copied(body, time=(TIMESTAMP_CREATE_TIME, TIME + place)) for place, body in enumerate(bodies, 1)]
+    found = between([framed(body) for body in bodies], target)
+    assert (found.counts.differences, found.counts.stopped) == (200, None)
+    assert found.parts[0] == ("timestamp", 0, 0)
+
+
+def test_only_the_first_differences_are_kept() -> None:
+    bodies = users(40)
+    found = between([*map(framed, bodies)], [copied(body, name=b"x") for body in bodies], most=3)
+    assert [one.source_offset for one in found.differences] == [0, 1, 2]
+    assert found.counts.differences == 40
+
+
+# Other messages between the copies
+
+
+def test_foreign_messages_may_be_allowed() -> None:
+    bodies = users(30)
+    mixed = [*map(copied, [ADA, *bodies[:9], *users(100, 500), *bodies[9:], BOB])]
+    found = between([*map(framed, bodies)], mixed, comparing=Rules(foreign=True))
+    assert found.same
+    assert (found.counts.foreign, found.counts.newer, found.counts.copied) == (101, 1, 30)
+
+
+def test_a_copy_that_is_missing_between_foreign_messages_ends_comparing() -> None:
+    bodies = users(30)
+    mixed = [*map(copied, [ADA, *bodies[:9], BOB, *bodies[10:]])]
+    found = between([*map(framed, bodies)], mixed, comparing=Rules(foreign=True))
+    assert found.parts == [("missing", 9, None)]
+    assert found.counts.stopped is not None
+
+
+# Messages that the source has deleted
+
+
+def test_copies_of_what_the_source_has_deleted_are_older() -> None:
+    bodies = users(300)
+    found = between([*map(framed, bodies[100:])], [*map(copied, bodies)], comparing=Rules(older=1 << 62))
+    assert found.same
+    assert (found.counts.older, found.counts.copied) == (100, 200)
+    # A changed message behind them is still found.
+    changed = [*map(copied, [*bodies[:100], ADA, *bodies[101:]])]
+    found = between([*map(framed, bodies[100:])], changed, comparing=Rules(older=1 << 62))
+    assert found.parts == [("value", 0, 100)]
+
+
+@pytest.mark.parametrize(("older", "same"), [(100, True), (99, False)])
+def test_only_so_many_messages_may_be_older(older: int, same: bool) -> None:
+    bodies = users(300)
+    found = between([*map(framed, bodies[100:])], [*map(copied, bodies)], comparing=Rules(older=older))
+    assert found.same is same
+    if not same:
+        assert found.parts == [("missing", 0, None)]
+        assert found.counts.stopped is not None
+
+
+# Messages that cannot be copied
+
+
+@pytest.mark.parametrize("bad", [Sent(b""), Sent(b"\x00\x00\x00"), Sent(b"\x01" + ADA), framed(ADA, 99)])
+def test_bad_messages_are_not_in_the_target(bad: Sent) -> None:
+    bodies = users(10)
+    source = [*map(framed, bodies[:4]), bad, *map(framed, bodies[4:])]
+    found = between(source, [*map(copied, bodies)])
+    assert found.same
+    assert found.bad == [4]
+    found = between(source, [*map(copied, bodies[:4]), bad, *map(copied, bodies[4:])])
+    assert found.parts == [("unexpected", None, 4)]
+
+
+def test_bodies_that_cannot_be_decoded_are_bad_if_the_copy_was_made_with_check() -> None:
+    found = between([framed(ADA[:-1]), framed(ADA)], [copied(ADA)], rules=CopyRules(check=True))
+    assert found.same
+    assert found.bad == [0]
+
+
+def test_a_null_header_that_the_broker_does_not_keep_is_a_dead_letter_or_empty() -> None:
+    one = [framed(ADA, pairs=[("a", None)])]
+    assert between(one, [], rules=CopyRules(null_headers=False)).bad == [0]
+    lossy = CopyRules(null_headers=False, allow_header_loss=True)
+    assert between(one, [copied(ADA, pairs=[("a", b"")])], rules=lossy).same
+    assert not between(one, [copied(ADA, pairs=[("a", None)])], rules=lossy).same
+    raw = [framed(ADA, pairs=[("a", b"\xff")])]
+    assert between(raw, [], rules=CopyRules(raw_headers=False)).bad == [0]
+    lossy = CopyRules(raw_headers=False, allow_header_loss=True)
+    assert between(raw, [copied(ADA, pairs=[("a", "\ufffd".encode())])], rules=lossy).same
+
+
+@pytest.mark.parametrize("time", [(TIMESTAMP_CREATE_TIME, 0), (TIMESTAMP_NOT_AVAILABLE, -1)])
+def test_a_time_that_cannot_be_written_is_bad_or_not_compared(time: Any) -> None:
+    one = [framed(ADA, time=time), framed(BOB)]
+    assert between(one, [copied(BOB)]).bad == [0]
+    lossy = CopyRules(allow_time_loss=True)
+    now = (TIMESTAMP_CREATE_TIME, TIME + 5)
+    assert between(one, [copied(ADA, time=now), copied(BOB)], rules=lossy).same
+    assert not between(one, [copied(ADA, name=b"x", time=now), copied(BOB)], rules=lossy).same
+    assert not between(one, [copied(ADA), copied(BOB, time=now)], rules=lossy).same
