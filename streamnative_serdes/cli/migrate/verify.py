@@ -1,0 +1,236 @@
+"""The command ``migrate verify``: whether the target is what copying the source must give, and where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final, Literal
+
+import click
+
+from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
+from streamnative_serdes.cli.output import marked, say, show_json, show_table
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.migration import Rules, State, behind_copies
+from streamnative_serdes.migration.comparing import Counts
+from streamnative_serdes.migration.side_reader import MissingTopicError
+from streamnative_serdes.migration.verify import SAMPLE, Outcome, Scope, Verification
+
+from .progress_bar import progress_bar
+from .sides import routed
+
+_COUNTS: Final = ("source", "copied", "bad", "tombstones", "undecodable", "older", "newer", "foreign", "differences")
+_LETTERS: Final = ("topic", "file")
+
+
+def _letters(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[Literal["topic", "file"], str] | None:
+    if value is None:
+        return None
+    kind, colon, name = value.partition(":")
+    if kind not in _LETTERS or not colon or not name:
+        raise click.BadParameter("expected topic:NAME or file:PATH")
+    return ("topic" if kind == "topic" else "file"), name
+
+
+@click.command(cls=Command)
+@click.option(
+    "--keys",
+    type=click.Choice(["keep", "strip"]),
+    default="keep",
+    show_default=True,
+    help="As `migrate topic` was told.",
+)
+@click.option("--check", is_flag=True, help="As `migrate topic` was told: what cannot be decoded is a dead letter.")
+@click.option("--allow-header-loss", is_flag=True, help="As `migrate topic` was told.")
+@click.option("--allow-time-loss", is_flag=True, help="As `migrate topic` was told; these times are not compared.")
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["beginning", "copied"]),
+    default="beginning",
+    show_default=True,
+    help="As `migrate topic` was told: with --back, `copied` begins behind what the way forth has copied to SOURCE.",
+)
+@click.option(
+    "--until",
+    type=click.Choice(["source-end", "copied"]),
+    default="source-end",
+    show_default=True,
+    help="Compare the source up to its present end, or as far as `migrate topic` has come.",
+)
+@click.option(
+    "--dead-letters",
+    "letters",
+    metavar="topic:NAME|file:PATH",
+    callback=_letters,
+    help="Check that exactly the messages that cannot be copied are there.",
+)
+@click.option(
+    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
+)
+@click.option(
+    "--sample", "samples", type=click.IntRange(1), metavar="N", help=f"Compare N samples of {SAMPLE} messages."
+)
+@click.option("--seed", default=0, show_default=True, help="Another seed takes the samples from other places.")
+@click.option(
+    "--differences", "most", default=10, show_default=True, type=click.IntRange(1), help="Show at most so many."
+)
+@click.option("--exact", is_flag=True, help="Messages in TARGET behind the last copy are differences too.")
+@click.option("--allow-foreign", is_flag=True, help="Only count messages in TARGET between the copies.")
+@routed
+def verify(
+    state: State,
+    keys: Literal["keep", "strip"],
+    check: bool,
+    allow_header_loss: bool,
+    allow_time_loss: bool,
+    start: str,
+    until: Literal["source-end", "copied"],
+    letters: tuple[Literal["topic", "file"], str] | None,
+    partitions: tuple[int, ...],
+    samples: int | None,
+    seed: int,
+    most: int,
+    exact: bool,
+    allow_foreign: bool,
+) -> None:
+    """Compare TARGET with SOURCE: keys, headers, timestamps and decoded values, in order, in each partition.
+
+    The exit code is 1 if anything differs. Nothing is written.
+    """
+    probe = (state.findings or {}).get("probe") or {}
+    rules = Rules(
+        keys,
+        check,
+        null_headers=probe.get("null_headers", True),
+        raw_headers=probe.get("raw_headers", True),
+        allow_header_loss=allow_header_loss,
+        allow_time_loss=allow_time_loss,
+    )
+    scope = Scope(
+        rules,
+        partitions,
+        _start(state, start),
+        until=until,
+        newer=not exact,
+        foreign=allow_foreign,
+        samples=samples,
+        seed=seed,
+        most=most,
+        letters=letters,
+    )
+    as_json = bool(click.get_current_context().meta["json"])
+    outcome = _run(state, scope, as_json)
+    if as_json:
+        show_json(_tree(outcome, scope))
+    else:
+        _show(state, outcome, scope)
+    if not outcome.same:
+        count = sum(counts.differences for counts in outcome.partitions)
+        raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}")
+
+
+def _start(state: State, start: str) -> Mapping[int, int]:
+    if start == "beginning":
+        return {}
+    if state.route.direction != "back":
+        raise ConfigError("--from copied is for --back")
+    return behind_copies(state.route.reading.kafka, state.route.source)
+
+
+def _run(state: State, scope: Scope, as_json: bool) -> Outcome:
+    with progress_bar("comparing", None, silent=as_json) as bar:
+        try:
+            return Verification(state, scope, bar.expect, bar.advance).run()
+        except MissingTopicError as error:
+            raise FailureError(error.message, REFUSED, topic=error.topic, hint=error.hint) from error
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    return {
+        "partition": counts.partition,
+        **{name: getattr(counts, name) for name in _COUNTS},
+        "source_checksum": counts.source_sum.text(),
+        "target_checksum": counts.target_sum.text(),
+        "undecodable_at": counts.undecodable_at,
+        "stopped": counts.stopped,
+    }
+
+
+def _tree(outcome: Outcome, scope: Scope) -> dict[str, Any]:
+    return {
+        "same": outcome.same,
+        "whole": outcome.samples is None,
+        "samples": outcome.samples,
+        "seed": None if outcome.samples is None else scope.seed,
+        "partitions": [_counts(counts) for counts in outcome.partitions],
+        "differences": [asdict(difference) for difference in outcome.differences],
+        "dead_letters_checked": outcome.repeated is not None,
+        "dead_letters_repeated": outcome.repeated,
+        "schemas_not_copied": list(outcome.unmapped),
+    }
+
+
+def _show(state: State, outcome: Outcome, scope: Scope) -> None:
+    headers = ("PARTITION", *(name.upper() for name in _COUNTS), "CHECKSUM SOURCE", "CHECKSUM TARGET")
+    show_table(headers, map(_row, outcome.partitions))
+    for difference in outcome.differences:
+        where = [
+            f"partition {difference.partition}",
+            *_offset("source", difference.source_offset),
+            *_offset("target", difference.target_offset),
+        ]
+        say(f"\n{', '.join(where)}: {difference.part}")
+        say(f"  expected {difference.expected}")
+        say(f"  got      {difference.got}")
+    found = sum(counts.differences for counts in outcome.partitions)
+    if found > len(outcome.differences):
+        say(f"\n{found - len(outcome.differences)} more differences: --differences shows more of them")
+    for line in _notes(outcome, scope):
+        say(line)
+    if outcome.same:
+        what = "all messages are" if outcome.samples is None else f"in {outcome.samples} samples, all messages are"
+        say(f"{state.route.source} -> {state.route.target}: {what} the same")
+
+
+def _row(counts: Counts) -> tuple[Any, ...]:
+    sums = counts.source_sum.text(), counts.target_sum.text()
+    numbers = [str(getattr(counts, name)) for name in _COUNTS[:-1]]
+    return (
+        str(counts.partition),
+        *numbers,
+        marked(not counts.differences, str(counts.differences)),
+        sums[0],
+        marked(sums[0] == sums[1], sums[1]),
+    )
+
+
+def _offset(side: str, offset: int | None) -> list[str]:
+    return [] if offset is None else [f"{side} offset {offset}"]
+
+
+def _notes(outcome: Outcome, scope: Scope) -> list[str]:
+    """What whoever reads the result has to know besides."""
+    notes = [f"partition {counts.partition}: {counts.stopped}" for counts in outcome.partitions if counts.stopped]
+    for counts in outcome.partitions:
+        if counts.undecodable:
+            places = ", ".join(map(str, counts.undecodable_at))
+            notes.append(
+                f"partition {counts.partition}: {counts.undecodable} messages cannot be decoded on either side, and "
+                f"have the same bytes; the first are at source offsets {places}"
+            )
+    if outcome.repeated:
+        notes.append(f"{outcome.repeated} dead letters are there more than once, with the same bytes")
+    if outcome.repeated is None and any(counts.bad for counts in outcome.partitions):
+        notes.append("the dead letters were not checked: --dead-letters topic:NAME or file:PATH does")
+    if outcome.unmapped:
+        names = ", ".join(map(str, outcome.unmapped))
+        notes.append(f"not in the state file: schemas {names}; run `migrate schemas`, then `migrate topic`")
+    if outcome.samples is not None:
+        notes.append(
+            f"only {outcome.samples} samples of up to {SAMPLE} messages were compared, with seed {scope.seed}: counts "
+            "are those of the samples, and other messages may be missing or different"
+        )
+    return notes

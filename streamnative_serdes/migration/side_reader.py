@@ -1,0 +1,135 @@
+"""The committed messages of one side, one partition after the other, from one offset to another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from streamnative_serdes._kafka import ClientErrors, client, is_end
+from streamnative_serdes.errors import SerdesError
+
+from .topics import CONSUMER, bounds_of, partitions_of
+
+_CHUNK: Final = 2_000  # messages
+_POLL_SECONDS: Final = 0.2
+_PATIENCE: Final = 60.0  # seconds without any message before the end
+# A fetch at the end of a partition delays the first one of the next partition by its wait.
+_FETCHING: Final[Mapping[str, Any]] = {
+    "queued.max.messages.kbytes": 32_768,  # messages fetched ahead
+    "fetch.wait.max.ms": 20,
+}
+_CLUSTER_SECONDS: Final = 10.0
+
+
+class MissingTopicError(SerdesError):
+    """The broker does not have a topic, or does not show it to this user."""
+
+
+class DeletedMessagesError(SerdesError):
+    """The broker deleted messages while they were to be read.
+
+    Args:
+        partition: its number.
+        wanted: the offset that was to be read.
+    """
+
+    def __init__(self, topic: str, partition: int, wanted: int) -> None:
+        super().__init__(
+            f"partition {partition}: the broker has deleted offset {wanted} before it was read",
+            topic=topic,
+            hint="its retention is shorter than reading takes: raise retention.ms and retention.bytes, then run again",
+        )
+        self.partition, self.wanted = partition, wanted
+
+
+class SideReader:
+    """Consumes one topic; use it as a context manager.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic.
+
+    ``bounds`` are the first offset and that behind the last committed message of each partition, as of now: what comes
+    later is not read.
+
+    Raises:
+        ConfigError: the client refuses its options.
+        MissingTopicError: there is no such topic.
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        self._topic, self._errors = topic, ClientErrors(kafka, topic)
+        conf = {"group.id": "streamnative-serdes", **_FETCHING, **kafka, **CONSUMER}
+        self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
+        self.bounds: dict[int, tuple[int, int]] = {}
+        try:
+            self.look()
+        except BaseException:
+            self._consumer.close()
+            raise
+
+    def look(self) -> None:
+        """Set ``bounds``, again if they are known. Raises as the class does."""
+        partitions = partitions_of(self._consumer, self._errors, self._topic)
+        if not partitions:
+            hint = "check the name; if the topic is there, ask for the right to describe and to read it"
+            raise MissingTopicError(f"the broker does not have topic {self._topic}", topic=self._topic, hint=hint)
+        self.cluster = self._consumer.cluster_id(_CLUSTER_SECONDS) or ""
+        self.bounds = {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in partitions}
+
+    def __enter__(self) -> SideReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+    def messages(self, partition: int, place: int, end: int | None = None, *, chunk: int = _CHUNK) -> Iterator[Message]:
+        """Yield the messages of a partition; only one such iteration at a time is possible.
+
+        Args:
+            partition: its number.
+            place: the offset to begin with.
+            end: the offset to end before; that behind the last message by default.
+            chunk: how many messages to ask the client for; fewer come sooner.
+
+        Raises:
+            DeletedMessagesError: the broker deletes messages while they are read.
+            BrokerUnavailableError: no message has come for a minute.
+            KafkaException: the broker refuses.
+        """
+        end = min(self.bounds[partition][1], self.bounds[partition][1] if end is None else end)
+        if place >= end:
+            return
+        self._consumer.assign([TopicPartition(self._topic, partition, place)])
+        heard = time.monotonic()
+        while place < end:
+            # It waits for as many messages as asked for, and there are never more than offsets.
+            messages = self._consumer.consume(min(chunk, end - place), _POLL_SECONDS)
+            if messages:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > _PATIENCE:
+                raise self._errors.error(_PATIENCE)
+            for message in messages:
+                if message.error() is not None:
+                    self._check(message, partition, place)
+                    return  # the end: before it are only markers and aborted messages
+                offset: Any = message.offset()
+                if offset >= end:
+                    return
+                yield message
+                place = offset + 1
+
+    def _check(self, message: Message, partition: int, place: int) -> None:
+        """Raise the error of a message, unless it says that the partition ends."""
+        error = message.error()
+        if error is not None and error.name() == "_AUTO_OFFSET_RESET":
+            low, _ = bounds_of(self._consumer, self._errors, self._topic, partition)
+            if place >= low:  # such as in a topic that was recreated meanwhile
+                raise KafkaException(error)
+            raise DeletedMessagesError(self._topic, partition, place)
+        is_end(message)
