@@ -168,10 +168,10 @@ for power in range(1, 19):
 
 
 # The same functions, without Cython's exception check after the call: the caller checks for NULL.
-cdef PyObject* (*try_encode)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept
-cdef PyObject* (*try_decode)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept
-try_encode = <PyObject* (*)(Node, const Limits*, object, const char*, Py_ssize_t) noexcept><void*>encode_message
-try_decode = <PyObject* (*)(Node, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept><void*>decode_message
+cdef PyObject* (*try_encode)(Plan, const Limits*, object, const char*, Py_ssize_t) noexcept
+cdef PyObject* (*try_decode)(Plan, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept
+try_encode = <PyObject* (*)(Plan, const Limits*, object, const char*, Py_ssize_t) noexcept><void*>encode_message
+try_decode = <PyObject* (*)(Plan, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept><void*>decode_message
 
 
 cdef class Codec:
@@ -193,10 +193,10 @@ cdef class Codec:
         return decode_message(self.reading, &self.limits, data, size, offset)
 
     cdef PyObject* try_write(self, object datum, const char* header, Py_ssize_t header_size) noexcept:
-        return try_encode(self.writing, &self.limits, datum, header, header_size)
+        return try_encode(<Plan>self.writing, &self.limits, datum, header, header_size)
 
     cdef PyObject* try_read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) noexcept:
-        return try_decode(self.reading, &self.limits, data, size, offset)
+        return try_decode(<Plan>self.reading, &self.limits, data, size, offset)
 
     cdef bint wrote(self, const uint8_t* data, Py_ssize_t size) noexcept:
         return is_whole(self.writing, &self.limits, data, size)

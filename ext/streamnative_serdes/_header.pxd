@@ -26,13 +26,11 @@ cdef extern from *:
 cdef inline int64_t version_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     """Return the version in the header, or NO_VERSION if the data is too short, has another marker or a negative
     version."""
-    cdef uint64_t version = 0
-    cdef int i
     if size < HEADER_SIZE or data[0] != 3 or data[1] != 4 or data[2] & 0x80:
         return NO_VERSION
-    for i in range(2, HEADER_SIZE):
-        version = version << 8 | data[i]
-    return <int64_t>version
+    return <int64_t>(                   # in one expression, which compilers turn into one load
+        <uint64_t>data[2] << 56 | <uint64_t>data[3] << 48 | <uint64_t>data[4] << 40 | <uint64_t>data[5] << 32
+        | <uint64_t>data[6] << 24 | <uint64_t>data[7] << 16 | <uint64_t>data[8] << 8 | <uint64_t>data[9])
 
 
 cdef inline int64_t confluent_id_of(const uint8_t* data, Py_ssize_t size) noexcept nogil:

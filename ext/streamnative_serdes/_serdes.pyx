@@ -82,7 +82,10 @@ cdef class Bound:
     cdef readonly bytes header
     cdef readonly Codec codec           # None: the registry does not have this version
     cdef int64_t number                 # reading: the key as a number
-    cdef double expires                 # seconds, by sns_monotonic alone; infinite for what cannot change
+    cdef const char* header_bytes       # writing: borrowed from header
+    cdef Py_ssize_t header_size
+    cdef bint expiring                  # False for what cannot change
+    cdef double expires                 # seconds, by sns_monotonic alone
 
     def __cinit__(self, str topic not None, key, int64_t version, bytes header, Codec codec, double lifetime=INFINITY):
         if header is not None and len(header) not in (HEADER_SIZE, CONFLUENT_SIZE):
@@ -90,12 +93,15 @@ cdef class Bound:
         self.topic, self.key, self.version = topic, key, version
         self.number = key if type(key) is int else LATEST
         self.header, self.codec = header, codec
+        if header is not None:
+            self.header_bytes, self.header_size = PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header)
+        self.expiring = lifetime != INFINITY
         self.expires = sns_monotonic() + lifetime
 
     cdef inline bint serves(self, object topic) noexcept:
         """Whether it is for ``topic``, and still holds."""
         return (sns_same_text(<PyObject*>topic, <PyObject*>self.topic)
-                and (likely(self.expires == INFINITY) or sns_monotonic() < self.expires))
+                and (likely(not self.expiring) or sns_monotonic() < self.expires))
 
 
 cdef inline object topic_of(object context, bint writing):

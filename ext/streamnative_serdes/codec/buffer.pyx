@@ -96,7 +96,7 @@ cdef inline int put_sized(Writer* w, const void* data, Py_ssize_t size) except -
         raise MemoryError()
     room(w, size + 10)
     w.p = sns_put_varint(w.p, sns_zigzag(size))
-    memcpy(w.p, data, size)
+    sns_copy(w.p, <const uint8_t*>data, size)
     w.p += size
     return 0
 

@@ -60,16 +60,19 @@ cdef int expected(str what, object value, str hint=None) except -1:
 # --- leaves -----------------------------------------------------------------------------------------------------------
 
 cdef int put_text(Writer* w, object value) except -1:
-    cdef Py_ssize_t length, size
-    cdef int kind
-    cdef const void* data
-    if not PyUnicode_Check(value):
+    if unlikely(not PyUnicode_Check(value)):
         expected("string", value)
-    length = PyUnicode_GET_LENGTH(value)
-    if PyUnicode_IS_COMPACT_ASCII(value):
-        return put_sized(w, PyUnicode_DATA(value), length)
-    kind, data = PyUnicode_KIND(value), PyUnicode_DATA(value)
-    size = sns_utf8_size(kind, data, length)
+    if likely(PyUnicode_IS_COMPACT_ASCII(value)):
+        return put_sized(w, sns_ascii(value), PyUnicode_GET_LENGTH(value))
+    return put_other_text(w, value)
+
+
+cdef int put_other_text(Writer* w, object value) except -1:
+    """Write text that is not ASCII: first its size in UTF-8."""
+    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(value)
+    cdef int kind = PyUnicode_KIND(value)
+    cdef const void* data = PyUnicode_DATA(value)
+    cdef Py_ssize_t size = sns_utf8_size(kind, data, length)
     if size < 0:
         raise EncodeError("expected text that UTF-8 can encode, got a string with a lone surrogate")
     put_long(w, size)
@@ -290,10 +293,8 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     cdef Step steps[MAX_DEPTH]
     cdef Writer w
     cdef int failed
-    if unlikely(under_way[0] >= MAX_NESTED_CALLS):
-        raise EncodeError(f"calls of encode are nested more than {MAX_NESTED_CALLS} levels deep: "
-                          "encoding the value encodes others")
-    w.base = w.p = stack
+    w.base = stack
+    w.p = stack + header_size
     w.end = stack + STACK_BYTES
     w.result = NULL
     w.lenient = w.local_time = limits.lenient
@@ -301,12 +302,15 @@ cdef bytes encode_message(Node root, const Limits* limits, object datum, const c
     w.opened = 0
     w.waste_left = WASTE_BUDGET
     w.depth = 0
+    w.steps = steps_for(limits, steps)
+    sns_copy(stack, <const uint8_t*>header, header_size)
+    # All uses of under_way follow each other: in a shared library each may be a call that looks for this thread's.
+    if unlikely(under_way[0] >= MAX_NESTED_CALLS):
+        give_back(w.steps, steps)
+        raise EncodeError(f"calls of encode are nested more than {MAX_NESTED_CALLS} levels deep: "
+                          "encoding the value encodes others")
     # Nested encode calls share the C stack, so each gets a quarter of the depth of the one around it.
     w.max_depth = max(limits.depth >> (2 * under_way[0]), 1)
-    w.steps = steps_for(limits, steps)
-    if header_size:
-        memcpy(w.p, header, header_size)
-        w.p += header_size
     under_way[0] += 1
     failed = try_write(<PyObject*>root, &w, datum)      # a try block would add a tenth to a small message
     under_way[0] -= 1

@@ -146,6 +146,9 @@ static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
 
 static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }
 
+/* Tells Cython that a new reference is its own from now on; NULL if an exception is set. */
+static inline PyObject *sns_given(PyObject *made) { return made; }
+
 /* The object itself, or NULL with the exception cleared. */
 static inline PyObject *sns_if_made(PyObject *made) {
     if (SNS_UNLIKELY(made == NULL)) PyErr_Clear();
@@ -228,13 +231,15 @@ static inline int sns_give_item(PyObject *dict, PyObject *key, PyObject *value) 
     return result;
 }
 
+/* The text of a str that PyUnicode_IS_COMPACT_ASCII. */
+static inline const uint8_t *sns_ascii(PyObject *s) { return (const uint8_t *)((PyASCIIObject *)s + 1); }
+
 /* Whether two ASCII strs are equal; false for other text. Not inlined, to keep its callers small. */
 static SNS_NOINLINE int sns_equal_ascii(PyObject *a, PyObject *b) {
     Py_ssize_t n;
     if (!PyUnicode_CheckExact(a) || !PyUnicode_IS_COMPACT_ASCII(a) || !PyUnicode_IS_COMPACT_ASCII(b)) return 0;
     n = PyUnicode_GET_LENGTH(a);
-    return n == PyUnicode_GET_LENGTH(b) &&
-           sns_same_bytes((const uint8_t *)((PyASCIIObject *)a + 1), (const uint8_t *)((PyASCIIObject *)b + 1), n);
+    return n == PyUnicode_GET_LENGTH(b) && sns_same_bytes(sns_ascii(a), sns_ascii(b), n);
 }
 
 /* Whether two strs are equal; may be false for equal text that is not ASCII. Never runs user code. */

@@ -1,6 +1,6 @@
 # Declares wire.h for Cython, once for all modules: bytes on the wire, text, references and exceptions.
 
-from cpython.ref cimport Py_DECREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "codec/wire.h":
@@ -22,12 +22,14 @@ cdef extern from "codec/wire.h":
     object sns_new_str(const uint8_t*, Py_ssize_t)
     PyObject* sns_new_ascii(const uint8_t*, Py_ssize_t) noexcept
     PyObject* sns_new_ref(PyObject*) noexcept
+    object given "sns_given" (PyObject*)
     PyObject* sns_if_made(PyObject*) noexcept
     int sns_append(object, object) except -1
     int sns_give(object, PyObject*) except -1
     object sns_new_list(Py_ssize_t)
     int sns_set_item(object, PyObject*, PyObject*) except -1
     int sns_give_item(object, PyObject*, PyObject*) except -1
+    const uint8_t* sns_ascii(object) noexcept
     bint sns_is_text(PyObject*, const uint8_t*, Py_ssize_t) noexcept
     int sns_same_text(PyObject*, PyObject*) noexcept
     bint sns_same_bytes(const uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
@@ -37,10 +39,3 @@ cdef extern from "codec/wire.h":
     bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
     void sns_put_uuid(uint8_t*, const uint8_t*) noexcept nogil
     int sns_reraise() except -1
-
-
-cdef inline object given(PyObject* made):
-    """Take ownership of a new reference."""
-    out = <object>made
-    Py_DECREF(out)
-    return out

@@ -51,16 +51,14 @@ cdef inline object serialize(Serializer self, object obj, object context):
 
 cdef inline object write(Serializer self, object topic, object obj, object context):
     cdef Bound bound = self.last
-    cdef object key = type(obj)
     self.messages += 1
-    if unlikely(bound is None or bound.key is not key or not bound.serves(topic)):
-        bound = self.look_up(topic, key, context)
+    if unlikely(bound is None or bound.key is not type(obj) or not bound.serves(topic)):
+        bound = self.look_up(topic, type(obj), context)
     return write_by(self, bound, obj)
 
 
 cdef inline object write_by(Serializer self, Bound bound, object obj):
-    cdef bytes header = bound.header
-    cdef PyObject* message = bound.codec.try_write(obj, PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header))
+    cdef PyObject* message = bound.codec.try_write(obj, bound.header_bytes, bound.header_size)
     if unlikely(message is NULL):
         explain(self, bound)
     return given(message)

@@ -1,0 +1,124 @@
+"""Instructions per message of two builds, counted by callgrind: for changes too small for a clock.
+
+python benchmarks/instructions.py ../before .               a table: each call on three shapes, and the ratio
+python benchmarks/instructions.py ../before . --check 0.5   fail if a line takes over 0.5 % more instructions
+
+Both are checkouts with compiled modules (`python setup.py build_ext --inplace`); nothing is built here. The counts are
+exact: the topic's schema is known, the registry is shut down, and there is no garbage collection. They vary by a few
+instructions with the addresses of objects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from shapes import SHAPES
+
+SHAPE_NAMES = ("tiny", "flat", "nested")
+TOPIC = "bench"
+# Calls of each, in one process. The difference of the two counts has no cost of the loop's beginning and end.
+FEW, MANY = 320, 1_600
+MARK = "getppid"  # callgrind writes its counts, and begins again at 0, when this function of libc is entered
+
+Calls = list[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, Any]]]]
+
+
+def calls() -> Calls:
+    """Names of the calls, functions, and the arguments of each message."""
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+    from streamnative_serdes.testing import LocalRegistry
+
+    context = SerializationContext(TOPIC, MessageField.VALUE)
+    found: Calls = []
+    with LocalRegistry() as registry:
+        for shape in (shape for shape in SHAPES if shape.name in SHAPE_NAMES):
+            topic = f"{TOPIC}-{shape.name}"
+            context = SerializationContext(topic, MessageField.VALUE)
+            serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, shape.schema)
+            deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url})
+            messages = [serializer(record, context) for record in shape.records]
+            if [deserializer(message, context) for message in messages] != list(shape.records):
+                raise SystemExit(f"{shape.name}: the records that were read are not those that were written")
+            found += [
+                (f"{shape.name}: serializer(obj, ctx)", serializer, [(record, context) for record in shape.records]),
+                (f"{shape.name}: serialize(topic, obj)", serializer.serialize, [(topic, r) for r in shape.records]),
+                (f"{shape.name}: deserializer(data, ctx)", deserializer, [(message, context) for message in messages]),
+                (f"{shape.name}: deserialize(topic, data)", deserializer.deserialize, [(topic, m) for m in messages]),
+            ]
+    return found
+
+
+def run_calls() -> None:
+    """What callgrind runs: print the names of the calls, and mark the beginning and end of what is counted."""
+    made = calls()
+    gc.collect()
+    gc.disable()
+    for name, function, arguments in made:
+        for count in (FEW, FEW, MANY):  # the first to warm up
+            chosen = arguments * (count // len(arguments))
+            os.getppid()
+            for one, other in chosen:
+                function(one, other)
+            os.getppid()
+        print(name)
+
+
+def count(checkout: Path) -> dict[str, float]:
+    """Instructions per call, with the modules of this checkout."""
+    with TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={folder}/counts"]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(checkout.resolve()),
+            "PYTHONHASHSEED": "0",
+            "PYTHONMALLOC": "malloc",
+        }
+        command += [sys.executable, str(Path(__file__).resolve()), "--run"]
+        run = subprocess.run(command, env=environment, cwd=folder, text=True, capture_output=True, check=False)
+        if run.returncode:
+            raise SystemExit(f"{checkout}: the run under callgrind failed\n{run.stderr[-2_000:]}")
+        inside = [
+            total(Path(folder, f"counts.{number}")) for number in range(2, 6 * len(run.stdout.splitlines()) + 1, 2)
+        ]
+    # For each call: to warm up, FEW, MANY.
+    spent = [(many - few) / (MANY - FEW) for few, many in zip(inside[1::3], inside[2::3], strict=True)]
+    return dict(zip(run.stdout.splitlines(), spent, strict=True))
+
+
+def total(part: Path) -> int:
+    """What callgrind wrote at a mark: the instructions since the mark before."""
+    return next(int(line.split()[1]) for line in part.read_text().splitlines() if line.startswith("totals:"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="the one before, the one after")
+    parser.add_argument("--check", type=float, metavar="PERCENT", help="exit with status 1 if a call takes more")
+    parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.run:
+        run_calls()
+        return 0
+    if len(chosen.checkouts) != 2:
+        parser.error("expected two checkouts")
+    before, after = map(count, chosen.checkouts)
+    worse = 0
+    for name, spent in after.items():
+        percent = (spent / before[name] - 1) * 100
+        worse += chosen.check is not None and percent > chosen.check
+        print(f"{name:40} {before[name]:10,.1f} {spent:10,.1f} {percent:+7.2f} %")
+    return int(worse > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
