@@ -95,6 +95,9 @@ cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
     void Py_XSETREF(PyObject*, PyObject*)
 
+cdef extern from "codec/wire.h":
+    int try_as_int64 "sns_as_int64" (PyObject*, int64_t*) noexcept      # not 0: out of range
+
 cdef extern from "codec/calendar.h":
     ctypedef struct sns_moment:
         int year, month, day, hour, minute, second, micro
@@ -146,11 +149,11 @@ include "codec/shared.pyx"
 include "codec/buffer.pyx"
 include "codec/plan.pyx"
 include "codec/default.pyx"
+include "codec/quick.pyx"
 include "codec/encode.pyx"
 include "codec/objects.pyx"
 include "codec/inputs.pyx"
 include "codec/union.pyx"
-include "codec/quick.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
 include "codec/whole.pyx"

@@ -1,8 +1,9 @@
 # Encodes a Python datum as Avro bytes by a plan.
 #
 # User code may run during encoding: __index__, __float__, properties, Mapping methods. It may change the dict or list
-# that is being iterated. So each value is kept alive by its own reference while it is written, and sizes are compared
-# again at the end. PyDict_Next is safe on a dict that has changed, since it checks its position each time.
+# that is being iterated. So each value is kept alive by its own reference while it is written (not in write_quickly,
+# which runs no user code), and sizes are compared again at the end. PyDict_Next is safe on a dict that has changed,
+# since it checks its position each time.
 
 cdef int write_value(PyObject* node, Writer* w, object value) except -1:
     """Write ``value``. ``node`` is borrowed from the plan, which outlives the call: counting references costs 5 %."""
@@ -210,8 +211,9 @@ cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
             step.index = i
             if i >= PyList_GET_SIZE(value):
                 break
-            one = <object>PyList_GET_ITEM(value, i)
-            write_value(item, w, one)
+            if not write_quickly(item, w, PyList_GET_ITEM(value, i)):
+                one = <object>PyList_GET_ITEM(value, i)
+                write_value(item, w, one)
         if PyList_GET_SIZE(value) != count:
             raise EncodeError("the list changed size during encoding")
     w.depth -= 1
@@ -235,7 +237,8 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
             Py_INCREF(name)
             Py_XSETREF(step.key, <PyObject*>name)
             put_text(w, name)
-            write_value(<PyObject*>node.item, w, one)
+            if not write_quickly(<Plan>node.item, w, <PyObject*>one):
+                write_value(<Plan>node.item, w, one)
             written += 1
         if written != count or PyDict_Size(value) != count:
             raise EncodeError("the dict changed size during encoding")
@@ -264,7 +267,7 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
             item = PyDict_GetItemWithError(value, <object>field.name)
         if unlikely(item is NULL):
             write_missing(node, w, i)
-        else:
+        elif not write_quickly(field.node, w, item):
             one = <object>item
             write_value(field.node, w, one)
         field += 1

@@ -2,9 +2,63 @@
 #
 # It reads a value of a common type that is complete and within bounds. For everything else, from non-ASCII text to a
 # truncated message, it reads nothing, and the caller goes on to read_value, which handles all cases and all errors. So
-# nothing here raises, and only rare values are read twice.
+# nothing here raises, and only rare values are read twice. In the same way it writes values of Python's own types, and
+# leaves all others to write_value. No user code runs here, so values are borrowed.
 
 ctypedef PyObject* Plan
+
+cdef enum:
+    QUICK_BYTES = 11            # that the index of a branch and any number take at most
+
+
+cdef inline bint write_quickly(Plan node, Writer* w, PyObject* value) noexcept:
+    """Write ``value`` and return True; or return False with nothing written."""
+    cdef uint8_t* p = w.p
+    cdef Py_ssize_t left = w.end - p - QUICK_BYTES
+    cdef int kind = (<Node>node).kind
+    cdef int64_t number = 0
+    if unlikely(left < 0):
+        return False
+    if kind == OPTIONAL:
+        if value is Py_None:
+            p[0] = <uint8_t>((<OptionalNode>node).null_index << 1)
+            w.p = p + 1
+            return True
+        p[0] = <uint8_t>((1 - (<OptionalNode>node).null_index) << 1)
+        p += 1
+        node = <Plan>(<OptionalNode>node).inner
+        kind = (<Node>node).kind
+    if kind == STRING:
+        if not PyUnicode_CheckExact(<object>value) or not PyUnicode_IS_COMPACT_ASCII(<object>value):
+            return False
+        number = PyUnicode_GET_LENGTH(<object>value)
+        if number > left:
+            return False
+        p = sns_put_varint(p, sns_zigzag(number))
+        sns_copy(p, sns_ascii(<object>value), number)
+        p += number
+    elif kind == LONG:
+        if not PyLong_CheckExact(<object>value) or try_as_int64(value, &number):
+            return False
+        p = sns_put_varint(p, sns_zigzag(number))
+    elif kind == INT:
+        if not PyLong_CheckExact(<object>value) or try_as_int64(value, &number) or number != <int32_t>number:
+            return False
+        p = sns_put_varint(p, sns_zigzag(number))
+    elif kind == DOUBLE:
+        if not PyFloat_CheckExact(<object>value):
+            return False
+        sns_put_double(p, PyFloat_AS_DOUBLE(<object>value))
+        p += 8
+    elif kind == BOOLEAN:
+        if value is not Py_True and value is not Py_False:
+            return False
+        p[0] = value is Py_True
+        p += 1
+    else:
+        return False
+    w.p = p
+    return True
 
 
 cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
