@@ -14,6 +14,7 @@ from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import Learnt
 from .errors import ConfigError, SerdesError
 from .models import Registered
+from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 
 class Given(NamedTuple):
@@ -99,11 +100,12 @@ class Lifecycle:
         return f'the options go first: {type(self).__name__}({{"schema.registry.url": "http://..."}}, schema)'
 
     def close(self) -> None:
-        """Close idle connections to the registry. A later call opens new ones: a closed SerDes stays usable."""
+        """Close idle connections to the registries. A later call opens new ones: a closed SerDes stays usable."""
         policy = _call_path.policy_of(self)
         if policy is not None:
             policy.binding.detach(self)
-            policy.binding.client.close()
+        for client in _clients(policy):
+            client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -112,9 +114,8 @@ class Lifecycle:
         self.close()
 
     def registry_calls(self) -> int:
-        """HTTP requests that this process has sent to the registry of this SerDes, by whichever object."""
-        policy = _call_path.policy_of(self)
-        return 0 if policy is None else sum(policy.binding.client.calls.values())
+        """HTTP requests that this process has sent to the registries of this SerDes, by whichever object."""
+        return sum(client.calls.total() for client in _clients(_call_path.policy_of(self)))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
         policy = _call_path.policy_of(self)
@@ -142,6 +143,13 @@ class Lifecycle:
             if state.second is not None:
                 policy.confluent.client.met(state.second.answered)
                 policy.confluent.learn(state.second.known)
+
+
+def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient]:
+    """The clients of the registries that a policy asks: none before configure(), else Pulsar's, and the second."""
+    if policy is None:
+        return []
+    return [policy.binding.client, *(() if policy.confluent is None else (policy.confluent.client,))]
 
 
 def policy_of(serdes: object) -> Any:

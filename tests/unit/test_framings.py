@@ -132,6 +132,49 @@ def reader(conf: dict[str, Any], registered: bytes) -> Iterator[Reader]:
         each.close()
 
 
+# Connections and requests
+
+
+def test_close_closes_the_connections_to_both_registries(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    first, other = second.register("orders-value", SHOP), second.register("orders-value", WITH_PRICE)
+    deserializer = KafkaAvroDeserializer(conf)
+    assert deserializer.deserialize("orders", prefixed(first, avro(SHOP, ORDER))) == ORDER
+    deserializer.close()
+    assert deserializer.deserialize("orders", prefixed(other, avro(WITH_PRICE, {**ORDER, "price": 1.5})))
+    deserializer.close()
+    before, after = (
+        {asked.port for asked in second.asked if f"/ids/{number}" in asked.path} for number in (first, other)
+    )
+    assert len(before) == len(after) == 1
+    assert before != after
+
+
+def test_registry_calls_are_those_to_both_registries(
+    conf: dict[str, Any], registered: bytes, registry: LocalRegistry, second: ConfluentStandIn
+) -> None:
+    number = second.register("orders-value", SHOP)
+    with KafkaAvroDeserializer(conf) as deserializer:
+        before, asked = deserializer.registry_calls(), (len(registry.requests), len(second.asked))
+        assert deserializer.deserialize("orders", registered) == ORDER
+        assert deserializer.deserialize("orders", prefixed(number, avro(SHOP, ORDER))) == ORDER
+        sent = len(registry.requests) - asked[0], len(second.asked) - asked[1]
+        assert min(sent) > 0
+        assert deserializer.registry_calls() - before == sum(sent)
+        assert deserializer.stats()["registry_calls"] == deserializer.registry_calls()
+
+
+def test_registry_calls_of_a_serializer_are_those_to_both_registries(
+    conf: dict[str, Any], second: ConfluentStandIn
+) -> None:
+    writing = {key: value for key, value in conf.items() if key not in ("framings", "cache.missing.ttl.sec")}
+    with KafkaAvroSerializer({**writing, "framing": "confluent"}, SHOP) as serializer:
+        before = serializer.registry_calls()
+        assert serializer.serialize("orders", ORDER) is not None
+        assert serializer.registry_calls() - before == len(second.asked) > 0
+
+
 # Each framing
 
 
