@@ -91,9 +91,11 @@ def campaign(faults: list[Fault], tried: list[Fault], given: argparse.Namespace)
     killers = {} if given.no_killers else read_killers(faults)
     runner = Runner(switch_numbers(faults), narrow=given.narrow, killers=killers)
     kept = Kept(tried, resume=given.resume)
-    verdicts = [*kept.before, *_judged(runner, [fault for fault in tried if fault not in kept], given.workers, kept)]
+    verdicts = list(kept.before)
+    for verdict in _judged(runner, [fault for fault in tried if fault not in kept], given.workers, kept):
+        verdicts.append(verdict)
+        write_killers([verdict], faults)  # a campaign that is stopped has found some too
     write_report(BUILD / "report.json", verdicts)
-    write_killers(verdicts, faults)
     print(f"\n{table(verdicts)}")
     wrong = problems(verdicts, whole=len(tried) == len(faults) and not given.narrow)
     print(*wrong, sep="\n", file=sys.stderr)
