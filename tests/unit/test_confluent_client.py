@@ -95,7 +95,8 @@ def test_subjects_versions_and_ids_lead_to_each_other(
     registry.register("other", '"int"')
     assert client.subjects() == ["a/b c?", "other"]
     assert client.versions("a/b c?") == [1, 2]
-    place: dict[str, Any] = {"id": second, "subject": "a/b c?", "version": 2, "guid": str(UUID(bytes=registry.guid(second)))}
+    guid = str(UUID(bytes=registry.guid(second)))
+    place: dict[str, Any] = {"id": second, "subject": "a/b c?", "version": 2, "guid": guid}
     assert client.version("a/b c?", 2) == ConfluentSchema('"long"', **place)
     assert client.version("a/b c?", "latest") == client.version("a/b c?", 2)
     assert client.subject_versions(first) == [("a/b c?", 1), ("other", 1)]
