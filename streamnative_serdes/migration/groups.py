@@ -19,9 +19,10 @@ from streamnative_serdes._kafka import client
 from streamnative_serdes.errors import SerdesError
 
 from .framing import BadMessageError
-from .messages import MessageCopier, Rules
+from .messages import MessageCopier
 from .named_schemas import NamedSchemas
 from .progress import Progress, ProgressTopic
+from .resuming import Wishes
 from .state import State
 from .topics import bounds, committed_messages, place_of
 
@@ -50,17 +51,18 @@ class Moved:
     early: bool = False
 
 
-def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: bool = False) -> list[Moved]:
+def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run: bool = False) -> list[Moved]:
     """Set the offsets of groups in the target to where they are in the source.
 
     Args:
         state: the migration.
         groups: their names.
-        rules: those of the copy.
+        wishes: those of the copy.
         dry_run: change nothing.
 
     Raises:
-        SerdesError: a group has no offset in the source, is in use in the target, or a copy is not in the target.
+        SerdesError: a group has no offset in the source, or one before the first copy, or is in use in the target; or
+            a copy is not in the target.
         BrokerUnavailableError: a broker does not answer.
         KafkaException: a broker refuses.
     """
@@ -69,7 +71,7 @@ def move_groups(state: State, groups: Sequence[str], rules: Rules, *, dry_run: b
     _await_copies(state, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
     with NamedSchemas(route) as schemas:
-        walk = _Walk(state, MessageCopier(state.rewriter(), schemas, rules), progress)
+        walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start)
         found = [
             walk.moved(group, place.partition, place.offset)
             for group in groups
@@ -140,14 +142,27 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
 class _Walk:
     """Finds the copies of messages."""
 
-    def __init__(self, state: State, copier: MessageCopier, progress: Mapping[int, Progress]) -> None:
-        self._route, self._copier, self._progress = state.route, copier, progress
+    def __init__(
+        self, state: State, copier: MessageCopier, progress: Mapping[int, Progress], start: Mapping[int, int]
+    ) -> None:
+        self._route, self._copier, self._progress, self._start = state.route, copier, progress, start
+        self._ends = {
+            number: high for number, (_, high) in bounds(state.route.writing.kafka, state.route.target).items()
+        }
 
     def moved(self, group: str, partition: int, offset: int) -> Moved:
         """The offset of the target that stands for ``offset`` of the source."""
+        start = self._start.get(partition, 0)
+        if offset < start:
+            raise SerdesError(
+                f"the group {group!r:.200} is at offset {offset} of partition {partition}; copying began at {start}",
+                topic=self._route.source,
+                hint="let its consumers read up to there first",
+            )
         progress = self._progress.get(partition)
-        if progress is None or progress.last is None:
-            return Moved(group, partition, offset, 0, early=progress is None or offset > progress.next)
+        if progress is None or progress.last is None:  # the first copy will be at the target's end
+            early = offset > (start if progress is None else progress.next)
+            return Moved(group, partition, offset, self._bounds[partition][1], early)
         if offset > progress.last[0]:
             return Moved(group, partition, offset, progress.last[1] + 1, early=offset > progress.next)
         return Moved(group, partition, offset, self._target(partition, offset, progress.anchors))
@@ -155,7 +170,7 @@ class _Walk:
     def _target(self, partition: int, offset: int, anchors: Sequence[tuple[int, int]]) -> int:
         """The offset of the first copy of a message from ``offset`` on; there is one."""
         before = [anchor for anchor in anchors if anchor[0] <= offset]
-        source, target = before[-1] if before else (0, 0)
+        source, target = before[-1] if before else (self._start.get(partition, 0), 0)
         copies = self._copies(partition, target)
         seen = None
         for message in committed_messages(self._route.reading.kafka, self._route.source, {partition: source}):

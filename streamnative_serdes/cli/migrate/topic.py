@@ -116,7 +116,7 @@ def topic(
         return
     with _signals() as stopped:
         report = _copy(state, wishes, as_json, stopped)
-        moved = move_groups(state, groups, wishes.rules) if groups else []
+        moved = move_groups(state, groups, wishes) if groups else []
     _tell(state, report, moved, wishes, as_json)
     if stopped() and not follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
