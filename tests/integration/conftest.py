@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from confluent_stand_in import ConfluentStandIn
 from java_pulsar import JavaPulsar
+from plan_source import VERSIONS, PlanSource
 from pulsar import Client, ConsoleLogger, LoggerLevel
 from pulsar_topic import PulsarTopic
-from servers import Pulsar, Tokens
+from servers import Kafka, Pulsar, Tokens
 
+from streamnative_serdes import header
 from streamnative_serdes._topics.binding import Binding
 
 
@@ -45,3 +49,27 @@ def pulsar_topic(pulsar: Pulsar, pulsar_client: Client) -> PulsarTopic:
 def java_client(pulsar: Pulsar) -> Iterator[JavaPulsar]:
     with JavaPulsar(pulsar.service_url) as client:
         yield client
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder is one of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def stand_in() -> Iterator[ConfluentStandIn]:
+    """A registry with Confluent's API that supports GUIDs."""
+    with ConfluentStandIn() as registry:
+        yield registry
+
+
+@pytest.fixture
+def source(kafka: Kafka, stand_in: ConfluentStandIn) -> PlanSource:
+    """A topic to migrate, with the stand-in as registry, and two messages of one schema."""
+    source = PlanSource(kafka, stand_in.url)
+    number = source.register(VERSIONS[0])
+    for _ in range(2):
+        source.send(header.pack_id(number) + b"\2")
+    source.producer.flush(30)
+    return source
