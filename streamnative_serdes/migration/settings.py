@@ -12,6 +12,8 @@ from .cluster import Topic
 from .problems import Problem
 
 PREFIX_GROWTH: Final = 5  # bytes: a schema version header is that much larger than Confluent's prefix
+# The lengths of value and record may need one more byte each, where they cross a power of 128.
+_LENGTHS: Final = 2
 _BATCH: Final = 61  # bytes of a record batch (v2) before its records
 _DAY: Final = 86_400_000  # milliseconds
 
@@ -94,8 +96,9 @@ def for_new_topic(
     if _number(found, "min.insync.replicas", 1) > replicas > 0:
         found["min.insync.replicas"] = str(replicas)
     permitted = _number(source.settings, "max.message.bytes", 0)
-    if permitted and ("max.message.bytes" in found or permitted + growth > _number(defaults, "max.message.bytes", 0)):
-        found["max.message.bytes"] = str(permitted + growth)
+    needed = permitted + growth + (_LENGTHS if growth else 0)
+    if permitted and ("max.message.bytes" in found or needed > _number(defaults, "max.message.bytes", 0)):
+        found["max.message.bytes"] = str(needed)
     found |= overrides
     return {key: value for key, value in found.items() if value != ""}, left
 

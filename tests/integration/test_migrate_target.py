@@ -28,7 +28,7 @@ def test_the_target_is_created_as_the_source_is(kafka: Kafka, stand_in: Confluen
     assert len(source.admin.list_topics(timeout=30).topics[source.target].partitions) == 5
     assert source.settings(source.target) == {
         "cleanup.policy": "compact",
-        "max.message.bytes": "2000005",
+        "max.message.bytes": "2000007",
         "min.insync.replicas": "1",
         "retention.ms": "-1",
         "segment.ms": "80000",
@@ -176,3 +176,14 @@ def test_the_size_of_a_batch_is_the_one_that_the_broker_limits(source: PlanSourc
         source.send(value, key, name, headers=headers, on_delivery=lambda error, _, to=outcome: to.append(error))
         source.producer.flush(30)
         assert (outcome[0] is None) == accepted
+
+
+def test_what_a_new_topic_inherits_is_known_before_it_exists(source: PlanSource) -> None:
+    """Kafka keeps messages for 168 hours, under another name than that of the topic's setting."""
+    cluster = Cluster({"bootstrap.servers": source.bootstrap}, "t")
+    made = cluster.topic(source.name)
+    assert made is not None
+    defaults = cluster.defaults()
+    assert defaults["retention.ms"] == "604800000"
+    assert defaults == {key: made.settings[key] for key in defaults}
+    assert len(defaults) >= 6

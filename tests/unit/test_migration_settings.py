@@ -139,24 +139,25 @@ def copied(source: Topic, replicas: int = 1, growth: int = 5, **more: Any) -> di
 
 
 def test_only_settings_of_the_topic_itself_are_copied() -> None:
-    source = Topic("t", 1, 1, {**PLAIN, "max.message.bytes": "995", "retention.ms": "7"}, {"retention.ms": "7"})
+    source = Topic("t", 1, 1, {**PLAIN, "max.message.bytes": "993", "retention.ms": "7"}, {"retention.ms": "7"})
     assert copied(source) == {"retention.ms": "7"}
 
 
-@pytest.mark.parametrize(("default", "expected"), [("1004", "1005"), ("1005", None), ("1006", None)])
+@pytest.mark.parametrize(("default", "expected"), [("1006", "1007"), ("1007", None), ("1008", None)])
 def test_a_default_with_too_little_room_is_raised(default: str, expected: str | None) -> None:
+    """Five bytes for the prefix, and two for the lengths of value and record, which may grow too."""
     defaults = {**PLAIN, "max.message.bytes": default}
     assert copied(topic(), defaults=defaults).get("max.message.bytes") == expected
 
 
 def test_an_unknown_default_is_not_relied_on() -> None:
-    assert copied(topic(), defaults={})["max.message.bytes"] == "1005"
+    assert copied(topic(), defaults={})["max.message.bytes"] == "1007"
 
 
 def test_a_limit_of_the_topic_itself_is_copied_with_room() -> None:
     """Even where the default is larger: it was chosen."""
     source = topic(max_message_bytes="500")
-    assert copied(source)["max.message.bytes"] == "505"
+    assert copied(source)["max.message.bytes"] == "507"
     assert copied(source, growth=0)["max.message.bytes"] == "500"
 
 
