@@ -5,7 +5,7 @@ from .findings import Findings
 from .framing import BadMessageError, Rewriter
 from .groups import Moved, move_groups
 from .messages import Rules
-from .planning import Looking, plan
+from .planning import PlanOptions, plan
 from .problems import Problem, ProblemsError
 from .resuming import Wishes, behind_copies
 from .route import Direction, Route, Side
@@ -21,8 +21,8 @@ __all__ = [
     "Copied",
     "Direction",
     "Findings",
-    "Looking",
     "Moved",
+    "PlanOptions",
     "Problem",
     "ProblemsError",
     "Report",

@@ -22,7 +22,7 @@ SAMPLE: Final = 1_000  # messages per partition
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class PlanOptions:
     """How a plan is made.
 
     Args:
@@ -42,12 +42,12 @@ class Looking:
     dry_run: bool = False
 
 
-def plan(state: State, looking: Looking | None = None, progress: Progress | None = None) -> Findings:
+def plan(state: State, options: PlanOptions | None = None, progress: Progress | None = None) -> Findings:
     """Look at both sides of a migration, and write what was found to the state file.
 
     Args:
         state: the migration; its findings are replaced.
-        looking: how.
+        options: how.
         progress: is called with the offsets that were read, and with how many there are to read.
 
     Returns:
@@ -60,66 +60,66 @@ def plan(state: State, looking: Looking | None = None, progress: Progress | None
         BrokerRefusedError: a broker refuses, or the source does not exist.
         SchemaRegistryError: the source's registry refuses, or does not answer.
     """
-    looking = looking or Looking()
-    judged((), looking.accept)
-    findings, target = _look(state, looking, progress)
-    if not looking.dry_run:
+    options = options or PlanOptions()
+    judged((), options.accept)
+    findings, target = _look(state, options, progress)
+    if not options.dry_run:
         state.save()
-        if looking.create and not target.exists and not findings.blocked:
-            findings = _created(state, looking, findings)
+        if options.create and not target.exists and not findings.blocked:
+            findings = _created(state, options, findings)
     return findings
 
 
-def _look(state: State, looking: Looking, progress: Progress | None) -> tuple[Findings, Target]:
+def _look(state: State, options: PlanOptions, progress: Progress | None) -> tuple[Findings, Target]:
     """The quick questions come first, so that a missing right shows before much is read."""
     route = state.route
     source, cluster = source_of(route), Cluster(route.writing.kafka, route.target)
-    before = describe(route, cluster, source, None, looking.settings, looking.accept)
+    before = describe(route, cluster, source, None, options.settings, options.accept)
     with ExitStack() as stack:
         registry = stack.enter_context(source_registry(route))
         listed = registry.listed()
-        probed = _probed(state, looking, cluster, before.topic)
-        tally, tree = _read(state, looking, source, progress)
+        probed = _probed(state, options, cluster, before.topic)
+        tally, tree = _read(state, options, source, progress)
         tree |= of_schemas(tally, registry, listed)
     tree["probe"] = None if probed is None else probed.tree()
-    target = describe(route, cluster, source, tree, looking.settings, looking.accept)
+    target = describe(route, cluster, source, tree, options.settings, options.accept)
     problems = [
         *of_source(tree, route.subject if route.direction == "forward" else None),
         *target.problems,
         *of_probe(tree, None if probed is None else probed.left),
     ]
-    tree |= {"source": _topic(source), "accepted": sorted(looking.accept)}
-    return _recorded(state, tree, target, judged(problems, looking.accept)), target
+    tree |= {"source": _topic(source), "accepted": sorted(options.accept)}
+    return _recorded(state, tree, target, judged(problems, options.accept)), target
 
 
-def _probed(state: State, looking: Looking, cluster: Cluster, target: Topic) -> Probed | None:
-    if not looking.probe or looking.dry_run:
+def _probed(state: State, options: PlanOptions, cluster: Cluster, target: Topic) -> Probed | None:
+    if not options.probe or options.dry_run:
         return None
     return probe(state.route, cluster, target.replicas)
 
 
-def _read(state: State, looking: Looking, source: Topic, progress: Progress | None) -> tuple[Tally, Tree]:
+def _read(state: State, options: PlanOptions, source: Topic, progress: Progress | None) -> tuple[Tally, Tree]:
     tally = Tally(state.route.direction)
-    sample = Sample(state.route.reading.kafka, source.name, source.partitions, looking.sample, progress)
+    sample = Sample(state.route.reading.kafka, source.name, source.partitions, options.sample, progress)
     for message in sample:
         tally.add(message)
-    whole = looking.sample is None or all(high - low <= looking.sample for low, high in sample.bounds.values())
+    whole = options.sample is None or all(high - low <= options.sample for low, high in sample.bounds.values())
     return tally, of_messages(tally, sample.bounds, whole=whole)
 
 
-def _created(state: State, looking: Looking, findings: Findings) -> Findings:
+def _created(state: State, options: PlanOptions, findings: Findings) -> Findings:
     """The findings after the target was created; its broker may have ignored settings."""
     others = [problem for problem in findings.problems if problem.name not in ("missing-target", "settings-not-copied")]
     try:
         target = ensure_target(
-            state.route, findings.tree, create=True, accept=looking.accept, settings=looking.settings
+            state.route, findings.tree, create=True, accept=options.accept, settings=options.settings
         )
     except ProblemsError as error:
-        found = Findings(findings.tree, tuple(judged({*others, *error.problems}, looking.accept)))
+        found = Findings(findings.tree, tuple(judged(dict.fromkeys((*others, *error.problems)), options.accept)))
         findings.tree["problems"] = [problem.tree() for problem in found.problems]
         state.save()
         return found
-    found = _recorded(state, findings.tree, target, judged(others, looking.accept))
+    found = _recorded(state, findings.tree, target, judged(others, options.accept))
     state.save()
     return found
 

@@ -16,7 +16,7 @@ from schemas import record
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes import header
-from streamnative_serdes.migration import Looking, State, plan
+from streamnative_serdes.migration import PlanOptions, State, plan
 from streamnative_serdes.migration.sampling import Sample
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
@@ -173,7 +173,9 @@ def test_aborted_and_open_transactions_are_not_counted(source: PlanSource) -> No
 
 def test_the_progress_ends_at_the_total(source: PlanSource) -> None:
     seen: list[tuple[int, int]] = []
-    plan(State(Path("s.json"), source.route()), Looking(probe=False), lambda done, total: seen.append((done, total)))
+    plan(
+        State(Path("s.json"), source.route()), PlanOptions(probe=False), lambda done, total: seen.append((done, total))
+    )
     assert seen[-1] == (2, 2)
     assert seen == sorted(seen)
 

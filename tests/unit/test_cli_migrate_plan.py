@@ -9,7 +9,7 @@ import pytest
 from command import CommandLine, Ended
 
 from streamnative_serdes.cli.migrate import plan as module
-from streamnative_serdes.migration import Findings, Looking, Problem, State
+from streamnative_serdes.migration import Findings, PlanOptions, Problem, State
 
 AWAY = "127.0.0.1:1"
 SIDES = [
@@ -42,11 +42,11 @@ class Planned:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.problems: list[Problem] = []
-        self.looking: Looking | None = None
+        self.options: PlanOptions | None = None
         monkeypatch.setattr(module, "make_plan", self._plan)
 
-    def _plan(self, _: State, looking: Looking, __: Any) -> Findings:
-        self.looking = looking
+    def _plan(self, _: State, options: PlanOptions, __: Any) -> Findings:
+        self.options = options
         return Findings({**TREE, "problems": [problem.tree() for problem in self.problems]}, tuple(self.problems))
 
     def __call__(self, *more: str, code: int = 0) -> Ended:
@@ -60,11 +60,11 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Planned:
 
 def test_options_say_how_to_look(planned: Planned) -> None:
     planned()
-    assert planned.looking == Looking(1_000, True, False, {}, (), False)
+    assert planned.options == PlanOptions(1_000, True, False, {}, (), False)
     planned("--sample", "7", "--no-probe", "--create", "--dry-run", "--accept", "retention", "--accept", "guids")
-    assert planned.looking == Looking(7, False, True, {}, ("retention", "guids"), True)
+    assert planned.options == PlanOptions(7, False, True, {}, ("retention", "guids"), True)
     planned("--sample", "7", "--whole", "--topic-config", "retention.ms=-1", "--topic-config", "segment.ms=")
-    assert planned.looking == Looking(None, True, False, {"retention.ms": "-1", "segment.ms": ""}, (), False)
+    assert planned.options == PlanOptions(None, True, False, {"retention.ms": "-1", "segment.ms": ""}, (), False)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_options_say_how_to_look(planned: Planned) -> None:
 )
 def test_wrong_options_are_errors_of_usage(planned: Planned, wrong: tuple[str, str]) -> None:
     assert wrong[0] in planned(*wrong, code=2).err
-    assert planned.looking is None
+    assert planned.options is None
 
 
 def test_notes_do_not_fail_the_command(planned: Planned) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from streamnative_serdes.cli.failures import Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
-from streamnative_serdes.migration import Findings, Looking, State
+from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning import SAMPLE
 from streamnative_serdes.migration.problems import NAMES
@@ -76,10 +76,10 @@ def plan(
     What was found is kept in the state file, for the steps that follow. The exit code is 1 if something has to be
     mended or accepted first.
     """
-    looking = Looking(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
+    options = PlanOptions(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
     as_json = bool(click.get_current_context().meta["json"])
     with _ended_by_sigterm(), progress_bar("reading", None, silent=as_json) as bar:
-        found = make_plan(state, looking, _shown(bar))
+        found = make_plan(state, options, _shown(bar))
     if as_json:
         show_json(found.tree)
     else:
