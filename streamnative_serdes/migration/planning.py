@@ -27,7 +27,8 @@ class PlanOptions:
 
     Args:
         sample: messages to read per partition; None for all.
-        probe: find out with a scratch topic what the target's broker alters.
+        probe: find out with a scratch topic what the target's broker alters; without it, what an earlier plan found
+            out is kept.
         create: create the target if it is missing and nothing stands against it.
         settings: of a new target, in addition to the source's; an empty value leaves one to the broker.
         accept: names of problems that are fine, see ``problems.NAMES``.
@@ -81,7 +82,7 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
         probed = _probed(state, options, cluster, before.topic)
         tally, tree = _read(state, options, source, progress)
         tree |= of_schemas(tally, registry, listed)
-    tree["probe"] = None if probed is None else probed.tree()
+    tree["probe"] = (state.findings or {}).get("probe") if probed is None else probed.tree()
     target = describe(route, cluster, source, tree, options.settings, options.accept)
     problems = [
         *of_source(tree, route.subject if route.direction == "forward" else None),

@@ -163,5 +163,5 @@ def _content(route: Route, topic: Topic) -> Iterator[Problem]:
         yield Problem(
             "not-empty",
             f"the target has up to {count} messages already",
-            "choose a topic without messages; copies are added to those that are there",
+            "choose a topic without messages; if these are copies of an earlier run, accept it",
         )

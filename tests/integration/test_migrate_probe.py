@@ -31,6 +31,7 @@ def test_kafka_keeps_everything_and_the_scratch_topic_is_gone(source: PlanSource
     found = source.plan("--json").json
     assert found["probe"] == {**dict.fromkeys((*CASES, "timestamps", "transactions"), True), "reasons": {}}
     assert source.scratch == []
+    assert source.found()["probe"] == found["probe"], "a later plan without a probe keeps it"
 
 
 @pytest.mark.parametrize(
