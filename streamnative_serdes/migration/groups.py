@@ -146,9 +146,7 @@ class _Walk:
         self, state: State, copier: MessageCopier, progress: Mapping[int, Progress], start: Mapping[int, int]
     ) -> None:
         self._route, self._copier, self._progress, self._start = state.route, copier, progress, start
-        self._ends = {
-            number: high for number, (_, high) in bounds(state.route.writing.kafka, state.route.target).items()
-        }
+        self._bounds = bounds(state.route.writing.kafka, state.route.target)
 
     def moved(self, group: str, partition: int, offset: int) -> Moved:
         """The offset of the target that stands for ``offset`` of the source."""

@@ -179,10 +179,11 @@ def write_new_messages(bootstrap: str, registry: str, topic: str, count: int) ->
 
 def assert_objects_are_equal(bootstrap: str, old: str, new: str, confluent: str, pulsar: str, count: int) -> None:
     """Confluent's deserializer reads the same objects from the old topic as ours from the new one."""
-    theirs = AvroDeserializer(SchemaRegistryClient({"url": confluent}))
     context = SerializationContext(old, MessageField.VALUE)
     objects: dict[str, list[Any]] = {old: [], new: []}
-    with KafkaAvroDeserializer({"schema.registry.url": pulsar}) as ours:
+    conf = {"schema.registry.url": pulsar}
+    with SchemaRegistryClient({"url": confluent}) as registry, KafkaAvroDeserializer(conf) as ours:
+        theirs = AvroDeserializer(registry)
         for topic in objects:
             for partition, found in read(bootstrap, topic).items():
                 for key, value, headers, (_, moment) in found:
