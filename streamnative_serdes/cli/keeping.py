@@ -14,7 +14,7 @@ from streamnative_serdes.schema_registry.backups import Restoration, Saved, name
 
 from .failures import INTERRUPTED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic, topic_name, topic_names
-from .output import say, show_json
+from .output import counted, say, show_json
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
@@ -38,7 +38,8 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
         write(output, connection.url, saved)
     _tell(connection, saved)
     numbers = [{"topic": str(one.topic), "versions": [info.version for info in one.schemas]} for one in saved]
-    without = f"; {len(names) - len(saved)} topics without schemas" if len(names) > len(saved) else ""
+    empty = len(names) - len(saved)
+    without = f"; {counted(empty, 'topic')} without schemas" if empty else ""
     tree = {"file": str(output), "topics": numbers, "dry_run": dry_run}
     _done(connection, tree, f"{'would be saved' if dry_run else 'saved'} in {output}{without}")
 

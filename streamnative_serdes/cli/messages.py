@@ -21,7 +21,7 @@ from .decoding import MessageDecoder, apparent
 from .failures import INTERRUPTED, Command, FailureError, failure_of
 from .lines import Line, parse_line, place_of
 from .options import Connection, connected, topic_name
-from .output import say, show_json
+from .output import counted, say, show_json
 from .producing import Framer, Outbox
 
 # Messages as they come: the members of their lines that say where they are, and their values.
@@ -100,7 +100,7 @@ def decode(
             if not follow:
                 raise
     if view.failed:
-        raise FailureError(f"{view.failed} of {view.shown} messages cannot be read", topic=topic)
+        raise FailureError(f"{view.failed} of {counted(view.shown, 'message')} cannot be read", topic=topic)
 
 
 def _consumed(connection: Connection, topic: str, start: Start, partitions: tuple[int, ...], follow: bool) -> _Incoming:
@@ -199,9 +199,9 @@ def produce(
         tree = {"topic": topic, "version": framer.version, "messages": count, "partitions": partitions}
         show_json({**tree, "dry_run": dry_run})
     elif dry_run:
-        say(f"{topic}: {count} messages would be sent")
+        say(f"{topic}: would send {counted(count, 'message')}")
     else:
-        say(f"{topic}: {count} messages sent, schema version {framer.version}")
+        say(f"{topic}: {counted(count, 'message')} sent, schema version {framer.version}")
 
 
 def _send_all(file: IO[bytes], framer: Framer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
@@ -244,4 +244,4 @@ def _sent(outbox: Outbox | None) -> str:
         return "nothing was sent"
     with suppress(FailureError, SerdesError):
         outbox.finish()
-    return f"{outbox.delivered.total()} messages were sent before"
+    return f"sent before: {counted(outbox.delivered.total(), 'message')}"

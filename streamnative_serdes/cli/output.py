@@ -32,6 +32,11 @@ def visible(text: str, *, lines: bool = False) -> str:
     return _CONTROLS.sub(lambda found: found[0] if lines and found[0] in _KEPT else _escape(found[0], "\\x"), text)
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 message``, ``2 messages``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """``value`` as JSON, with escapes for what would control the terminal: it is equal JSON.
 

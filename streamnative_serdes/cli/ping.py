@@ -24,7 +24,7 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 from .consuming import TopicReader
 from .failures import REFUSED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic
-from .output import marked, show_json, show_table
+from .output import counted, marked, show_json, show_table
 
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
 _NO_TOPIC: Final = "streamnative-serdes-ping"  # a topic that should not exist, to ask the registry for
@@ -147,7 +147,7 @@ def _namespace(client_: SchemaRegistryClient, namespace: str) -> Result:
         return Result(check, False, error.reason or "does not exist", hint)
     except SchemaRegistryError as error:
         return Result(check, None, str(failure_of(error)))
-    return Result(check, True, f"{count} topics")
+    return Result(check, True, counted(count, "topic"))
 
 
 def _register_again(client_: SchemaRegistryClient, topic: str, info: SchemaInfo) -> str:
@@ -181,7 +181,7 @@ def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
     errors = ClientErrors(kafka, topic or "")
     producer = client(Producer, kafka, topic or "", errors)
     listed = ask(producer, errors, lambda seconds: producer.list_topics(timeout=seconds))
-    found = f"answers; {len(listed.brokers)} brokers"
+    found = f"answers; {counted(len(listed.brokers), 'broker')}"
     if topic is None:
         return found
     known = listed.topics.get(topic)
@@ -191,13 +191,13 @@ def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
             topic=topic,
             hint="create the topic, or ask for the right to describe it",
         )
-    return f"{found}; the topic has {len(known.partitions)} partitions"
+    return f"{found}; the topic has {counted(len(known.partitions), 'partition')}"
 
 
 def _consume(kafka: dict[str, Any], topic: str) -> str:
     """Read up to the end from the end on, which needs the right to fetch."""
     with TopicReader(kafka, topic) as reader:
-        return f"permitted; {reader.reach_end()} messages"
+        return f"permitted; {counted(reader.reach_end(), 'message')}"
 
 
 def _may_write(kafka: dict[str, Any], topic: str) -> Result:

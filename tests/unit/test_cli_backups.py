@@ -69,7 +69,7 @@ def test_a_backup_has_all_versions_and_is_private(run: CommandLine, registry: Lo
     assert ended.out.splitlines() == [
         f"{FULL_NAME}: versions 2 to 3 (AVRO)",
         "persistent://public/default/words: version 0 (STRING)",
-        "saved in all.json; 1 topics without schemas",
+        "saved in all.json; 1 topic without schemas",
     ]
     assert stat.S_IMODE(Path("all.json").stat().st_mode) == 0o600
     tree = json.loads(Path("all.json").read_text())

@@ -334,7 +334,7 @@ def test_a_version_can_be_chosen(run: CommandLine, broker: MockBroker) -> None:
 
 def test_a_dry_run_checks_all_lines_and_sends_and_registers_nothing(run: CommandLine, registry: LocalRegistry) -> None:
     registry.reset_calls()
-    assert run("produce", "users", "--dry-run", stdin=line(ADA) * 3).out == "users: 3 messages would be sent\n"
+    assert run("produce", "users", "--dry-run", stdin=line(ADA) * 3).out == "users: would send 3 messages\n"
     run("produce", "copy", "--dry-run", "--schema", "user.avsc", stdin=line(ADA))
     ended = run("produce", "users", "--dry-run", stdin=line(ADA) + line({"name": 5}), code=1)
     assert ended.err.startswith("Error: line 2: ")
@@ -361,7 +361,7 @@ def test_a_bad_line_ends_the_command_and_says_what_was_sent(shared: CommandLine,
     ended = shared("produce", "lines", stdin=line(ADA) + bad + line(ADA), code=None)
     assert ended.code == (3 if "partition" in complaint else 1)
     assert complaint in ended.err
-    assert "; 1 messages were sent before\n" in ended.err
+    assert "; sent before: 1 message\n" in ended.err
     assert len(shared("decode", "lines").lines) == before + 1
 
 

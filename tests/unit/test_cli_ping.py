@@ -77,7 +77,7 @@ def test_servers_and_rights_on_a_topic_are_checked(run: CommandLine) -> None:
     found = {result["check"]: result["found"] for result in results}
     assert found["registry: read"] == "answers; version 0, AVRO"
     assert found["registry: administer"] == "permitted; compatibility strategy FULL"
-    assert found["broker"] == "answers; 1 brokers; the topic has 2 partitions"
+    assert found["broker"] == "answers; 1 broker; the topic has 2 partitions"
 
 
 def test_nothing_is_changed(run: CommandLine, registry: LocalRegistry, silent: None) -> None:

@@ -62,7 +62,7 @@ cdef str fault_of_offsets(const uint8_t* offsets, bint large, int64_t first, int
     if fall >= 0:
         return f"its offsets decrease at slot {fall}"
     if begin < 0 or (most >= 0 and end > most):
-        return f"its offsets go from {begin} to {end}" + (f", but there are {most} slots" if most >= 0 else "")
+        return f"its offsets go from {begin} to {end}" + (f", but have to be from 0 to {most}" if most >= 0 else "")
     inside.first, inside.count = begin, end - begin
     return None
 
