@@ -258,7 +258,7 @@ class ReadPolicy:
         return _call_path.read_by(late, data, by_key(bound.key).offset)
 
     def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
-        """What reads by an id that was not asked for at first, since too many ids of its topic are unknown."""
+        """Look up an id that was put off, since too many ids of its topic are unknown."""
         if bound.codec is not None:
             return None
         try:

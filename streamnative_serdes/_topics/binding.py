@@ -75,12 +75,12 @@ class Binding:
         bindings.forget()
 
     def attach(self, user: User) -> None:
-        """From now on, ``user`` is told when to :meth:`User.rebind`."""
+        """Tell ``user`` from now on when to :meth:`User.rebind`."""
         self._users.attach(user)
         self._topics.make_room(len(self._users))
 
     def detach(self, user: User) -> None:
-        """``user`` is closed. After the last one, the background thread ends."""
+        """Stop telling ``user``, which is closed. After the last user, end the background thread."""
         self._users.detach(user)
         self._users.if_none(self._watch.stop)
         user.rebind()  # if it is used again, its next message attaches it
@@ -285,7 +285,7 @@ class Binding:
     # What the user of a registry client does
 
     def forget_topic(self, topic: str) -> None:
-        """The user has deleted the topic, so everything about it is asked again."""
+        """Forget the topic, which the user has deleted: its next message asks the registry."""
         self._topics.forget(self.named(topic))
         self._users.rebind()
 

@@ -74,7 +74,7 @@ class Inspector:
             self._topics.keep(topic, known)  # its time of registration, which a POST does not report
 
     def fits(self, topic: TopicName, info: SchemaInfo) -> bool:
-        """Whether ``info`` can belong to the topic as it is known; if not, the topic is forgotten."""
+        """Whether ``info`` agrees with what is known of the topic; if not, forget the topic."""
         why = self._topics.get(topic).contradiction(info, self._topics.limits)
         if why:
             self._recreated(topic, why)

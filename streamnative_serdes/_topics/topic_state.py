@@ -106,11 +106,11 @@ class TopicState:
         return replace(self, refusals=_with(self.refusals, question, refusal, most))
 
     def expired(self) -> TopicState:
-        """What may change with time has to be asked again: the latest schema, which is kept, and what was refused."""
+        """With a latest schema that is out of date and without refusals, so that the registry is asked again."""
         return replace(self, latest=self.latest and self.latest._replace(until=-math.inf), refusals={})
 
     def without_refusals(self) -> TopicState:
-        """Whatever was refused may be asked again at once."""
+        """Without refusals, so that the next question reaches the registry at once."""
         return replace(self, refusals={})
 
     def without_registrations(self) -> TopicState:
@@ -136,7 +136,7 @@ class TopicState:
         return known if newest is None or newest.version <= known.version else newest
 
     def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
-        """Why the registry's answer cannot belong to the topic as it is known; empty if it can."""
+        """Why the registry's answer contradicts what is known of the topic; empty if it does not."""
         known = self.schemas.get(info.version) or self.newest
         if known is None or known.version != info.version:
             return ""

@@ -38,7 +38,7 @@ class Topics:
         return len(self._states)
 
     def make_room(self, users: int) -> None:
-        """Each user caches ``capacity`` topics of its own, so that many times as many may be in use."""
+        """Keep up to ``capacity`` topics for each user: each caches as many, and theirs may differ."""
         self._states.capacity = self._capacity * max(users, 1)
 
     def get(self, topic: TopicName) -> TopicState:
@@ -76,7 +76,7 @@ class Topics:
             self.forget(state.topic)
 
     def expire(self) -> None:
-        """Of all topics, the latest schema and what was refused are asked for again."""
+        """Mark the latest schema of each topic as out of date, and forget what the registry refused."""
         for state in (*self._unknown.values(), *self._states.values()):
             self.change(state.topic, TopicState.expired)
 
@@ -148,7 +148,7 @@ class Topics:
         return {topic: why for topic, why in doubtful.items() if why}
 
     def _doubt(self, topic: TopicName, learnt: list[Learnt]) -> str:
-        """Why what another process knew cannot belong to the topic as it is known here; empty if it can."""
+        """Why what another process knew contradicts what is known here; empty if it does not."""
         state = self.get(topic)
         for text, version in {one.text: one.version for one in learnt}.items():  # the last version of each text
             here = state.versions.get(text)
