@@ -197,3 +197,11 @@ def is_end(message: Message) -> bool:
     if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
         return True
     raise KafkaException(error)
+
+
+def concerns_the_group(message: Message) -> bool:
+    """Whether it is an error about the consumer's group: the client requires one, though nobody uses it here."""
+    from confluent_kafka import KafkaError
+
+    error = message.error()
+    return error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED

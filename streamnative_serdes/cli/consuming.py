@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, is_end
+from streamnative_serdes._kafka import ClientErrors, ask, client, concerns_the_group, is_end
 
 from .failures import REFUSED, USAGE, FailureError
 
@@ -89,7 +89,7 @@ class TopicReader:
         heard = time.monotonic()
         while follow or left:
             message = self._consumer.poll(_POLL_SECONDS)
-            if message is not None:
+            if message is not None and not concerns_the_group(message):
                 heard = time.monotonic()
                 partition, offset = message.partition(), message.offset()
                 assert partition is not None

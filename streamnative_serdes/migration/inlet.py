@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, client, is_end
+from streamnative_serdes._kafka import ClientErrors, client, concerns_the_group, is_end
 from streamnative_serdes.errors import SerdesError
 
 from .topics import CONSUMER, bounds_of, partitions_of, place_of
@@ -95,7 +95,7 @@ class Inlet:
         if len(found) < len(messages):
             # Behind the last message there may be markers and aborted messages.
             events = (message for message in messages if message.error() is not None)
-            self._ends = dict(place_of(event) for event in events if is_end(event))
+            self._ends = dict(place_of(event) for event in events if not concerns_the_group(event) and is_end(event))
         return found
 
     def passed(self, ends: Mapping[int, int], *, whole: bool = True) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client, is_end
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client, concerns_the_group, is_end
 from streamnative_serdes.errors import SerdesError
 
 from .topics import CONSUMER, READ_SECONDS, bounds_of, place_of
@@ -107,7 +107,7 @@ class Sample:
         """Those of a batch that are in the windows; what is done is taken out of ``left``."""
         moved = set()  # partitions that continue elsewhere: what the batch still has of them is not wanted
         for message in messages:
-            if _concerns_the_group(message):
+            if concerns_the_group(message):
                 continue
             at_end = is_end(message)
             partition, offset = place_of(message)
@@ -140,9 +140,3 @@ class Sample:
             topic=self._topic,
             hint=hints.get(fault.name()),
         )
-
-
-def _concerns_the_group(message: Message) -> bool:
-    """Whether it is an error about the client's group, which it requires, and which is not used."""
-    error = message.error()
-    return error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED

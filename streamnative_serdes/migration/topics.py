@@ -9,7 +9,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, is_end
+from streamnative_serdes._kafka import ClientErrors, ask, client, concerns_the_group, is_end
 
 READ_SECONDS: Final = 30.0  # without any message before the end of a topic is reached
 _POLL_SECONDS: Final = 0.2
@@ -83,7 +83,7 @@ def _until_end(
             heard = time.monotonic()
         elif time.monotonic() - heard > READ_SECONDS:
             raise errors.error(READ_SECONDS)
-        for message in messages:
+        for message in (one for one in messages if not concerns_the_group(one)):
             at_end = is_end(message)
             partition, offset = place_of(message)
             if not at_end and offset < bounds[partition][1]:
