@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from confluent_stand_in import ConfluentStandIn
+from confluent_stand_in import ConfluentStandIn, refusal
 from schema_migrations import STATE, Migration, tree
 from schemas import record
 from waiting import HANG_SECONDS
@@ -348,6 +348,16 @@ def test_the_right_that_is_missing_is_named(run: Migration, source: ConfluentSta
     right, other_way = error["hint"].split("; ")
     assert right == "the role needs to be an admin of the tenant"
     assert other_way.startswith("--strategy NAME checks by that strategy")
+
+
+def test_the_right_that_is_missing_in_confluents_registry_is_named(
+    run: Migration, source: ConfluentStandIn, registry: LocalRegistry
+) -> None:
+    source.register(SUBJECT, FIRST)
+    source.faults.append(refusal(40301, "User is denied operation Read on Subject"))
+    error = run("schemas", "--json", code=3).error["error"]
+    assert (error["kind"], error["hint"]) == ("AuthorizationError", "the user needs the right to read the subject")
+    assert posts(registry) == 0
 
 
 def test_a_state_file_that_cannot_be_written_is_an_error_before_anything_is_registered(

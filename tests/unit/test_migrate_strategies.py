@@ -106,6 +106,16 @@ def test_the_topics_that_a_namespaces_strategy_touches_are_listed_before_it_is_c
     assert report["widened"]["topics"] == ["persistent://public/default/bystander", FULL_NAME]
 
 
+def test_a_topic_with_other_schemas_can_be_widened_too(run: Migration, registry: LocalRegistry) -> None:
+    other = record("Other", ("x", "string"))
+    registry.store.register(TOPIC, from_post("AVRO", json.dumps(other), {}))
+    assert run("schemas", "--widen", code=1).err.startswith("Error: topic orders: the topic has schemas")
+    assert changes(registry) == 0
+    report = run("schemas", "--widen", "--add", "--json").json
+    assert versions(registry) == [other, FIRST, REQUIRED, THIRD]
+    assert (strategies(registry), Path(report["backup"]).exists()) == ((None, None), True)
+
+
 @pytest.mark.parametrize("place", [TOPIC, NAMESPACE])
 def test_a_strategy_that_is_wide_already_is_not_touched(run: Migration, registry: LocalRegistry, place: str) -> None:
     registry.set_strategy(WIDE, place)
