@@ -136,12 +136,12 @@ def widened(
             _set(client, change.entry, WIDE)
             _await_effect(in_force, change.entry)
             yield outcome
+            with _on_end(signal.SIG_IGN):
+                outcome += restore_strategies(client, state)
         except BaseException:
             with _on_end(signal.SIG_IGN):
                 _try_to_restore(client, state)
             raise
-        with _on_end(signal.SIG_IGN):
-            outcome += restore_strategies(client, state)
 
 
 def restore_strategies(client: SchemaRegistryClient, state: State) -> list[Restored]:
@@ -179,7 +179,7 @@ def _try_to_restore(client: SchemaRegistryClient, state: State) -> None:
             if one.outcome == "changed":
                 logger.warning("the strategy of %s was set to %s meanwhile, and stays so", one.entry.place, one.now)
     except SerdesError as error:
-        logger.warning("a compatibility strategy is still %s, and has to be put back: %s", WIDE, error)
+        logger.warning("a compatibility strategy could not be put back: %s", error)
 
 
 def _get(client: SchemaRegistryClient, entry: Widened) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -12,12 +13,13 @@ from typing import Any
 
 import pytest
 from confluent_stand_in import ConfluentStandIn
+from interrupts import interrupted
 from schema_migrations import Migration
 from schemas import record
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import FileError
-from streamnative_serdes.migration import State, Widened, copy_schemas
+from streamnative_serdes.migration import State, Widened, copy_schemas, strategy
 from streamnative_serdes.testing import Fault, LocalRegistry
 from streamnative_serdes.testing.schema_data import from_post
 
@@ -335,6 +337,23 @@ def test_an_interrupt_puts_the_strategy_back(
     run("schemas", "--widen", code=130)
     assert (versions(registry), strategies(registry)) == ([FIRST, REQUIRED], (None, None))
     assert (run.saved().widened, len(run.saved().mapping)) == ([], 2)
+
+
+def test_an_interrupt_anywhere_leaves_the_strategy_or_the_way_back(
+    run: Migration, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each fifth bytecode of strategy.py, in runs that each begin from nothing."""
+    monkeypatch.setattr("interrupts.PACKAGE", strategy.__file__)
+    for at in itertools.count(1, 5):
+        registry.store.delete_forever(TOPIC)
+        registry.store.set_strategy(TOPIC, "BACKWARD")
+        run.state.unlink(missing_ok=True)
+        interrupt = interrupted(lambda: copy_schemas(run.saved(), widen="topic"), at)
+        now, left = strategies(registry)[0], [entry.old for entry in run.saved().widened]
+        assert now == "BACKWARD" or (now, left) == (WIDE, ["BACKWARD"]), f"bytecode {at}"
+        if interrupt is None:
+            break
+    assert at > 150, "hardly anything was interrupted"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM that can be handled")
