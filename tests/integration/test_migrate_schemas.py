@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 import requests
+from confluent_kafka import Producer
 from schema_migrations import STATE, Migration
 from schemas import record
-from servers import ConfluentRegistry, Pulsar, Tokens
+from servers import ConfluentRegistry, Kafka, Pulsar, Tokens
 from waiting import HANG_SECONDS
 
+from streamnative_serdes import header
 from streamnative_serdes.migration import Side
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaRegistryClient
 
@@ -340,3 +342,21 @@ def test_the_state_of_another_topic_is_refused_on_the_way_back(shop: Shop) -> No
     back.source = "another"
     shop.target.register("another", json.dumps(MONEY))
     assert "is of another migration" in back("schemas", "--ids-of", str(STATE), code=1).err
+
+
+def test_schemas_that_plan_found_in_messages_are_copied_too(shop: Shop, kafka: Kafka) -> None:
+    unknown = 2_000_000_000
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for number in (*shop.ids, shop.outside, unknown):
+        producer.produce(shop.topic, header.pack_id(number) + b"\x02")
+    assert producer.flush(HANG_SECONDS) == 0
+    run = shop.run
+    run.source_bootstrap = run.target_bootstrap = kafka.bootstrap_servers
+    run.target = f"{shop.topic}-copy"
+    planned = run("plan", "--json", "--no-probe", "--create", "--accept", "many-ids", code=None)
+    assert [entry["id"] for entry in planned.json["ids"]] == sorted([*shop.ids, shop.outside]), planned
+    report = run("schemas", "--namespace-strategy", "--json").json
+    assert report["unknown"] == [unknown]
+    assert [row["id"] for row in report["schemas"]] == [*shop.ids, shop.outside]
+    assert run.saved().findings is not None
+    assert set(run.saved().mapping) == {*shop.ids, shop.outside}
