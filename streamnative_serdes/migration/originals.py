@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
-from streamnative_serdes.testing.rehearsal import refusal_of
+from streamnative_serdes.testing.rehearsal import comparison_fault, refusal_of
 
 from .framing import Name
 
 _ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
+_ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it is compared with another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,10 @@ class _Reading:
 
     def refuse(self) -> None:
         """Raises SchemaError if there was a schema that cannot be copied."""
+        for one in self.schemas if len(self.schemas) > 1 else ():
+            fault = comparison_fault(one.text)
+            if fault is not None:
+                self.faults.append(f"{_said(one.names)} ({one.origin}): {_ALONE}: {fault}")
         if self.faults:
             raise SchemaError(
                 f"{len(self.faults)} schemas cannot be copied, so none was: {'; '.join(self.faults)}",

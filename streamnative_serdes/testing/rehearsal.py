@@ -12,8 +12,9 @@ from typing import Final
 
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo
 
+from .java_avro import check_defaults
 from .refusals import BrokerError, IncompatibleError, InvalidDataError
-from .schema_data import SchemaData, from_post, validate
+from .schema_data import SchemaData, avro, from_post, validate
 from .store import Store
 
 _TOPIC: Final = "public/default/here"
@@ -90,6 +91,18 @@ def refusal_of(text: str, kind: str = "AVRO") -> str | None:
     """Why the broker would refuse this schema whatever the strategy; None if it would not."""
     try:
         validate(from_post(kind, text, {}))
+    except _REFUSALS as error:
+        return str(error)
+    return None
+
+
+def comparison_fault(text: str) -> str | None:
+    """Why the broker fails each time that it compares this Avro schema with another one; None if it does not.
+
+    It accepts such a schema as a topic's first one all the same. A default that does not fit its field is the cause.
+    """
+    try:
+        check_defaults(avro(from_post("AVRO", text, {})))
     except _REFUSALS as error:
         return str(error)
     return None

@@ -18,8 +18,10 @@ from servers import ConfluentRegistry, Kafka, Pulsar, Tokens
 from waiting import HANG_SECONDS
 
 from streamnative_serdes import header
+from streamnative_serdes.errors import SchemaRegistryError
 from streamnative_serdes.migration import Side
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaRegistryClient
+from streamnative_serdes.testing.rehearsal import comparison_fault
 
 MONEY = record("Money", ("cents", "long"), namespace="shop")
 FIRST = record("Sale", ("price", "shop.Money"))
@@ -245,6 +247,15 @@ def test_a_namespaces_strategy_comes_back_too(plain_shop: Shop, kill: str) -> No
     shop.run("schemas", *options)
     assert shop.complete
     assert shop.target.namespace_strategy("public/default") is None
+
+
+def test_a_bad_default_is_what_pulsar_cannot_compare(shop: Shop) -> None:
+    """That it is refused beforehand is a claim about Pulsar, which this asks."""
+    bad = json.dumps(record("Sale", ("price", "long", "seven")))
+    assert comparison_fault(bad) is not None
+    assert shop.target.register(shop.topic, bad) == 0
+    with pytest.raises(SchemaRegistryError, match="HTTP 500"):
+        shop.target.register(shop.topic, json.dumps(MONEY))
 
 
 # Rights

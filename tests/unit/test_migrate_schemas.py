@@ -190,6 +190,17 @@ def test_what_cannot_be_copied_is_refused_by_name_before_anything_is_registered(
     assert (posts(registry), run.saved().mapping) == (0, {})
 
 
+def test_a_schema_that_pulsar_cannot_compare_is_refused_unless_it_is_the_only_one(
+    run: Migration, source: ConfluentStandIn, registry: LocalRegistry
+) -> None:
+    source.register(SUBJECT, record("Order", ("id", "long", "seven")))
+    run("schemas")
+    source.register(SUBJECT, FIRST)
+    ended = run("schemas", code=1)
+    assert "id 1 (orders-value version 1): Pulsar accepts it as a topic's only schema, and fails when" in ended.err
+    assert posts(registry) == 1
+
+
 def test_all_that_cannot_be_copied_is_named_at_once(run: Migration, source: ConfluentStandIn) -> None:
     source.register(SUBJECT, PROTO, "PROTOBUF")
     source.register(SUBJECT, ["null", FIRST])

@@ -9,7 +9,7 @@ import pytest
 from schemas import enum, record
 
 from streamnative_serdes.schema_registry import SchemaInfo
-from streamnative_serdes.testing.rehearsal import Rehearsal, refusal_of
+from streamnative_serdes.testing.rehearsal import Rehearsal, comparison_fault, refusal_of
 
 FIRST = json.dumps(record("User", ("name", "string")))
 SECOND = json.dumps(record("User", ("name", "string"), ("age", ["null", "int"], None)))
@@ -83,3 +83,9 @@ def test_a_refusal_by_no_strategy_has_the_brokers_words() -> None:
     assert refusal_of(FIRST) is None
     assert refusal_of('["null", "int"]') == "Avro schema typed [UNION] is not supported"
     assert refusal_of("{") == "Invalid schema definition data for AVRO schema"
+
+
+def test_a_schema_that_cannot_be_compared_is_known_before() -> None:
+    assert comparison_fault(FIRST) is None
+    assert comparison_fault(BAD_DEFAULT) is not None
+    assert refusal_of(BAD_DEFAULT) is None
