@@ -357,7 +357,7 @@ def test_the_state_of_another_topic_is_refused_on_the_way_back(shop: Shop) -> No
 
 def test_schemas_that_plan_found_in_messages_are_copied_too(shop: Shop, kafka: Kafka) -> None:
     unknown = 2_000_000_000
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 2})
     for number in (*shop.ids, shop.outside, unknown):
         producer.produce(shop.topic, header.pack_id(number) + b"\x02")
     assert producer.flush(HANG_SECONDS) == 0
