@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-scale wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -99,6 +99,9 @@ bench: $(BUILT) ## compare throughput with confluent-kafka, fastavro and cavro; 
 
 bench-spark: $(BUILT) ## compare DataFrames to and from messages with what Spark allows; BENCH_ARGS for options
 	$(BIN)/python benchmarks/spark.py $(BENCH_ARGS)
+
+bench-migration: $(BUILT) ## compare `migrate topic` with a loop that consumes and produces; BENCH_ARGS for options
+	$(BIN)/python benchmarks/migration.py $(BENCH_ARGS)
 
 bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BENCH_ARGS for options
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)

@@ -16,7 +16,7 @@ from .topics import CONSUMER, bounds_of, partitions_of, place_of
 CHUNK: Final = 2_000  # messages
 POLL_SECONDS: Final = 0.2
 _PATIENCE: Final = 60.0  # seconds without any message before the end
-_MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
+MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
 
 
 class Inlet:
@@ -35,7 +35,7 @@ class Inlet:
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        conf = {"group.id": "streamnative-serdes", **_MEMORY, **kafka, **CONSUMER}
+        conf = {"group.id": "streamnative-serdes", **MEMORY, **kafka, **CONSUMER}
         self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
         self.cluster = ""
         self.bounds: dict[int, tuple[int, int]] = {}

@@ -19,7 +19,7 @@ _INIT_SECONDS: Final = 60.0
 _PATIENCE: Final = 120.0  # seconds without any confirmed message
 _BESIDE: Final = -1  # stands for all partitions of other topics
 _FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
-_PRODUCER: Final[Mapping[str, Any]] = {
+PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
     "queue.buffering.max.kbytes": 65_536,  # the memory for messages that are being sent
@@ -56,7 +56,7 @@ class Outlet:
         self._errors = ClientErrors(kafka, topic)
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000_000)}
-        self._producer = client(Producer, {**_PRODUCER, **size, **name, **kafka}, topic, self._errors)
+        self._producer = client(Producer, {**PRODUCER, **size, **name, **kafka}, topic, self._errors)
         self._open = False
         self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
         if transactions:
