@@ -123,7 +123,8 @@ class Comparison:
 
     def run(self, *, to_end: bool = True) -> None:
         """Compare all messages of the source; with ``to_end`` also look at what follows in the target."""
-        if not self._rules.older or self._skip_older():
+        rules = self._rules
+        if not rules.older or rules.foreign or self._skip_older():
             self._compare(to_end)
 
     def _compare(self, to_end: bool) -> None:
@@ -299,16 +300,11 @@ def agreeing(left: Sequence[Item], right: Sequence[Item]) -> tuple[int, int] | N
         for less in range(most - 1, -1, -1):
             places += [(most, less), (less, most)]
         for lost, added in places:
-            if lost <= len(left) and added <= len(right) and _agree_from(left[lost:], right[added:], lost == added):
+            # What is left of the source may be fewer messages, and the target may have newer ones behind them.
+            rest = left[lost : lost + _AGREEING], right[added:]
+            if lost <= len(left) and added <= len(right) and _agree(*rest):
                 return lost, added
     return None
-
-
-def _agree_from(left: Sequence[Item], right: Sequence[Item], same_length: bool) -> bool:
-    """Whether the rest agrees: some messages, or all up to the source's end, where the target may have more."""
-    if not left:
-        return same_length or not right
-    return _agree(left[:_AGREEING], right)
 
 
 def _agree(left: Sequence[Item], right: Sequence[Item]) -> bool:

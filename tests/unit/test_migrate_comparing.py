@@ -141,6 +141,8 @@ def test_nan_is_itself_and_no_other_bits(kind: str, size: int) -> None:
     assert difference.part == "value"
     assert difference.expected != difference.got  # both are shown as nan, so their bytes are shown
     assert of(zero, minus).parts == [("value", 0, 0)]
+    signalling, quiet = b"\x01" + bytes(size - 3) + b"\x80\x7f", b"\x01" + bytes(size - 3) + b"\xc0\x7f"
+    assert of(signalling, quiet).parts == [("value", 0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -319,6 +321,15 @@ def test_two_swapped_messages_are_found() -> None:
     assert (found.counts.differences, found.counts.stopped) == (2, None)
 
 
+def test_one_message_too_many_among_swapped_ones_is_found() -> None:
+    bodies = users(30)
+    target = [*bodies[:5], bodies[6], bodies[5], ADA, *bodies[7:]]
+    found = between([*map(framed, bodies)], [*map(copied, target)])
+    assert found.parts == [("unexpected", None, 7)]
+    found = between([*map(framed, [*bodies[:7], BOB, *bodies[7:]])], [*map(copied, [*target[:7], *target[8:]])])
+    assert found.parts == [("missing", 7, None)]
+
+
 def test_a_second_difference_is_found_behind_the_first() -> None:
     bodies = users(60)
     target = [copied(body) for place, body in enumerate(bodies) if place != 7]
@@ -393,6 +404,21 @@ def test_copies_of_what_the_source_has_deleted_are_older() -> None:
     assert found.parts == [("value", 0, 100)]
 
 
+def test_older_messages_that_are_like_others_are_older() -> None:
+    bodies = [ADA if number % 2 else body for number, body in enumerate(users(40))]
+    found = between([*map(framed, bodies[2:])], [*map(copied, bodies)], comparing=Rules(older=1 << 62))
+    assert found.same
+    assert found.counts.older == 2
+
+
+def test_older_messages_are_foreign_if_these_are_allowed() -> None:
+    bodies = users(20)
+    mixed = [copied(body) for original in bodies for body in (original, ADA)]
+    found = between([*map(framed, bodies[5:])], mixed, comparing=Rules(foreign=True, older=1 << 62))
+    assert found.same
+    assert (found.counts.older, found.counts.foreign, found.counts.newer) == (0, 24, 1)
+
+
 @pytest.mark.parametrize(("older", "same"), [(100, True), (99, False)])
 def test_only_so_many_messages_may_be_older(older: int, same: bool) -> None:
     bodies = users(300)
@@ -444,3 +470,4 @@ def test_a_time_that_cannot_be_written_is_bad_or_not_compared(time: Any) -> None
     assert between(one, [copied(ADA, time=now), copied(BOB)], rules=lossy).same
     assert not between(one, [copied(ADA, name=b"x", time=now), copied(BOB)], rules=lossy).same
     assert not between(one, [copied(ADA), copied(BOB, time=now)], rules=lossy).same
+    assert not between(one, [copied(BOB, time=now), copied(BOB)], rules=lossy).same

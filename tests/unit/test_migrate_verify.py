@@ -286,6 +286,8 @@ def test_a_dead_letter_has_to_be_the_message_as_it_was(migration: Migration, cha
 def test_a_dead_letter_of_a_message_that_can_be_copied_is_a_difference(migration: Migration) -> None:
     migration.copy(range(20))
     send_letters(migration, [DeadLetter(0, 4, TIME, b"k", b"v", None, "reason")])
+    other = DeadLetter(0, 3, TIME, b"k", b"v", None, "reason").produced("another")
+    migration.send(f"{migration.target}.dead-letters", other.pop("value"), **other)
     option = ("--dead-letters", f"topic:{migration.target}.dead-letters")
     assert migration.places(*option) == [("dead letter", 0, 4, None)]
 
@@ -311,6 +313,15 @@ def test_the_dead_letters_in_a_file_are_checked(migration: Migration) -> None:
 def test_dead_letters_that_are_not_there_are_an_error(migration: Migration) -> None:
     assert "expected topic:NAME or file:PATH" in migration("--dead-letters", "letters", code=2).err
     assert "does not exist" in migration("--dead-letters", f"file:{migration.folder}/none", code=1).err
+
+
+def test_dead_letters_of_what_was_not_compared_do_not_matter(migration: Migration) -> None:
+    migration.copy(range(200), left_out=range(20, 100))
+    option = ("--dead-letters", f"topic:{migration.target}.dead-letters")
+    send_letters(migration, [DeadLetter(0, 90, TIME, b"k", b"v", None, "reason")])
+    found = migration.json(*option, code=1)
+    assert [one["stopped"] is None for one in found["partitions"]] == [False, False]
+    assert [one["source_offset"] for one in found["differences"]] == [10, 10]
 
 
 # Samples, and how far copying has come
@@ -339,6 +350,38 @@ def test_samples_are_taken_at_places_that_copying_has_noted(migration: Migration
 def test_a_sample_needs_the_progress_of_a_copy(migration: Migration) -> None:
     migration.copy(range(20))
     assert "no progress of a copy" in migration("--sample", "1", code=2).err
+
+
+def test_no_samples_are_taken_where_the_target_has_deleted_copies(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migration.copy(range(1000))
+    migration.progress(0, Progress(500, 500, last=(499, 499), anchors=[(0, 0), (299, 299), (300, 300)]))
+    look = SideReader.look
+    readers: list[SideReader] = []
+
+    def looking(reader: SideReader) -> None:
+        readers.append(reader)
+        look(reader)
+        if len(readers) % 2 == 0:  # the target's
+            reader.bounds[0] = 300, 500
+
+    monkeypatch.setattr(SideReader, "look", looking)
+    found = migration.json("--sample", "9")
+    assert (found["same"], found["samples"]) == (True, 2)
+
+
+def test_copying_that_began_later_is_compared_from_there(migration: Migration) -> None:
+    migration.copy(range(100))
+    migration.progress(0, Progress(50, 50, last=(49, 49), anchors=[(20, 20), (40, 40)]))
+    migration()
+    outcome = verify.Verification(migration.state, verify.Scope(start={0: 30, 1: 30})).run()
+    assert outcome.same
+    # Copies before it are looked for from the last anchor before it, if there is one.
+    assert [(counts.source, counts.copied, counts.older) for counts in outcome.partitions] == [
+        (20, 20, 10),
+        (20, 20, 30),
+    ]
 
 
 def test_comparing_may_end_where_copying_has_come(migration: Migration) -> None:
