@@ -33,7 +33,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from streamnative_serdes import header
 from streamnative_serdes.migration import Route, Side, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying import COMMIT_MESSAGES
-from streamnative_serdes.migration.inlet import CHUNK
+from streamnative_serdes.migration.inlet import CHUNK, MEMORY
+from streamnative_serdes.migration.outlet import PRODUCER
+from streamnative_serdes.migration.topics import CONSUMER
 
 RATE_GOAL, MEMORY_GOAL = 0.8, 1.2
 PARTITIONS = 3
@@ -42,13 +44,11 @@ IDS = range(1, 5)
 
 def loop(bootstrap: str, source: str, target: str, count: int) -> float:
     """Copy ``count`` messages as they are, and return the seconds that it took."""
-    from streamnative_serdes.migration import inlet, outlet, topics
-
+    begin = time.monotonic()
     conf: dict[str, Any] = {"bootstrap.servers": bootstrap}
-    reading = {"group.id": "loop", **inlet._MEMORY, **topics.CONSUMER, **conf}
-    consumer = Consumer(reading)
+    consumer = Consumer({"group.id": "loop", **MEMORY, **CONSUMER, **conf})
     consumer.assign([TopicPartition(source, partition, 0) for partition in range(PARTITIONS)])
-    producer = Producer({**outlet._PRODUCER, **conf, "transactional.id": f"loop-{target}"})
+    producer = Producer({**PRODUCER, **conf, "transactional.id": f"loop-{target}"})
     producer.init_transactions(60)
     left, waiting = count, 0
     producer.begin_transaction()
@@ -148,20 +148,19 @@ def main() -> int:
     with Kafka() as kafka:
         bootstrap = kafka.bootstrap_servers
         fill(bootstrap, "all", given.messages, given.size)
-        fill(bootstrap, "tenth", given.messages // 10, given.size)
         rates: dict[str, list[float]] = {work: [] for work in WORK}
         for _ in range(given.rounds):
             for work, found in rates.items():
                 found.append(measured(work, bootstrap, "all", given.messages)[0])
         ratio = statistics.median(ours / theirs for ours, theirs in zip(rates["rewrite"], rates["loop"], strict=True))
-        small, large = (
-            statistics.median(measured("rewrite", bootstrap, topic, count)[1] for _ in range(3))
-            for topic, count in (("tenth", given.messages // 10), ("all", given.messages))
-        )
+        sizes = (given.messages // 2, given.messages * 5)
+        fill(bootstrap, "few", sizes[0], given.size)
+        fill(bootstrap, "many", sizes[1], given.size)
+        small, large = (measured("rewrite", bootstrap, *run)[1] for run in zip(("few", "many"), sizes, strict=True))
     for work, found in rates.items():
         print(f"{work:8} {statistics.median(found):10,.0f} messages/s")
     print(f"rewrite / loop: {ratio:.2f} (goal: at least {RATE_GOAL})")
-    print(f"memory: {small:.0f} MB for {given.messages // 10:,} messages, {large:.0f} MB for {given.messages:,}")
+    print(f"memory: {small:.0f} MB for {sizes[0]:,} messages, {large:.0f} MB for {sizes[1]:,}")
     wrong = ratio < RATE_GOAL or large > small * MEMORY_GOAL
     return 1 if given.check and wrong else 0
 

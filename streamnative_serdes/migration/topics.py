@@ -20,6 +20,7 @@ CONSUMER: Final[Mapping[str, Any]] = {
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
     "auto.offset.reset": "error",  # not to skip messages silently
+    "fetch.wait.max.ms": 100,
 }
 
 
