@@ -219,7 +219,8 @@ class _Run:
         copy, ends = self._copier.copy, batch.ends
         copies: list[Placed] = []
         for message in messages:
-            partition, offset = place_of(message)
+            partition: Any = message.partition()
+            offset: Any = message.offset()
             try:
                 copies.append((partition, offset, copy(message)))
             except BadMessageError as error:
@@ -238,7 +239,7 @@ class _Run:
         if not self._wishes.transactions:
             self._letters.secure()  # a copy says that all dead letters before it are safe
             copies = [(partition, offset, with_place(copy, partition, offset)) for partition, offset, copy in copies]
-        last = {partition: place for place, (partition, _, _) in enumerate(copies)}
+        last = _last_places(copies, len(self._inlet.bounds))
         self._outlet.send(copies, marked=frozenset(last.values()))
         batch.copied.update(map(itemgetter(0), copies))
         batch.last.update((partition, copies[place][1]) for partition, place in last.items())
@@ -285,6 +286,16 @@ class _Run:
         if progress.last is not None and progress.last[0] - anchor >= _ANCHOR_EVERY:
             progress.anchors = [progress.last]
         return progress
+
+
+def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
+    """The place in ``copies`` of each partition's last one."""
+    last: dict[int, int] = {}
+    for place in range(len(copies) - 1, -1, -1):
+        last.setdefault(copies[place][0], place)
+        if len(last) == partitions:
+            break
+    return last
 
 
 @dataclass(slots=True)
