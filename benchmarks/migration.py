@@ -33,9 +33,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import Report, Route, Side, State, TopicCopy, Wishes
-from streamnative_serdes.migration.copying import COMMIT_MESSAGES
-from streamnative_serdes.migration.inlet import CHUNK, MEMORY
-from streamnative_serdes.migration.outlet import PRODUCER
+from streamnative_serdes.migration.copying.copy import COMMIT_MESSAGES
+from streamnative_serdes.migration.copying.inlet import CHUNK, MEMORY
+from streamnative_serdes.migration.copying.outlet import PRODUCER
 from streamnative_serdes.migration.topics import CONSUMER
 
 RATE_GOAL, MEMORY_GOAL = 0.8, 1.2

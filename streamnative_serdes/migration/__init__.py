@@ -1,19 +1,19 @@
 """Moves topics from Confluent's framing and registry to SNIP 42 and Pulsar's registry, and back, with nothing lost."""
 
-from .copying import Report, TopicCopy
-from .findings import Findings
+from .copying.copy import Report, TopicCopy
+from .copying.groups import Moved, move_groups
+from .copying.messages import Rules
+from .copying.resuming import Wishes, behind_copies
 from .framing import BadMessageError, Rewriter
-from .groups import Moved, move_groups
-from .messages import Rules
-from .planning import PlanOptions, plan
-from .problems import Problem, ProblemsError
-from .resuming import Wishes, behind_copies
+from .planning.findings import Findings
+from .planning.plan import PlanOptions, plan
+from .planning.problems import Problem, ProblemsError
+from .planning.target import Target, ensure_target
 from .route import Direction, Route, Side
-from .schema_copy import Copied
-from .schemas import SchemaReport, copy_schemas, preview_schemas, put_back_strategies
-from .schemas_back import BackReport, Returned, copy_schemas_back, preview_schemas_back
+from .schemas.back import BackReport, Returned, copy_schemas_back, preview_schemas_back
+from .schemas.forward import SchemaReport, copy_schemas, preview_schemas, put_back_strategies
+from .schemas.registration import Copied
 from .state import State, Widened
-from .target import Target, ensure_target
 
 __all__ = [
     "BackReport",

@@ -19,10 +19,10 @@ from plan_source import AWAY, ROOM, PlanSource
 from servers import Kafka, Pulsar
 
 from streamnative_serdes._kafka import BrokerRefusedError
-from streamnative_serdes.migration import probe as probe_module
-from streamnative_serdes.migration.cluster import Cluster
-from streamnative_serdes.migration.probe import CASES, probe
-from streamnative_serdes.migration.tally import Tally
+from streamnative_serdes.migration.planning import probe as probe_module
+from streamnative_serdes.migration.planning.cluster import Cluster
+from streamnative_serdes.migration.planning.probe import CASES, probe
+from streamnative_serdes.migration.planning.tally import Tally
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 

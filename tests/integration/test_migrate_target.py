@@ -13,8 +13,8 @@ from servers import Kafka
 
 from streamnative_serdes._kafka import BrokerRefusedError
 from streamnative_serdes.migration import ProblemsError, State, ensure_target
-from streamnative_serdes.migration.cluster import Cluster
-from streamnative_serdes.migration.settings import batch_size
+from streamnative_serdes.migration.planning.cluster import Cluster
+from streamnative_serdes.migration.planning.settings import batch_size
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 

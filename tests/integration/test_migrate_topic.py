@@ -20,8 +20,8 @@ from migrations import BEGIN, VERSIONS, Gauge, Sent, Sides, create, expected, me
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.migration import Route, Side, State
-from streamnative_serdes.migration.dead_letters import DeadLetter, read_file
-from streamnative_serdes.migration.messages import PLACE
+from streamnative_serdes.migration.copying.dead_letters import DeadLetter, read_file
+from streamnative_serdes.migration.copying.messages import PLACE
 
 KILLS = 5
 LIMIT = 120.0  # seconds for a run

@@ -11,12 +11,12 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import SchemaNotFoundError
-from streamnative_serdes.migration.comparing import Comparison, Counts, Rules
-from streamnative_serdes.migration.contents import Item, SourceContents, TargetContents
-from streamnative_serdes.migration.differences import Difference, Differences
+from streamnative_serdes.migration.copying.messages import Rules as CopyRules
 from streamnative_serdes.migration.framing import BadMessageError, Name
-from streamnative_serdes.migration.messages import Rules as CopyRules
-from streamnative_serdes.migration.side_schemas import SideSchemas
+from streamnative_serdes.migration.verifying.comparing import Comparison, Counts, Rules
+from streamnative_serdes.migration.verifying.contents import Item, SourceContents, TargetContents
+from streamnative_serdes.migration.verifying.differences import Difference, Differences
+from streamnative_serdes.migration.verifying.side_schemas import SideSchemas
 
 Schemas = Mapping[Name, Any]
 

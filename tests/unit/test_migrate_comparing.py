@@ -12,8 +12,8 @@ from schemas import array, mapping, record
 from wire import sized, varint
 
 from streamnative_serdes import header
-from streamnative_serdes.migration.comparing import WINDOW, Rules
-from streamnative_serdes.migration.messages import Rules as CopyRules
+from streamnative_serdes.migration.copying.messages import Rules as CopyRules
+from streamnative_serdes.migration.verifying.comparing import WINDOW, Rules
 
 USER = record("User", ("name", "string"), ("age", "int"))
 SECOND = record("User", ("name", "string"), ("age", "int"), ("mail", "string"))

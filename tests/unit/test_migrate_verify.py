@@ -17,9 +17,9 @@ from wire import sized, varint
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import Route, Side, State, side_reader, verify
-from streamnative_serdes.migration.dead_letters import DeadLetter, DeadLetterFile
-from streamnative_serdes.migration.progress import Progress, ProgressTopic
-from streamnative_serdes.migration.side_reader import DeletedMessagesError, SideReader
+from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
+from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 USER = record("User", ("name", "string"), ("age", "int"))

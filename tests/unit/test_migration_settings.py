@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration.cluster import Topic
-from streamnative_serdes.migration.settings import Seen, batch_size, for_new_topic, problems_of
+from streamnative_serdes.migration.planning.cluster import Topic
+from streamnative_serdes.migration.planning.settings import Seen, batch_size, for_new_topic, problems_of
 
 NOTHING = Seen()
 NOW = 1_800_000_000_000

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from streamnative_serdes.migration.sampling import MOST_WINDOWS, windows
+from streamnative_serdes.migration.planning.sampling import MOST_WINDOWS, windows
 
 
 def test_an_empty_partition_has_no_windows() -> None:

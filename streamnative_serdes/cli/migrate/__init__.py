@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+__all__ = ["migrate"]
+
 _COMMANDS: Final = ("plan", "schemas", "topic", "verify")
 
 

@@ -16,9 +16,9 @@ from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
 from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
-from streamnative_serdes.migration.planning import SAMPLE
-from streamnative_serdes.migration.problems import NAMES
-from streamnative_serdes.migration.sampling import Progress
+from streamnative_serdes.migration.planning.plan import SAMPLE
+from streamnative_serdes.migration.planning.problems import NAMES
+from streamnative_serdes.migration.planning.sampling import Progress
 
 from .progress_bar import ProgressBar, progress_bar
 from .sides import routed

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
 from streamnative_serdes.migration import BackReport, Returned, SchemaReport, State, Widened
-from streamnative_serdes.migration.strategy import WIDE, Restored, Widening
+from streamnative_serdes.migration.schemas.strategy import WIDE, Restored, Widening
 
 
 def show_forward(state: State, report: SchemaReport, *, dry_run: bool) -> None:

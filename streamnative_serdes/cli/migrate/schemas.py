@@ -20,7 +20,7 @@ from streamnative_serdes.migration import (
     preview_schemas_back,
     put_back_strategies,
 )
-from streamnative_serdes.migration.strategy import WIDE, Scope
+from streamnative_serdes.migration.schemas.strategy import WIDE, Scope
 from streamnative_serdes.testing.compatibility import STRATEGIES
 
 from .schema_tables import announce, show_back, show_forward, show_restored

@@ -12,9 +12,9 @@ from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import Rules, State, behind_copies
-from streamnative_serdes.migration.comparing import Counts
-from streamnative_serdes.migration.side_reader import MissingTopicError
-from streamnative_serdes.migration.verify import SAMPLE, Outcome, Scope, Verification
+from streamnative_serdes.migration.verifying.comparing import Counts
+from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
+from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Scope, Verification
 
 from .progress_bar import progress_bar
 from .sides import routed

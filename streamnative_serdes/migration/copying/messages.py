@@ -8,8 +8,16 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.migration.framing import (
+    KEY_HEADER,
+    VALUE_HEADER,
+    BadMessageError,
+    Headers,
+    Rewriter,
+    UnmappedSchemaError,
+    bare_key,
+)
 
-from .framing import KEY_HEADER, VALUE_HEADER, BadMessageError, Headers, Rewriter, UnmappedSchemaError, bare_key
 from .named_schemas import NamedSchemas
 
 PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"

@@ -19,13 +19,13 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
+from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.state import KIND, State
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo
 from streamnative_serdes.testing.compatibility import DIRECTIONS
 from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .equality import RESUME, joined, key, name_in
-from .route import Route
-from .state import KIND, State
 
 _FORWARD: Final = "forward: "
 _LEVEL: Final = "set the subject's compatibility level to NONE meanwhile, or register it by hand"

@@ -30,8 +30,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from streamnative_serdes.migration.framing import Name
+
 from .descriptions import Description, Registry
-from .framing import Name
 from .problems import Problem
 from .sampling import Window
 from .tally import Count, Names, Tally

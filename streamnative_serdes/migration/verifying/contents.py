@@ -8,11 +8,19 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
+from streamnative_serdes.migration.framing import (
+    VALUE_HEADER,
+    BadMessageError,
+    Headers,
+    Name,
+    Rewriter,
+    bare_key,
+    without,
+)
+from streamnative_serdes.migration.route import Direction
 
 from .digests import NO_SCHEMA, Content, Pairs, Value
-from .framing import VALUE_HEADER, BadMessageError, Headers, Name, Rewriter, bare_key, without
-from .messages import PLACE, HeaderLossError, Rules
-from .route import Direction
 from .side_schemas import KnownSchema, SideSchemas
 
 TIME_LOST: Final = TIMESTAMP_CREATE_TIME, 0  # of a copy that has the time of copying instead of its own

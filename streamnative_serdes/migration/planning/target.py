@@ -11,12 +11,12 @@ from typing import Any, Final
 from confluent_kafka import Consumer
 
 from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client
+from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.topics import CONSUMER, bounds_of
 
 from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none
-from .route import Route
 from .settings import PREFIX_GROWTH, Seen, for_new_topic, problems_of
-from .topics import CONSUMER, bounds_of
 
 PLACE_GROWTH: Final = (
     64  # bytes, at most, of the header with the source's place, which copies have without transactions

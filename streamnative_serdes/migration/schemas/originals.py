@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.migration.framing import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
 from streamnative_serdes.testing.rehearsal import comparison_fault, refusal_of
-
-from .framing import Name
 
 _ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
 _ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it is compared with another"

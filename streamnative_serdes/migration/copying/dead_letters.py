@@ -34,8 +34,7 @@ from typing import Any, Final, Protocol
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import FileError
-
-from .framing import Headers
+from streamnative_serdes.migration.framing import Headers
 
 SUFFIX: Final = ".dead-letters"
 PREFIX: Final = "streamnative.migration."

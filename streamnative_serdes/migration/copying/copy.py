@@ -23,18 +23,18 @@ from typing import Any, Final, NoReturn
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import RawMessage
+from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
+from streamnative_serdes.migration.planning.target import ensure_target
+from streamnative_serdes.migration.state import State
+from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages, place_of
 
 from .dead_letters import SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
-from .framing import BadMessageError, UnmappedSchemaError
 from .inlet import Inlet
 from .messages import HeaderLossError, MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
 from .outlet import Outlet, TransactionAbortedError
 from .progress import Progress, ProgressTopic
 from .resuming import Wishes, find_places
-from .state import State
-from .target import ensure_target
-from .topics import bounds, ensure_topic, has_messages, place_of
 
 COMMIT_MESSAGES: Final = 20_000
 COMMIT_BYTES: Final = 32 << 20

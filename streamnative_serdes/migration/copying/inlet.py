@@ -10,8 +10,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from streamnative_serdes._kafka import ClientErrors, client, concerns_the_group, is_end
 from streamnative_serdes.errors import SerdesError
-
-from .topics import CONSUMER, bounds_of, partitions_of, place_of
+from streamnative_serdes.migration.topics import CONSUMER, bounds_of, partitions_of, place_of
 
 CHUNK: Final = 2_000  # messages
 POLL_SECONDS: Final = 0.2

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from streamnative_serdes._kafka import ClientErrors, client
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration.topics import place_of
 
 from .messages import Placed
-from .topics import place_of
 
 _INIT_SECONDS: Final = 60.0
 _PATIENCE: Final = 120.0  # seconds without any confirmed message

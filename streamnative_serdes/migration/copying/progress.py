@@ -23,8 +23,7 @@ from typing import Any, Final
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import SerdesError
-
-from .topics import committed_messages
+from streamnative_serdes.migration.topics import committed_messages
 
 SUFFIX: Final = ".migration-state"
 _MEMBERS: Final = ({"next", "copied", "bad", "last", "places"}, {"target"})

@@ -10,8 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from streamnative_serdes._kafka import ClientErrors, client, is_end
 from streamnative_serdes.errors import SerdesError
-
-from .topics import CONSUMER, bounds_of, partitions_of
+from streamnative_serdes.migration.topics import CONSUMER, bounds_of, partitions_of
 
 _CHUNK: Final = 2_000  # messages
 _POLL_SECONDS: Final = 0.2

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeAlias
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .dead_letters import SUFFIX, DeadLetter
 from .messages import PLACE, Rules
 from .progress import Progress, ProgressTopic
-from .topics import bounds, committed_messages
 
 _WINDOW: Final = 200  # messages at the end of a partition to look at first
 _SETTLED_SECONDS: Final = 1.0

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from streamnative_serdes.errors import MissingEndpointError, SchemaNotFoundError
+from streamnative_serdes.migration.framing import Name
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.confluent_info import ConfluentSchema
-
-from .framing import Name
-from .route import Route
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import Any, Final
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
 
 from streamnative_serdes import header
+from streamnative_serdes.migration.framing import KEY_HEADER, BadMessageError, Headers, Name, Rewriter, name_in_header
+from streamnative_serdes.migration.route import Direction
+from streamnative_serdes.migration.topics import place_of
 
-from .framing import KEY_HEADER, BadMessageError, Headers, Name, Rewriter, name_in_header
-from .route import Direction
 from .settings import batch_size
-from .topics import place_of
 
 MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together
 _PREFIX: Final = 5  # bytes of Confluent's framing

@@ -18,18 +18,18 @@ from typing import Any, Final, Literal
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.migration.copying.messages import Rules
+from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.state import State
 
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
 from .contents import Item, SourceContents, TargetContents
 from .differences import Difference, Differences
-from .framing import BadMessageError
 from .letter_check import LetterCheck, letters_in_file, letters_in_topic
-from .messages import Rules
-from .progress import Progress, ProgressTopic
 from .side_reader import SideReader
 from .side_schemas import of_confluent, of_pulsar
-from .state import State
 
 SAMPLE: Final = 100  # messages of the source in one sample
 _OBSERVED: Final = 2_048  # messages between two calls of observe

@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from streamnative_serdes.errors import AuthorizationError
+from streamnative_serdes.migration.framing import Name
+from streamnative_serdes.migration.state import State
 
 from .equality import joined
-from .framing import Name
-from .schema_copy import Copied, SchemaCopy, schema_copy
-from .state import State
+from .registration import Copied, SchemaCopy, schema_copy
 from .strategy import Restored, Scope, Widening, restore_strategies, widened, widening
 
 

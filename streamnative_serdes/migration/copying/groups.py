@@ -17,14 +17,14 @@ from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import client
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.state import State
+from streamnative_serdes.migration.topics import bounds, committed_messages, place_of
 
-from .framing import BadMessageError
 from .messages import MessageCopier
 from .named_schemas import NamedSchemas
 from .progress import Progress, ProgressTopic
 from .resuming import Wishes
-from .state import State
-from .topics import bounds, committed_messages, place_of
 
 _SECONDS: Final = 30.0
 _NO_COORDINATOR: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")

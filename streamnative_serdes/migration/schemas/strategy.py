@@ -24,9 +24,8 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
     SerdesError,
 )
+from streamnative_serdes.migration.state import State, Widened
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
-
-from .state import State, Widened
 
 Scope: TypeAlias = Literal["topic", "namespace"]
 

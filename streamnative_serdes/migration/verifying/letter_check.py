@@ -9,10 +9,10 @@ from typing import Any, Final
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
 from streamnative_serdes.errors import FileError, SerdesError
+from streamnative_serdes.migration.copying.dead_letters import TOPIC, DeadLetter, read_file
+from streamnative_serdes.migration.topics import bounds, committed_messages
 
-from .dead_letters import TOPIC, DeadLetter, read_file
 from .digests import NO_SCHEMA, Content, Value, digest
-from .topics import bounds, committed_messages
 
 _MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 

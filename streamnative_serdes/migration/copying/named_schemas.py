@@ -8,10 +8,9 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
+from streamnative_serdes.migration.framing import Name
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
-
-from .framing import Name
-from .route import Route
 
 _MOST_UNKNOWN: Final = 10_000  # names that the registry does not have
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamnative_serdes.errors import IncompatibleSchemaError, SchemaError, SchemaRegistryError
+from streamnative_serdes.migration.state import State
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, backups
 from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .equality import RESUME, joined, key, key_of, name_in
 from .originals import Original, Originals, found_names, read_originals
-from .state import State
 from .strategy import strategy_in_force
 
 _DELETED: Final = (

@@ -11,8 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client, concerns_the_group, is_end
 from streamnative_serdes.errors import SerdesError
-
-from .topics import CONSUMER, READ_SECONDS, bounds_of, place_of
+from streamnative_serdes.migration.topics import CONSUMER, READ_SECONDS, bounds_of, place_of
 
 Window: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are

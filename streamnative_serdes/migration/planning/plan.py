@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from streamnative_serdes.migration.state import State
+
 from .cluster import Cluster, Topic
 from .descriptions import source_registry
 from .findings import Findings, Tree, of_messages, of_schemas
@@ -14,7 +16,6 @@ from .probe import Probed, probe
 from .problems import Problem, ProblemsError, judged
 from .sampling import Progress, Sample
 from .source_problems import of_probe, of_source
-from .state import State
 from .tally import Tally
 from .target import Target, describe, ensure_target, source_of
 

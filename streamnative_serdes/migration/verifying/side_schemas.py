@@ -10,11 +10,11 @@ from typing import Final
 
 from streamnative_serdes._schema import name_of, parse
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.migration.framing import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
 
 from .canonical import FINGERPRINT, CanonicalForm
 from .digests import Value
-from .framing import Name
 
 _MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas that do not exist
 
