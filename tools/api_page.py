@@ -1,6 +1,6 @@
 """Write docs/api.md: every public name by module, with the first sentence of its docstring.
 
-A module is public if no part of its name begins with an underscore. Modules of a package that has ``__all__`` are not
+A module is public if no part of its name begins with an underscore. Modules inside a package that has ``__all__`` are not
 listed, except those that users import by Confluent's names. The code is parsed, not imported, so its dependencies need
 not be installed. ``--check`` writes nothing, and exits with status 1 if the page differs from the code.
 """
@@ -112,8 +112,8 @@ def modules(code: Code) -> list[str]:
         parts = module.split(".") if module else []
         if any(part.startswith("_") for part in parts):
             continue
-        parent = ".".join(parts[:-1])
-        if parent and code.exported(parent) and module not in BY_NAME:
+        packages = (".".join(parts[:length]) for length in range(1, len(parts)))
+        if any(code.exported(package) for package in packages) and module not in BY_NAME:
             continue
         if code.public(module):
             found.append(module)

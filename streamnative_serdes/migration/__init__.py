@@ -14,6 +14,7 @@ from .schemas.back import BackReport, Returned, copy_schemas_back, preview_schem
 from .schemas.forward import SchemaReport, copy_schemas, preview_schemas, put_back_strategies
 from .schemas.registration import Copied
 from .state import State, Widened
+from .verifying.verification import Outcome, Scope, Verification
 
 __all__ = [
     "BackReport",
@@ -22,6 +23,7 @@ __all__ = [
     "Direction",
     "Findings",
     "Moved",
+    "Outcome",
     "PlanOptions",
     "Problem",
     "ProblemsError",
@@ -31,10 +33,12 @@ __all__ = [
     "Route",
     "Rules",
     "SchemaReport",
+    "Scope",
     "Side",
     "State",
     "Target",
     "TopicCopy",
+    "Verification",
     "Widened",
     "Wishes",
     "behind_copies",

@@ -19,7 +19,8 @@ from schemas import record
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import FileError
-from streamnative_serdes.migration import State, Widened, copy_schemas, strategy
+from streamnative_serdes.migration import State, Widened, copy_schemas
+from streamnative_serdes.migration.schemas import strategy
 from streamnative_serdes.testing import Fault, LocalRegistry
 from streamnative_serdes.testing.schema_data import from_post
 
