@@ -415,7 +415,7 @@ def test_a_thread_can_widen_too(run: Migration, registry: LocalRegistry) -> None
 def test_a_change_without_effect_is_an_error(
     run: Migration, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamnative_serdes.migration.strategy.EFFECT_SECONDS", 0.3)
+    monkeypatch.setattr("streamnative_serdes.migration.schemas.strategy.EFFECT_SECONDS", 0.3)
     registry.fail(Fault(answer=lambda _request, _url: _answer(204)), match="^PUT .*CompatibilityStrategy")
     ended = run("schemas", "--widen", code=3)
     assert "but the broker still checks by FULL" in ended.err

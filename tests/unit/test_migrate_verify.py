@@ -17,10 +17,10 @@ from wire import sized, varint
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import Route, Side, State
-from streamnative_serdes.migration.verifying import side_reader
-from streamnative_serdes.migration.verifying import verification as verify
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.verifying import side_reader
+from streamnative_serdes.migration.verifying import verification as verify
 from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
