@@ -1,8 +1,8 @@
 """Write docs/api.md: every public name by module, with the first sentence of its docstring.
 
 A module is public if no part of its name begins with an underscore. Modules inside a package that has ``__all__`` are
-not listed, except those that users import by Confluent's names. The code is parsed, not imported, so its dependencies need
-not be installed. ``--check`` writes nothing, and exits with status 1 if the page differs from the code.
+not listed, except those that users import by Confluent's names. The code is parsed, not imported, so its dependencies
+need not be installed. ``--check`` writes nothing, and exits with status 1 if the page differs from the code.
 """
 
 from __future__ import annotations
