@@ -30,7 +30,7 @@ from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messa
 
 from .dead_letters import SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet import Inlet
-from .messages import HeaderLossError, MessageCopier, Placed, with_place
+from .messages import MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
 from .outlet import Outlet, TransactionAbortedError
 from .progress import Progress, ProgressTopic
@@ -245,7 +245,8 @@ class _Run:
         batch.last.update((partition, copies[place][1]) for partition, place in last.items())
 
     def _keep_letter(self, message: Message, error: BadMessageError, batch: _Batch) -> None:
-        self._letters.add(DeadLetter.of(message, str(error)), hide_headers=isinstance(error, HeaderLossError))
+        letter = DeadLetter.of(message, str(error))
+        self._letters.add(letter, hide_headers=not self._wishes.rules.keeps(letter.headers))
         batch.bad[place_of(message)[0]] += 1
 
     def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:

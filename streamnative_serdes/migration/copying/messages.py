@@ -52,6 +52,12 @@ class Rules:
     allow_header_loss: bool = False
     allow_time_loss: bool = False
 
+    def keeps(self, headers: Headers) -> bool:
+        """Whether the target's broker keeps these headers as they are."""
+        return all(
+            self.null_headers if data is None else self.raw_headers or _is_text(data) for _, data in headers or ()
+        )
+
 
 class MessageCopier:
     """Makes copies of messages.
@@ -83,11 +89,11 @@ class MessageCopier:
             moment = self._untimed(moment)
         if self._strips:
             key, headers = bare_key(key, headers)
-        usual = self._usual
+        usual, special = self._usual, False
         if headers is not None:
             for name, _ in headers:
                 if name in _SPECIAL or not self._keeps_headers:
-                    usual, headers = False, self._kept(headers)
+                    usual, special = False, True
                     break
         if value is not None:
             prefix = self._prefixes.get(value[: self._size]) if usual else None
@@ -95,6 +101,8 @@ class MessageCopier:
                 value = prefix + value[self._size :]  # most messages need no more than this
             else:
                 value, headers = self._rewritten(value, headers)
+        if special:
+            headers = self._kept(headers)  # of the copy: one that the rewriter takes off cannot be lost
         return value, key, headers, moment
 
     def _rewritten(self, value: bytes, headers: Headers) -> tuple[bytes, Headers]:
@@ -116,7 +124,7 @@ class MessageCopier:
             raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
 
     def _kept(self, headers: Headers) -> Headers:
-        """The headers of the copy; Confluent's are left to the rewriter.
+        """The headers of the copy, without the place of another one.
 
         Raises:
             HeaderLossError: the broker does not keep them.

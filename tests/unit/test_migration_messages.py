@@ -1,0 +1,223 @@
+"""The copy of one message: its framing, and the rules for keys, headers and times."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from streamnative_serdes import header
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.migration.copying.messages import (
+    PLACE,
+    HeaderLossError,
+    MessageCopier,
+    Rules,
+    with_place,
+)
+from streamnative_serdes.migration.framing import (
+    KEY_HEADER,
+    VALUE_HEADER,
+    BadMessageError,
+    Rewriter,
+    UnmappedSchemaError,
+    bare_key,
+    name_in_header,
+)
+
+GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")
+LARGEST = 2**31 - 1
+FORWARD = Rewriter("forward", {0: 3, 7: 0, LARGEST: 2**63 - 1, str(GUID): 9})
+BACK = Rewriter("back", {3: 0, 0: 7, 2**63 - 1: LARGEST})
+IDS = [(0, 3), (7, 0), (LARGEST, 2**63 - 1)]
+RAW = ("h", b"\xff")
+
+
+class FakeMessage:
+    """What the copier asks of a message."""
+
+    def __init__(self, value: bytes | None, key: bytes | None = b"k", headers: Any = None, moment: int = 1_000) -> None:
+        self._parts = {"value": value, "key": key, "headers": headers, "timestamp": (1, moment)}
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda: self._parts[name]
+
+
+class FakeSchemas:
+    """A registry that has schemas 7 and 8, both an int."""
+
+    def known(self, name: Any) -> bool:
+        return name in (7, 8)
+
+    def codec(self, name: Any) -> Codec:
+        assert name == 7
+        return Codec('"int"')
+
+
+def copied(message: FakeMessage, **rules: Any) -> Any:
+    copier = MessageCopier(FORWARD, FakeSchemas(), Rules(**rules))  # type: ignore[arg-type]
+    return copier.copy(message)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "version"), IDS)
+@pytest.mark.parametrize("datum", [b"", b"\0", b"datum"])
+def test_only_the_prefix_changes_and_the_way_back_gives_the_same_bytes(name: int, version: int, datum: bytes) -> None:
+    value, headers = header.pack_id(name) + datum, [("a", None), ("a", b"2")]
+    forward = FORWARD.rewrite(value, headers)  # type: ignore[arg-type]
+    assert forward == (header.pack(version) + datum, headers)
+    assert BACK.rewrite(*forward) == (value, headers)
+
+
+@pytest.mark.parametrize("value", [b"", b"\0", b"\0\0\0\0", b"\1\0\0\0\7x", b"{}"])
+def test_forward_a_value_without_five_bytes_of_framing_is_bad(value: bytes) -> None:
+    with pytest.raises(BadMessageError, match=f"got {len(value)} bytes"):
+        FORWARD.name_of(value, None)
+
+
+@pytest.mark.parametrize("value", [b"", header.pack(3)[:9], b"\0\0\0\0\7x", header.pack_id(7)])
+def test_back_a_value_without_ten_bytes_of_framing_is_bad(value: bytes) -> None:
+    with pytest.raises(BadMessageError, match=f"got {len(value)} bytes"):
+        BACK.name_of(value, None)
+
+
+def test_what_a_message_calls_its_schema_and_where_the_datum_begins() -> None:
+    assert FORWARD.name_of(b"\0\0\0\0\7", None) == (7, 5)
+    assert FORWARD.name_of(b"\0\xff\xff\xff\xff", None) == (-1, 5)
+    assert FORWARD.name_of(b"", [(VALUE_HEADER, b"\0\0\0\0\7")]) == (7, 0)
+    assert FORWARD.name_of(b"\0\0\0\0\7", [(VALUE_HEADER, None)]) == (7, 5)
+    assert BACK.name_of(header.pack(3), [(VALUE_HEADER, b"\0\0\0\0\7")]) == (3, 10)
+
+
+def test_the_header_goes_before_the_prefix_and_the_first_header_before_the_second() -> None:
+    headers = [("a", b"1"), (VALUE_HEADER, b"\1" + GUID.bytes), (VALUE_HEADER, b"\0\0\0\0\7"), ("b", None)]
+    framed = header.pack_id(7) + b"x"
+    assert FORWARD.rewrite(framed, headers) == (header.pack(9) + framed, [("a", b"1"), ("b", None)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [0, LARGEST])
+def test_an_id_in_a_header_is_like_one_in_the_prefix(name: int) -> None:
+    rewritten = FORWARD.rewrite(b"datum", [(VALUE_HEADER, header.pack_id(name))])
+    assert rewritten == (header.pack(dict(IDS)[name]) + b"datum", None)
+
+
+@pytest.mark.parametrize("name", [1, -1, -(2**31)])
+def test_an_id_that_is_not_in_the_mapping_is_unmapped(name: int) -> None:
+    framed = b"\0" + name.to_bytes(4, signed=True)
+    for value, headers in ((framed, None), (b"x", [(VALUE_HEADER, framed)])):
+        with pytest.raises(UnmappedSchemaError) as caught:
+            FORWARD.rewrite(value, headers)  # type: ignore[arg-type]
+        assert caught.value.name == name
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0\0\0\7",
+        b"\0\0\0\0\0\7",
+        b"\1" + GUID.bytes[1:],
+        b"\1" + GUID.bytes + b"x",
+        b"\0" + GUID.bytes,
+        b"\1\0\0\0\7",
+        b"\2" + GUID.bytes,
+    ],  # fmt: skip
+)
+def test_a_header_of_another_length_or_kind_is_bad(data: bytes) -> None:
+    with pytest.raises(BadMessageError, match="expected a schema id or GUID"):
+        name_in_header(data)
+
+
+def test_a_header_names_an_id_or_a_guid() -> None:
+    assert name_in_header(b"\0\xff\xff\xff\xff") == -1
+    assert name_in_header(b"\1" + GUID.bytes) == str(GUID)
+
+
+def test_a_bare_key_has_no_prefix_and_no_header() -> None:
+    assert bare_key(None, [(KEY_HEADER, b"?")]) == (None, [(KEY_HEADER, b"?")])
+    assert bare_key(b"\0\0\0\0\7", None) == (b"", None)
+    assert bare_key(b"\0\0\0\0\7x", [("a", b"")]) == (b"x", [("a", b"")])
+    assert bare_key(b"\0\0\0\0\7x", [(KEY_HEADER, b"\0\0\0\0\1")]) == (b"\0\0\0\0\7x", None)
+    for key in (b"", b"\0\0\0\0", b"\1\0\0\0\7x"):
+        with pytest.raises(BadMessageError):
+            bare_key(key, None)
+    with pytest.raises(BadMessageError):
+        bare_key(b"\0\0\0\0\7x", [(KEY_HEADER, b"?")])
+
+
+def test_a_copy_has_the_key_headers_and_time_of_its_message() -> None:
+    message = FakeMessage(header.pack_id(7) + b"\2", b"\0\0\0\0\7k", [("a", None), RAW])
+    assert copied(message) == (header.pack(0) + b"\2", b"\0\0\0\0\7k", [("a", None), RAW], 1_000)
+
+
+def test_a_tombstone_stays_one_and_its_headers_too() -> None:
+    assert copied(FakeMessage(None, None, [("a", b"")])) == (None, None, [("a", b"")], 1_000)
+
+
+def test_stripping_and_checking_and_dropping_of_places_at_once() -> None:
+    headers = [(PLACE, b"0:1"), (KEY_HEADER, b"\0\0\0\0\1"), (VALUE_HEADER, b"\0\0\0\0\7"), (PLACE, b"0:2")]
+    message = FakeMessage(b"\2", b"k", headers)
+    assert copied(message, keys="strip", check=True) == (header.pack(0) + b"\2", b"k", None, 1_000)
+    with pytest.raises(BadMessageError, match="expected Confluent's framing in the key"):
+        copied(FakeMessage(b"\0\0\0\0\7\2", b"k"), keys="strip", check=True)
+
+
+@pytest.mark.parametrize("datum", [b"", b"\2\2", b"\xff\xff\xff\xff\xff\xff"])
+def test_only_a_check_finds_a_value_that_cannot_be_decoded(datum: bytes) -> None:
+    message = FakeMessage(header.pack_id(7) + datum)
+    assert copied(message)[0] == header.pack(0) + datum
+    with pytest.raises(BadMessageError, match="cannot be decoded by schema 7"):
+        copied(message, check=True)
+
+
+def test_an_unknown_id_is_bad_and_a_known_one_that_was_not_copied_stops() -> None:
+    with pytest.raises(BadMessageError, match="registry has no schema 5"):
+        copied(FakeMessage(header.pack_id(5)))
+    with pytest.raises(UnmappedSchemaError) as caught:
+        copied(FakeMessage(header.pack_id(8)))
+    assert caught.value.name == 8
+
+
+def test_null_headers_are_lost_only_with_leave() -> None:
+    message = FakeMessage(header.pack_id(7), headers=[("a", None), RAW, ("b", None)])
+    with pytest.raises(HeaderLossError, match="'a' is null"):
+        copied(message, null_headers=False)
+    assert copied(message, null_headers=False, allow_header_loss=True)[2] == [("a", b""), RAW, ("b", b"")]
+
+
+def test_raw_headers_are_lost_only_with_leave() -> None:
+    message = FakeMessage(header.pack_id(7), headers=[("a", None), ("b", b"text"), RAW])
+    with pytest.raises(HeaderLossError, match="'h' is not UTF-8"):
+        copied(message, raw_headers=False)
+    assert copied(message, raw_headers=False, allow_header_loss=True)[2] == [("a", None), ("b", b"text"), RAW]
+
+
+def test_a_header_that_the_copy_does_not_have_is_not_lost() -> None:
+    named = (VALUE_HEADER, b"\1" + GUID.bytes)  # not UTF-8
+    assert copied(FakeMessage(b"x", headers=[named, ("a", b"1")]), raw_headers=False)[2] == [("a", b"1")]
+    with pytest.raises(HeaderLossError):
+        copied(FakeMessage(None, headers=[named]), raw_headers=False)
+
+
+@pytest.mark.parametrize("null_headers", [False, True])
+@pytest.mark.parametrize("raw_headers", [False, True])
+def test_rules_say_whether_the_broker_keeps_headers(null_headers: bool, raw_headers: bool) -> None:
+    rules = Rules(null_headers=null_headers, raw_headers=raw_headers)
+    assert rules.keeps(None)
+    assert rules.keeps([("a", b""), ("b", b"text")])
+    assert rules.keeps([("a", b""), ("b", None)]) == null_headers
+    assert rules.keeps([("a", b""), RAW]) == raw_headers
+
+
+@pytest.mark.parametrize("moment", [0, -1])
+def test_a_message_without_a_time_is_copied_only_with_leave(moment: int) -> None:
+    message = FakeMessage(header.pack_id(7), moment=moment)
+    with pytest.raises(BadMessageError, match=f"got {moment} ms"):
+        copied(message)
+    assert copied(message, allow_time_loss=True)[3] == 0
+    assert copied(FakeMessage(None, moment=1))[3] == 1
+
+
+def test_a_place_stands_behind_the_other_headers() -> None:
+    assert with_place((b"v", None, None, 5), 0, 0) == (b"v", None, [(PLACE, b"0:0")], 5)
+    assert with_place((b"v", b"k", [("a", None)], 5), 2, 17) == (b"v", b"k", [("a", None), (PLACE, b"2:17")], 5)
