@@ -7,7 +7,8 @@ In a topic: key, value, timestamp and headers of the message, and these headers:
     streamnative.migration.offset       decimal
     streamnative.migration.reason       text for people
     streamnative.migration.headers      the message's own headers as JSON, [["NAME", "BASE64" or null], ...], where the
-                                        broker would alter or refuse them; they are not there themselves then
+                                        broker would alter or refuse them, or where one has a name like
+                                        these; they are not there themselves then
 
 In a file, a line of JSON each, after a first line that says what the file is:
 
@@ -88,13 +89,13 @@ class DeadLetter:
                 own = [(name, _bytes(text)) for name, text in json.loads(ours[HEADERS])]
             place = int(ours[PARTITION]), int(ours[OFFSET])
             return cls(*place, moment if kind else None, *body, own or None, ours[REASON].decode())
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, AttributeError):
             return None
 
     def produced(self, topic: str, *, hide_headers: bool = False) -> dict[str, Any]:
         """Arguments for the producer of a topic of dead letters; ``topic`` is the source."""
         own: list[tuple[str, bytes | None]] = list(self.headers or ())
-        if hide_headers:
+        if hide_headers or any(name.startswith(PREFIX) for name, _ in own):  # read() would take them for ours
             own = [(HEADERS, json.dumps([(name, _text(data)) for name, data in own]).encode())]
         where = {TOPIC: topic, PARTITION: self.partition, OFFSET: self.offset, REASON: self.reason[:10_000]}
         headers = [*own, *((name, str(part).encode("utf-8", "replace")) for name, part in where.items())]
