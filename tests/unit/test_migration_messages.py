@@ -121,7 +121,7 @@ def test_an_id_that_is_not_in_the_mapping_is_unmapped(name: int) -> None:
         b"\0" + GUID.bytes,
         b"\1\0\0\0\7",
         b"\2" + GUID.bytes,
-    ],  # fmt: skip
+    ],
 )
 def test_a_header_of_another_length_or_kind_is_bad(data: bytes) -> None:
     with pytest.raises(BadMessageError, match="expected a schema id or GUID"):

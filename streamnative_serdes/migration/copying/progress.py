@@ -26,7 +26,10 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.topics import committed_messages
 
 SUFFIX: Final = ".migration-state"
-_MEMBERS: Final = ({"next", "copied", "bad", "last", "places"}, {"target"})
+_MEMBERS: Final = (  # of key and value
+    ({"source", "partition"}, {"next", "copied", "bad", "last", "places"}),
+    ({"source", "partition", "anchor"}, {"target"}),
+)
 
 
 @dataclass(slots=True)
@@ -87,18 +90,16 @@ class ProgressTopic:
     def _parsed(self, message: Message) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             key, value = json.loads(message.key() or b""), json.loads(message.value() or b"")
-            if not {"source", "partition"} <= key.keys() or not (
-                {"next"} <= value.keys() or {"target"} <= value.keys()
-            ):
-                raise ValueError("members are missing")
-        except (ValueError, AttributeError) as error:
+            if (set(key), set(value)) not in _MEMBERS:
+                raise ValueError("members are missing, or there are others")
+        except (ValueError, TypeError) as error:
             raise SerdesError(
                 f"topic {self.name}, offset {message.offset()}: expected the progress of a migration: {error}",
                 hint="another program has written to it",
             ) from None
         if self._source is not None and key["source"] != self._source:
             raise SerdesError(
-                f"the target already has copies of {key['source']:.200}, and this source is {self._source}",
+                f"the target already has copies of {key['source']!s:.200}, and this source is {self._source}",
                 hint=f"choose another target; or, if these copies are gone, delete the topic {self.name}",
             )
         return key, value

@@ -1,0 +1,234 @@
+"""The progress of a copy, and where to go on: messages of topics, which are faked here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.migration.copying import copy as copying
+from streamnative_serdes.migration.copying import groups, progress, resuming
+from streamnative_serdes.migration.copying.dead_letters import DeadLetter
+from streamnative_serdes.migration.copying.messages import PLACE
+from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
+from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.route import Route, Side
+
+SOURCE = "orders@CLUSTER"
+
+
+class FakeMessage:
+    """A message of a topic."""
+
+    def __init__(
+        self, key: Any = None, value: Any = None, headers: Any = None, place: tuple[int, int] = (0, 0), time: int = 1
+    ) -> None:
+        self._parts = {"key": key, "value": value, "headers": headers, "timestamp": (1, time)}
+        self._parts |= {"partition": place[0], "offset": place[1]}
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda: self._parts[name]
+
+
+class FakeTopics(dict[str, list[FakeMessage]]):
+    """Topics, as the functions of the module ``topics`` read them."""
+
+    def committed(self, _: Any, topic: str, starts: Mapping[int, int] | None = None) -> Iterator[FakeMessage]:
+        for message in self.get(topic, []):
+            if starts is None or message.offset() >= starts.get(message.partition(), 1 << 62):
+                yield message
+
+    def bounds(self, _: Any, topic: str) -> dict[int, tuple[int, int]]:
+        found: dict[int, tuple[int, int]] = {}
+        for message in self.get(topic, []):
+            low = found.get(message.partition(), (message.offset(), 0))[0]
+            found[message.partition()] = low, message.offset() + 1
+        return found
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
+    found = FakeTopics()
+    for module in (progress, resuming, groups):
+        monkeypatch.setattr(module, "committed_messages", found.committed)
+    for module in (resuming, groups):
+        monkeypatch.setattr(module, "bounds", found.bounds)
+    monkeypatch.setattr(resuming, "_SETTLED_SECONDS", 0)
+    return found
+
+
+def topic(source: str | None = SOURCE) -> ProgressTopic:
+    return ProgressTopic({}, "to", source)
+
+
+def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_partition(topics: FakeTopics) -> None:
+    one = Progress(11, 9, 2, (10, 8), places=True)
+    words = [topic().words(0, Progress(5)), topic().words(2, Progress(0)), topic().words(0, one)]
+    words += [topic().anchor_words(0, source, source + 5) for source in (9, 100, 20)]
+    words += [topic().anchor_words(0, 20, 26), topic().anchor_words(7, 1, 1)]
+    topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
+    one.anchors = [(9, 14), (20, 26), (100, 105)]
+    assert topic().read() == {0: one, 2: Progress(0)}
+    assert topic(None).read() == {0: one, 2: Progress(0)}
+
+
+def test_no_topic_is_no_progress(topics: FakeTopics) -> None:
+    assert topic().read() == {}
+
+
+def test_the_progress_of_another_source_is_refused(topics: FakeTopics) -> None:
+    topics["to.migration-state"] = [FakeMessage(*topic("orders@OTHER").words(0, Progress(5)))]
+    with pytest.raises(SerdesError, match="already has copies of orders@OTHER"):
+        topic().read()
+
+
+KEY, VALUE = topic().words(0, Progress(5))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(None, VALUE), (KEY, None), (KEY, b"{"), (b"[]", VALUE), (b"1", VALUE), (KEY, b"5"), (KEY, b'{"next": 1}'),
+     (KEY, b'{"target": 1}'), (topic().anchor_words(0, 1, 1)[0], VALUE), (b'{"source": "orders@CLUSTER"}', VALUE),
+     (KEY, json.dumps({**json.loads(VALUE), "more": 1}).encode()), (b"\xff", VALUE)],
+)  # fmt: skip
+def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any, value: Any) -> None:
+    topics["to.migration-state"] = [FakeMessage(key, value, place=(0, 3))]
+    with pytest.raises(SerdesError, match=r"to\.migration-state, offset 3: expected the progress of a migration"):
+        topic().read()
+
+
+def placed(place: bytes | None, *where: int) -> FakeMessage:
+    return FakeMessage(headers=None if place is None else [("a", b"0:99"), (PLACE, place)], place=(where[0], where[1]))
+
+
+def letter(partition: int, offset: int, at: int) -> FakeMessage:
+    parts = DeadLetter(partition, offset, 1, None, None, None, "").produced("orders")
+    return FakeMessage(headers=parts["headers"], place=(partition, at))
+
+
+@pytest.mark.parametrize("transactions", [False, True])
+def test_a_copy_goes_on_as_it_was_begun(topics: FakeTopics, transactions: bool) -> None:
+    wishes = Wishes(transactions=transactions)
+    known = {0: Progress(5, places=not transactions), 1: Progress(6, places=not transactions)}
+    assert find_places({}, "to", known, wishes) == ({0: 5, 1: 6}, {})
+    begun = "without" if transactions else "with"
+    known[1].places = transactions
+    with pytest.raises(ConfigError, match=f"was begun {begun} transactions"):
+        find_places({}, "to", known, wishes)
+
+
+def test_without_transactions_the_last_copy_says_where_to_go_on(topics: FakeTopics) -> None:
+    topics["to"] = [
+        placed(b"0:7", 0, 0), placed(b"0:9", 0, 1), placed(None, 0, 2), placed(b"1:8", 0, 3),
+        placed(b"1:3", 1, 0), placed(b"2:x", 2, 0), placed(b"2:", 2, 1), placed(b"2:-4", 2, 2), placed(b"2:1:2", 2, 3),
+        placed(b"3:0", 3, 0),
+    ]  # fmt: skip
+    topics["to.dead-letters"] = [letter(0, 4, 0), letter(0, 8, 1), placed(b"0:9", 0, 2), letter(2, 0, 0)]
+    known = {0: Progress(5, places=True), 1: Progress(6, places=True)}
+    places, safe = find_places({}, "to", known, Wishes(transactions=False))
+    assert places == {0: 10, 1: 6, 3: 1}
+    assert safe == {0: 8, 2: 0}
+    assert find_places({}, "to", {}, Wishes()) == ({}, {})
+
+
+@pytest.mark.parametrize("behind", [0, 199, 200, 201, 999, 1000, 1001])
+def test_the_last_copy_is_found_behind_any_number_of_other_messages(topics: FakeTopics, behind: int) -> None:
+    topics["to"] = [placed(b"0:5", 0, 10), *(placed(None, 0, 11 + number) for number in range(behind))]
+    assert find_places({}, "to", {}, Wishes(transactions=False))[0] == {0: 6}
+
+
+def test_the_way_back_begins_behind_the_last_copies(topics: FakeTopics) -> None:
+    with pytest.raises(SerdesError, match="nothing was copied"):
+        behind_copies({}, "to")
+    words = [topic().words(0, Progress(11, last=(10, 8))), topic().words(1, Progress(3))]
+    topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
+    assert behind_copies({}, "to") == {0: 9}
+
+
+class FakeCopier:
+    """A copy is the message itself; those with value ``bad`` cannot be copied."""
+
+    def copy(self, message: FakeMessage) -> Any:
+        if message.value() == b"bad":
+            raise BadMessageError("bad")
+        return message.value(), message.key(), None, message.timestamp()[1]
+
+
+def walk(topics: FakeTopics, known: dict[int, Progress], start: Mapping[int, int] | None = None) -> Any:
+    """Sources 2 (bad), 3, 4, 6 and 7 (bad) have copies at 12, 14 and 17, among messages of others."""
+    side = Side({}, {})
+    topics["from"] = [FakeMessage(None, value, place=(0, offset)) for offset, value in
+                      ((2, b"bad"), (3, b"a"), (4, b"b"), (6, b"a"), (7, b"bad"))]  # fmt: skip
+    topics["to"] = [FakeMessage(None, value, place=(0, offset)) for offset, value in
+                    ((10, b"z"), (12, b"a"), (13, b"z"), (14, b"b"), (16, b"z"), (17, b"a"), (18, b"z"))]  # fmt: skip
+    state: Any = type("State", (), {"route": Route("forward", "from", "to", side, side)})
+    return groups._Walk(state, FakeCopier(), known, start or {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("anchors", [[], [(3, 12)], [(3, 12), (6, 17)], [(4, 14)]])
+@pytest.mark.parametrize(
+    ("offset", "target", "early"),
+    [(3, 12, False), (4, 14, False), (5, 17, False), (6, 17, False), (7, 18, False), (8, 18, False), (9, 18, True)],
+)
+def test_a_group_goes_on_at_the_copy_of_its_next_message(
+    topics: FakeTopics, anchors: list[tuple[int, int]], offset: int, target: int, early: bool
+) -> None:
+    moved = walk(topics, {0: Progress(8, last=(6, 17), anchors=anchors)}).moved("g", 0, offset)
+    assert moved == groups.Moved("g", 0, offset, target, early)
+
+
+def test_a_group_before_the_first_copy_goes_on_at_it(topics: FakeTopics) -> None:
+    for offset in (0, 2):
+        assert walk(topics, {0: Progress(8, last=(6, 17))}).moved("g", 0, offset).target == 12
+
+
+def test_a_group_from_before_the_start_is_refused(topics: FakeTopics) -> None:
+    known = {0: Progress(8, last=(6, 17))}
+    assert walk(topics, known, {0: 3}).moved("g", 0, 3).target == 12
+    with pytest.raises(SerdesError, match="at offset 2 of partition 0; copying began at 3"):
+        walk(topics, known, {0: 3}).moved("g", 0, 2)
+
+
+@pytest.mark.parametrize(("offset", "early"), [(3, False), (4, True)])
+def test_without_any_copy_a_group_goes_on_at_the_target_s_end(topics: FakeTopics, offset: int, early: bool) -> None:
+    for known in ({0: Progress(3)}, {}):
+        moved = walk(topics, known, {0: 3}).moved("g", 0, offset)
+        assert moved == groups.Moved("g", 0, offset, 19, early)
+
+
+def test_a_copy_that_is_gone_is_an_error(topics: FakeTopics) -> None:
+    one = walk(topics, {0: Progress(8, last=(6, 17))})
+    topics["to"].pop(3)
+    with pytest.raises(SerdesError, match="partition 0, offset 4 is not there"):
+        one.moved("g", 0, 4)
+
+
+def test_a_batch_is_due_at_its_bounds() -> None:
+    batch = copying._Batch()
+    assert not batch.is_due(idle=True)
+    batch.ends[0] = 1
+    assert batch.is_due(idle=True)
+    assert not batch.is_due(idle=False)
+    batch.copied[0], batch.bad[1] = copying.COMMIT_MESSAGES - 2, 1
+    assert not batch.is_due(idle=False)
+    batch.bad[0] += 1
+    assert batch.is_due(idle=False)
+    for size in (copying.COMMIT_BYTES - 1, copying.COMMIT_BYTES):
+        batch = copying._Batch(ends={0: 1}, size=size)
+        assert batch.is_due(idle=False) == (size == copying.COMMIT_BYTES)
+
+
+def test_a_batch_is_due_by_its_age_which_counts_from_its_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(copying.time, "monotonic", lambda: now[0])
+    batch = copying._Batch(since=90.0)
+    assert not batch.is_due(idle=False)  # nothing was read yet
+    batch.ends[0] = 1
+    now[0] = 101.9
+    assert not batch.is_due(idle=False)
+    now[0] = 102.0
+    assert batch.is_due(idle=False)
