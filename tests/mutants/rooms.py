@@ -164,6 +164,14 @@ ROOMS = (
         6,
     ),
     Room(
+        "migration",
+        package("migration/*"),
+        units("migration_messages", "migration_dead_letters", "migration_progress", "migration_state",
+              "migration_tally", "migration_windows", "migration_problems", "migration_settings"),
+        ("tests/unit", "tests/property/test_migrate_rewriting.py", "tests/property/test_migrate_canonical.py"),
+        0,
+    ),
+    Room(
         "testing",
         package("testing/*"),
         units("local_registry", "mock_broker", "mock_scopes", "flavours", "compatibility", "registry_client"),
