@@ -89,7 +89,7 @@ def test_what_a_message_calls_its_schema_and_where_the_datum_begins() -> None:
     assert BACK.name_of(header.pack(3), [(VALUE_HEADER, b"\0\0\0\0\7")]) == (3, 10)
 
 
-def test_the_header_goes_before_the_prefix_and_the_first_header_before_the_second() -> None:
+def test_a_header_takes_precedence_over_the_prefix_and_the_first_header_over_the_second() -> None:
     headers = [("a", b"1"), (VALUE_HEADER, b"\1" + GUID.bytes), (VALUE_HEADER, b"\0\0\0\0\7"), ("b", None)]
     framed = header.pack_id(7) + b"x"
     assert FORWARD.rewrite(framed, headers) == (header.pack(9) + framed, [("a", b"1"), ("b", None)])  # type: ignore[arg-type]
