@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from migrations import BEGIN, VERSIONS, Gauge, Sent, Sides, create, expected, messages, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
-from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration import Report, Route, Side, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, read_file
 from streamnative_serdes.migration.copying.messages import PLACE
 
@@ -337,6 +338,36 @@ def test_only_one_process_copies_to_a_topic(migration: Migration) -> None:
     assert first.returncode == 1, said.decode()
     assert b"another process copies to topic" in said
     assert migration()["copied"] == 110
+    migration.check_target()
+
+
+def test_a_copy_that_is_too_large_for_the_target_is_named(migration: Migration) -> None:
+    small = new_name("small")
+    create(migration.kafka, small, max_message_bytes="5000")
+    state = migration.saved(migration.source, small)
+    big = b"\0" + migration.ids[0].to_bytes(4) + b"\x02A" * 5_000
+    send(migration.kafka, migration.source, [Sent(1, b"k", big, None, BEGIN)])
+    arguments = migration.sides("topic", migration.source, small, "--state", str(state.path), "--json")
+    failed = CommandLine()(*arguments, "--accept", "message-size", code=1).error["error"]
+    assert "partition 1, offset 0 is too large: its value has 10010 bytes" in failed["message"]
+    assert "max.message.bytes" in failed["hint"]
+
+
+def test_following_ends_when_the_source_gets_more_partitions(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamnative_serdes.migration.copying.inlet._LOOK_SECONDS", 0.0)
+    migration.send(messages(10, migration.ids))
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    wishes = Wishes(follow=True, accept=["message-size"])
+    grown: list[Any] = []
+
+    def grow(report: Report) -> None:
+        if report.copied == 10 and not grown:
+            grown.append(admin.create_partitions([NewPartitions(migration.source, 4)])[migration.source].result(60))
+
+    with pytest.raises(SerdesError, match="had 3 partitions and has 4 now"):
+        TopicCopy(migration.state, wishes, grow).run()
     migration.check_target()
 
 

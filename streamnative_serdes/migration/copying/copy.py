@@ -210,6 +210,8 @@ class _Run:
             if batch.is_due(idle=not messages) or ending:
                 self._commit(batch)
                 batch = _Batch()
+            if self._wishes.follow and not batch.ends:
+                self._inlet.require_same_partitions()
             observe(self.report)
             if ending:
                 self.report.ended = self._inlet.at_end

@@ -14,6 +14,7 @@ from streamnative_serdes.migration.topics import CONSUMER, bounds_of, partitions
 
 CHUNK: Final = 2_000  # messages
 POLL_SECONDS: Final = 0.2
+_LOOK_SECONDS: Final = 30.0
 _PATIENCE: Final = 60.0  # seconds without any message before the end
 MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
 
@@ -41,7 +42,7 @@ class Inlet:
         self.next: dict[int, int] = {}  # offsets to go on with
         self._left: set[int] = set()
         self._ends: dict[int, int] = {}  # of partitions whose end the last chunk reached
-        self._heard = time.monotonic()
+        self._heard = self._looked = time.monotonic()
         try:
             self._look()
         except BaseException:
@@ -118,6 +119,24 @@ class Inlet:
             _, high = self._consumer.get_watermark_offsets(where, cached=True)
             ends += max(0, max(high, self.bounds[partition][1]) - place)
         return ends
+
+    def require_same_partitions(self) -> None:
+        """Look every 30 seconds whether the source has the partitions that it had at the start.
+
+        Raises:
+            SerdesError: it has others now.
+            BrokerUnavailableError: no broker answers.
+        """
+        if time.monotonic() - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        found = partitions_of(self._consumer, self._errors, self._topic)
+        if list(found) != sorted(self.bounds):
+            raise SerdesError(
+                f"the source had {len(self.bounds)} partitions and has {len(found)} now",
+                topic=self._topic,
+                hint="give the target as many, then run this again",
+            )
 
     def close(self) -> None:
         """Close the consumer."""

@@ -55,7 +55,7 @@ class Outlet:
         self._topic, self.transactions = topic, transactions
         self._errors = ClientErrors(kafka, topic)
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
-        size = {"message.max.bytes": max(largest, 1_000_000)}
+        size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
         self._producer = client(Producer, {**PRODUCER, **size, **name, **kafka}, topic, self._errors)
         self._open = False
         self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
@@ -71,11 +71,12 @@ class Outlet:
 
         Raises:
             TransactionAbortedError: the broker aborted the transaction.
+            SerdesError: a copy is too large for the target.
             KafkaException: it refuses.
         """
         produce, topic, everything = self._producer.produce, self._topic, not self.transactions
         with self._explained():
-            for place, (partition, _, (value, key, given, moment)) in enumerate(copies):
+            for place, (partition, offset, (value, key, given, moment)) in enumerate(copies):
                 headers: Any = given
                 # Without transactions, only its own report says that a message was not delivered.
                 note = self._note_of(partition) if everything or place in marked else None
@@ -85,6 +86,18 @@ class Outlet:
                         break
                     except BufferError:  # the queue is full
                         self._producer.poll(0.5)
+                    except KafkaException as error:
+                        if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
+                            raise
+                        raise self._too_large(partition, offset, value) from error
+
+    def _too_large(self, partition: int, offset: int, value: bytes | None) -> SerdesError:
+        return SerdesError(
+            f"the copy of the source's partition {partition}, offset {offset} is too large: its value has "
+            f"{len(value or b'')} bytes",
+            topic=self._topic,
+            hint="raise the target's max.message.bytes, then run this again",
+        )
 
     def _note_of(self, partition: int) -> Callable[[KafkaError | None, Message], None]:
         """A callback for delivery reports that keeps the last message that was delivered, by None, and all errors."""
@@ -187,6 +200,8 @@ class Outlet:
         """Raise the client's errors as what they mean here."""
         try:
             yield
+        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
+            raise
         except KafkaException as error:
             raise self._failure(error) from error
 
