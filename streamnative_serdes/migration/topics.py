@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from streamnative_serdes._kafka import ClientErrors, ask, client, concerns_the_group, is_end
 
@@ -25,7 +25,7 @@ CONSUMER: Final[Mapping[str, Any]] = {
 
 
 def ensure_topic(kafka: Mapping[str, Any], name: str, partitions: int, **settings: str) -> None:
-    """Create a topic unless it is there.
+    """Create a topic unless it is there; one with fewer partitions gets more.
 
     Args:
         kafka: options of the Kafka client.
@@ -43,6 +43,8 @@ def ensure_topic(kafka: Mapping[str, Any], name: str, partitions: int, **setting
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
+        if len(bounds(kafka, name)) < partitions:
+            admin.create_partitions([NewPartitions(name, partitions)], operation_timeout=30.0)[name].result()
 
 
 def committed_messages(

@@ -480,3 +480,40 @@ def test_a_dry_run_says_what_is_left_and_writes_nothing(migration: Migration) ->
     assert not {name for name in admin.list_topics(timeout=60).topics if name.startswith(f"{migration.target}.")}
     migration()
     assert migration("--dry-run")["left"] == 0
+
+
+def large_bad_message(migration: Migration, limit: int, size: int) -> None:
+    """Source and target that permit ``limit`` bytes, and a bad message of ``size`` bytes."""
+    migration.source, migration.target = new_name("large"), new_name("large-target")
+    create(migration.kafka, migration.source, max_message_bytes=str(limit))
+    create(migration.kafka, migration.target, max_message_bytes=str(limit + 7))
+    migration.state = migration.saved(migration.source, migration.target)
+    producer = Producer({"bootstrap.servers": migration.kafka, "message.max.bytes": limit})
+    producer.produce(migration.source, b"\7" * size, b"key", 0, timestamp=BEGIN)
+    assert producer.flush(LIMIT) == 0
+
+
+def test_a_dead_letter_may_be_larger_than_the_brokers_default(migration: Migration) -> None:
+    large_bad_message(migration, 3_000_000, 2_000_000)
+    assert migration()["bad"] == 1
+    (letter,) = migration.dead_letters()
+    assert letter is not None
+    assert letter.value == b"\7" * 2_000_000
+
+
+def test_a_dead_letter_that_is_too_large_with_its_reason_can_go_to_a_file(migration: Migration) -> None:
+    large_bad_message(migration, 3_000_000, 2_999_900)
+    failed = migration(code=1)
+    assert "its value has 2999900 bytes" in failed["message"]
+    assert "into a file" in failed["hint"]
+    assert migration("--dead-letters", str(migration.folder / "letters"))["bad"] == 1
+
+
+def test_a_new_partition_has_dead_letters_too(migration: Migration) -> None:
+    migration.send(messages(10, migration.ids))
+    migration()
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    for topic in (migration.source, migration.target):
+        admin.create_partitions([NewPartitions(topic, 4)])[topic].result(60)
+    send(migration.kafka, migration.source, [Sent(3, b"key", b"bad", None, BEGIN)])
+    assert migration()["bad"] == 1

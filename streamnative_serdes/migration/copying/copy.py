@@ -28,7 +28,7 @@ from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages, place_of
 
-from .dead_letters import SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
+from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet import Inlet
 from .messages import MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
@@ -166,7 +166,7 @@ class _Run:
             # What such a process has not committed, nobody reads.
             self._ensure_target(resuming=bool(places) or not has_messages(kafka, route.target))
         self._inlet.start({**wishes.start, **places})
-        self._letters = self._stack.enter_context(closing(self._dead_letters(source, self._inlet.next, safe)))
+        self._letters = self._stack.enter_context(closing(self._dead_letters(source, largest, safe)))
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             self.report.progress[partition] = replace(progress, next=place)
@@ -186,12 +186,13 @@ class _Run:
         )
         return int(target.topic.settings.get("max.message.bytes", 0))
 
-    def _dead_letters(self, source: str, places: Mapping[int, int], safe: Mapping[int, int]) -> DeadLetters:
+    def _dead_letters(self, source: str, largest: int, safe: Mapping[int, int]) -> DeadLetters:
         route, path = self._route, self._wishes.dead_letters
         if path is not None:
-            return DeadLetterFile(path, source, places)
+            return DeadLetterFile(path, source, self._inlet.next)
         topic = f"{route.target}{SUFFIX}"
-        ensure_topic(route.writing.kafka, topic, len(self._inlet.bounds), retention_ms="-1")
+        settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
+        ensure_topic(route.writing.kafka, topic, len(self._inlet.bounds), **settings)
         return DeadLetterTopic(topic, route.source, self._outlet.send_beside, self._outlet.flush, safe)
 
     def copy(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:

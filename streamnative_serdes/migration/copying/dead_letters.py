@@ -38,6 +38,7 @@ from streamnative_serdes.errors import FileError
 from streamnative_serdes.migration.framing import Headers
 
 SUFFIX: Final = ".dead-letters"
+LEAST_LARGEST: Final = 1_048_588  # bytes of a batch in the topic: Kafka's default
 PREFIX: Final = "streamnative.migration."
 TOPIC, PARTITION, OFFSET, REASON, HEADERS = (
     f"{PREFIX}{name}" for name in ("topic", "partition", "offset", "reason", "headers")

@@ -112,6 +112,10 @@ class Outlet:
                     break
                 except BufferError:
                     self._producer.poll(0.5)
+                except KafkaException as error:
+                    if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
+                        raise
+                    raise _letter_too_large(topic, message["value"]) from error
 
     def begin(self) -> None:
         """Begin a transaction unless one is open. Raises as :meth:`send` does."""
@@ -190,8 +194,10 @@ class Outlet:
             raise
 
     def _raise_refused(self) -> None:
-        for delivered in self._delivered.values():
-            for fault in delivered:
+        for partition, delivered in self._delivered.items():
+            for fault, message in delivered.items():
+                if fault is not None and partition == _BESIDE and fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                    raise _letter_too_large(message.topic(), message.value())
                 if fault is not None:
                     raise self._failure(KafkaException(fault))
 
@@ -214,3 +220,12 @@ class Outlet:
                 f"another process copies to topic {self._topic} now", hint="only one process may copy to a topic"
             )
         return error
+
+
+def _letter_too_large(topic: str | None, value: bytes | None) -> SerdesError:
+    """Sending it again would not help, unlike after other faults."""
+    return SerdesError(
+        f"a dead letter is too large: its value has {len(value or b'')} bytes",
+        topic=topic,
+        hint="raise max.message.bytes of this topic and of the target, or put the dead letters into a file",
+    )
