@@ -313,14 +313,17 @@ def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> N
 
 def test_a_signal_before_the_end_commits_and_says_that_it_can_go_on(migration: Migration) -> None:
     migration.send(messages(60_000, migration.ids))
-    process = migration.start()
+    group = new_name("group")
+    commit(migration.kafka, group, migration.source, {0: 0})
+    process = migration.start("--groups", group)
     with Gauge(migration.kafka, migration.target) as used:
         while process.poll() is None and used() == 0:
             time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=LIMIT)
+    done, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, said.decode()
     assert b"run this again" in said
+    assert json.loads(done)["groups"] == []
     assert migration()["copied"] == 60_000
     migration.check_target()
 
@@ -517,3 +520,18 @@ def test_a_new_partition_has_dead_letters_too(migration: Migration) -> None:
         admin.create_partitions([NewPartitions(topic, 4)])[topic].result(60)
     send(migration.kafka, migration.source, [Sent(3, b"key", b"bad", None, BEGIN)])
     assert migration()["bad"] == 1
+
+
+def test_a_dry_run_says_where_groups_would_be_and_does_not_move_them(migration: Migration) -> None:
+    migration.send([Sent(0, b"key", None, None, BEGIN + number) for number in range(5)])
+    group = new_name("group")
+    commit(migration.kafka, group, migration.source, {0: 3})
+    moved = {"group": group, "partition": 0, "source": 3}
+    assert migration("--dry-run", "--groups", group)["groups"] == [{**moved, "target": 0, "early": True}]
+    migration()
+    assert migration("--dry-run", "--groups", group)["groups"] == [{**moved, "target": 3, "early": False}]
+    assert "has no offsets" in migration("--dry-run", "--groups", "nobody", code=1)["message"]
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    wanted = [ConsumerGroupTopicPartitions(group)]
+    found = admin.list_consumer_group_offsets(wanted)[group].result(60).topic_partitions
+    assert {place.topic for place in found} == {migration.source}

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -68,7 +69,9 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     help="A setting of a TARGET that is created.",
 )
 @click.option("--accept", multiple=True, metavar="NAME", help="Accept a problem that `migrate plan` has named.")
-@click.option("--dry-run", is_flag=True, help="Only say how many messages are left to copy.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say how many messages are left to copy, and where groups would be now."
+)
 @routed
 def topic(
     state: State,
@@ -112,13 +115,18 @@ def topic(
     as_json = bool(click.get_current_context().meta["json"])
     if dry_run:
         left = TopicCopy(state, wishes).left()
-        _show({"left": left, "dry_run": True}, f"{state.route.source}: {left} messages would be copied", as_json)
+        planned = move_groups(state, groups, wishes, dry_run=True) if groups else []
+        text = f"{state.route.source}: up to {left} messages would be copied"
+        _show({"left": left, "dry_run": True, "groups": _groups(planned)}, text, as_json)
+        if not as_json:
+            _show_groups(planned)
         return
     with _signals() as stopped:
         report = _copy(state, wishes, as_json, stopped)
-        moved = move_groups(state, groups, wishes) if groups else []
+        # Ctrl-C is the usual end of --follow; otherwise whoever stops the copy does not want more to be changed.
+        moved = move_groups(state, groups, wishes) if groups and (follow or report.ended) else []
     _tell(state, report, moved, wishes, as_json)
-    if stopped() and not follow:
+    if not report.ended and not follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
 
 
@@ -166,10 +174,6 @@ def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes, as_j
     route = state.route
     parts = sorted(report.progress.items())
     partitions = {number: {"next": one.next, "copied": one.copied, "bad": one.bad} for number, one in parts}
-    groups = [
-        {"group": one.group, "partition": one.partition, "source": one.source, "target": one.target, "early": one.early}
-        for one in moved
-    ]
     letters = wishes.dead_letters or f"topic {route.target}.dead-letters"
     text = f"{route.source} -> {route.target}: {report.copied} messages copied"
     text += f", {report.bad} among the dead letters in {letters}" if report.bad else ""
@@ -180,14 +184,22 @@ def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes, as_j
         "lag": report.lag,
         "ended": report.ended,
         "partitions": partitions,
-        "groups": groups,
+        "groups": _groups(moved),
         "transactions": wishes.transactions,
     }
     _show(tree, text, as_json)
     if not as_json:
-        for one in moved:
-            early = ", which is not copied yet: run this again" if one.early else ""
-            say(f"group {one.group}: partition {one.partition}, offset {one.source} -> {one.target}{early}")
+        _show_groups(moved)
+
+
+def _groups(moved: list[Moved]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in moved]
+
+
+def _show_groups(moved: list[Moved]) -> None:
+    for one in moved:
+        early = ", which is not copied yet: run this again" if one.early else ""
+        say(f"group {one.group}: partition {one.partition}, offset {one.source} -> {one.target}{early}")
 
 
 def _show(tree: dict[str, Any], text: str, as_json: bool) -> None:

@@ -160,7 +160,7 @@ class _Walk:
         progress = self._progress.get(partition)
         if progress is None or progress.last is None:  # the first copy will be at the target's end
             early = offset > (start if progress is None else progress.next)
-            return Moved(group, partition, offset, self._bounds[partition][1], early)
+            return Moved(group, partition, offset, self._bounds.get(partition, (0, 0))[1], early)
         if offset > progress.last[0]:
             return Moved(group, partition, offset, progress.last[1] + 1, early=offset > progress.next)
         return Moved(group, partition, offset, self._target(partition, offset, progress.anchors))
