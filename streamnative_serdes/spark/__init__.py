@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BrokerUnavailableError": "kafka",
+    "BrokerUnavailableError": "streamnative_serdes._kafka",
     "DeliveryError": "outbox",
     "KafkaAvroSink": "sink",
     "KafkaAvroSource": "source",
@@ -58,4 +58,5 @@ def __getattr__(name: str) -> Any:
     # Imported on first use: spark.java works without PySpark, and importing PySpark takes a second.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    home = _HOMES[name]
+    return getattr(import_module(home if "." in home else f".{home}", __name__), name)

@@ -167,6 +167,8 @@ class _Run:
             self._ensure_target(resuming=bool(places) or not has_messages(kafka, route.target))
         self._inlet.start({**wishes.start, **places})
         self._letters = self._stack.enter_context(closing(self._dead_letters(source, largest, safe)))
+        # Where the others begin is written too: a later run may name another beginning.
+        self._unwritten: set[int] = self._inlet.next.keys() - known.keys()
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             self.report.progress[partition] = replace(progress, next=place)
@@ -262,19 +264,21 @@ class _Run:
 
     def _commit(self, batch: _Batch) -> None:
         """Commit the batch and the progress that it makes."""
-        if not batch.ends:
+        if not batch.ends and not self._unwritten:
             return
         self._outlet.begin()
         self._letters.secure()
         targets = self._outlet.flush()
         beside: list[tuple[str, bytes, bytes]] = []
-        advanced = {partition: self._advanced(partition, batch, targets) for partition in batch.ends}
+        partitions = {*batch.ends, *self._unwritten}
+        advanced = {partition: self._advanced(partition, batch, targets) for partition in partitions}
         for partition, progress in advanced.items():
             beside.append((self._topic.name, *self._topic.words(partition, progress)))
             if progress.anchors:
                 beside.append((self._topic.name, *self._topic.anchor_words(partition, *progress.anchors[-1])))
         self._outlet.commit(beside)
         self.report.progress.update(advanced)
+        self._unwritten = set()
 
     def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, int]) -> Progress:
         """The progress of a partition after this batch; its ``anchors`` has only the last one."""

@@ -117,7 +117,9 @@ def problems_of(source: Topic, target: Topic, seen: Seen, now: int, growth: int)
         yield Problem(
             "partitions",
             f"the source has {source.partitions} partitions, the target {target.partitions}",
-            "delete the target and let --create make it, or choose another one",
+            "add partitions to the target"
+            if target.partitions < source.partitions
+            else "delete the target and let --create make it, or choose another one",
         )
     if not target.settings:
         yield Problem("unknown-settings", "the broker does not tell the target's settings, so they are not checked")
