@@ -288,6 +288,20 @@ def test_an_empty_topic_is_copied_to_its_end(migration: Migration) -> None:
     assert (migration()["copied"], migration()["ended"]) == (0, True)
 
 
+def test_a_copy_remembers_where_it_began_in_partitions_that_had_nothing_yet(migration: Migration) -> None:
+    migration.send(messages(30, migration.ids))
+    ends = {0: 0, 1: 0, 2: 0}
+    for one in migration.sent:
+        ends[one.partition] += 1
+    wishes = Wishes(start=ends, accept=["message-size"])
+    assert TopicCopy(migration.state, wishes).run().copied == 0
+    assert migration()["copied"] == 0
+    new = messages(3, migration.ids, seed=9)
+    send(migration.kafka, migration.source, new)
+    assert migration()["copied"] == 3
+    assert read(migration.kafka, migration.target) == expected(new)
+
+
 def test_following_goes_on_until_a_signal_and_commits_first(migration: Migration) -> None:
     migration.send(messages(100, migration.ids))
     process = migration.start("--follow")
