@@ -29,6 +29,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -184,8 +185,9 @@ class DeadLetterFile:
 
     def __init__(self, path: Path, source: str, following: Mapping[int, int]) -> None:
         self._path = path
-        kept = [letter for letter in read_file(path, source) if letter.offset < following.get(letter.partition, 0)]
-        lines = (json.dumps(tree) for tree in ({**_FORMAT, "source": source}, *(letter.tree() for letter in kept)))
+        kept = (letter for letter in read_file(path, source) if letter.offset < following.get(letter.partition, 0))
+        trees = chain([{**_FORMAT, "source": source}], (letter.tree() for letter in kept))
+        lines = map(json.dumps, trees)  # one at a time: there may be millions
         try:
             self._file = _rewritten(path, lines)
         except OSError as error:
@@ -222,23 +224,25 @@ def read_file(path: Path, source: str) -> Iterator[DeadLetter]:
         FileError: it cannot be read, is damaged, or is of another source.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            if _tree(next(lines, "")) != {**_FORMAT, "source": source}:
+                raise FileError(f"{path} is not a file of dead letters of {source}", hint="choose another file")
+            for number, line in enumerate(lines, 2):
+                if line.endswith("\n"):  # otherwise it was not written whole
+                    yield _letter(path, number, line)
     except FileNotFoundError:
         return
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
-    head = _tree(lines[0])
-    if head != {**_FORMAT, "source": source}:
-        raise FileError(f"{path} is not a file of dead letters of {source}", hint="choose another file")
-    for number, line in enumerate(lines[1:-1], 2):  # what follows the last line's end was not written whole
-        tree = _tree(line)
-        if not isinstance(tree, dict) or tree.pop("sha256", None) != _checksum(tree):
-            raise FileError(
-                f"{path}, line {number} is damaged: its checksum does not match", hint="choose another file"
-            )
-        body = {name: _bytes(tree[name]) for name in ("key", "value")}
-        headers = [(name, _bytes(text)) for name, text in tree["headers"]] or None
-        yield DeadLetter(**{**tree, **body, "headers": headers})
+
+
+def _letter(path: Path, number: int, line: str) -> DeadLetter:
+    tree = _tree(line)
+    if not isinstance(tree, dict) or tree.pop("sha256", None) != _checksum(tree):
+        raise FileError(f"{path}, line {number} is damaged: its checksum does not match", hint="choose another file")
+    body = {name: _bytes(tree[name]) for name in ("key", "value")}
+    headers = [(name, _bytes(text)) for name, text in tree["headers"]] or None
+    return DeadLetter(**{**tree, **body, "headers": headers})
 
 
 def _rewritten(path: Path, lines: Iterable[str]) -> Any:
