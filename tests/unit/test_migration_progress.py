@@ -135,6 +135,13 @@ def test_without_transactions_the_last_copy_says_where_to_go_on(topics: FakeTopi
     assert find_places({}, "to", {}, Wishes()) == ({}, {})
 
 
+def test_dead_letters_of_a_target_that_was_deleted_do_not_count(topics: FakeTopics) -> None:
+    topics["to"], topics["to.dead-letters"] = [placed(None, 0, 0)], [letter(0, 8, 0)]
+    assert find_places({}, "to", {}, Wishes(transactions=False)) == ({}, {})
+    topics["to"] = [placed(b"0:1", 0, 0)]
+    assert find_places({}, "to", {}, Wishes(transactions=False)) == ({0: 2}, {0: 8})
+
+
 @pytest.mark.parametrize("behind", [0, 199, 200, 201, 999, 1000, 1001])
 def test_the_last_copy_is_found_behind_any_number_of_other_messages(topics: FakeTopics, behind: int) -> None:
     topics["to"] = [placed(b"0:5", 0, 10), *(placed(None, 0, 11 + number) for number in range(behind))]

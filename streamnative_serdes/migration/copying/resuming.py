@@ -79,7 +79,8 @@ def _by_the_last_copies(kafka: Mapping[str, Any], target: str, known: Places) ->
         letter = last_offset(kafka, f"{target}{SUFFIX}", partition, _letter)
         if letter is not None:
             safe[partition] = letter
-    return places, safe
+    # Without any copy, the dead letters may be of a target that was deleted: better twice than not at all.
+    return places, safe if places else {}
 
 
 def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
