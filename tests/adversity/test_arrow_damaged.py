@@ -237,7 +237,7 @@ DAMAGED: list[tuple[str, str]] = [
     ("a child is one slot short", "field a: the Arrow column is damaged: expected 3 slots, got 2 (hint: "),
     (
         "lists end one slot beyond",
-        "field value: the Arrow column is damaged: its offsets go from 0 to 5, but there are 4 slots (hint: ",
+        "field value: the Arrow column is damaged: its offsets go from 0 to 5, but have to be from 0 to 4 (hint: ",
     ),
     ("offsets decrease", "field value: the Arrow column is damaged: its offsets decrease at slot 2 (hint: "),
     ("a dictionary's int8 5 of 1", "row 1: the column is damaged: a dictionary index is out of bounds"),
