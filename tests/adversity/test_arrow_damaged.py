@@ -243,7 +243,7 @@ DAMAGED: list[tuple[str, str]] = [
     ("a dictionary's int8 5 of 1", "row 1: the column is damaged: a dictionary index is out of bounds"),
     (
         "maps end one slot beyond",
-        "field value: the Arrow column is damaged: its offsets go from 0 to 2, but there are 1 slots (hint: ",
+        "field value: the Arrow column is damaged: its offsets go from 0 to 2, but have to be from 0 to 1 (hint: ",
     ),
     ("views one byte beyond", "field value: the Arrow column is damaged: slot 1 points outside of its buffers (hint: "),
 ]
