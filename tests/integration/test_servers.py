@@ -105,9 +105,9 @@ def test_servers_for_a_person_run_until_a_signal(
             ended.append(process.wait(2))
         assert not ended, output.read_text()
         (url,) = re.findall(r"^pulsar +(\S+)", output.read_text(), re.MULTILINE)
-        assert requests.get(f"{url}/admin/v2/clusters", timeout=10).json() == ["standalone"]
+        assert requests.get(f"{url}/admin/v2/clusters", timeout=60).json() == ["standalone"]
         process.send_signal(number)
-        assert process.wait(60) == 0, output.read_text()
+        assert process.wait(240) == 0, output.read_text()  # three Java processes end, on a machine that may be busy
         assert output.read_text().endswith("They are ended.\n")
         with pytest.raises(requests.ConnectionError):
             requests.get(url, timeout=10)
