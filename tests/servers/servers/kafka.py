@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -33,6 +34,7 @@ _SASL: Final[dict[str, object]] = {
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
     "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
 }
+_VERSION_SECONDS: Final = 30.0
 _LOGIN: Final = "org.apache.kafka.common.security"
 _RIGHTS: Final[dict[str, object]] = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -67,11 +69,15 @@ class Kafka(Server):
         return f"127.0.0.1:{self._sasl}"
 
     def version(self) -> str:
-        """The version that the server logged when it started."""
-        found = re.search(r"Kafka version: (\S+)", self.log.read_text(errors="replace"))
-        if found is None:
-            raise ServerError(f"kafka did not tell its version\n{self.end_of_log()}")
-        return found[1]
+        """The version that the server logs when it has started, perhaps a moment after it answers."""
+        until = time.monotonic() + _VERSION_SECONDS
+        while True:
+            found = re.search(r"Kafka version: (\S+)", self.log.read_text(errors="replace"))
+            if found is not None:
+                return found[1]
+            if time.monotonic() > until:
+                raise ServerError(f"kafka did not tell its version\n{self.end_of_log()}")
+            time.sleep(0.1)
 
     def command(self) -> Sequence[str]:
         return [*self._java(512), "kafka.Kafka", str(self._conf())]
