@@ -43,7 +43,7 @@ _COMMON: Final = tuple(key for key, option in _BY_KEY.items() if option not in _
 
 
 def confluent_conf(conf: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the options of the second registry under the names of the first one's, or None if there is none.
+    """Return the second registry's options without their prefix ``confluent.``; None if it is not configured.
 
     Args:
         conf: checked options of a serializer or a deserializer.

@@ -95,7 +95,7 @@ def refuse_idle_registry(values: Mapping[str, Any]) -> None:
 
 
 def _confluents(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The option that names framings, and the first one of Confluent in it; "" where there is none."""
+    """The option that names framings, and the first of Confluent's framings in it, "" if it names only others."""
     name = next((name for name in ("framings", "framing") if name in values), "")
     framings = _joined(values[name]).split(",") if name else []
     return name, next((framing for framing in framings if framing.startswith("confluent")), "")

@@ -85,7 +85,7 @@ def is_sign(key: int) -> bool:
 
 
 def schema_id_header(headers: Any) -> bytes | None:
-    """The value of the header with the schema's id, the first if there are several; None if there is none.
+    """The value of the first header that names a schema; None if no header does.
 
     Args:
         headers: a list of (name, value) tuples, or a dict, as clients return them; or None.

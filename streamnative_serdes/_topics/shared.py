@@ -35,7 +35,7 @@ class Shared(Generic[_T]):
             os.register_at_fork(after_in_child=self._after_fork)
 
     def of(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """The object for ``key``, made now if there is none."""
+        """The object for ``key``; creates it at the first call."""
         with self._lock:
             if key not in self.made:
                 while len(self.made) >= _MOST:

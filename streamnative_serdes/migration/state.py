@@ -58,7 +58,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path, route: Route) -> State:
-        """Read the file, or begin a state if there is none.
+        """Read the file; if it does not exist, begin an empty state.
 
         Raises:
             FileError: the file cannot be read, is damaged, or is of another migration.

@@ -142,7 +142,7 @@ cdef class FieldsNode(Node):
 @cython.final
 cdef class RecordNode(FieldsNode):
     cdef list missing               # writing: per field, the encoded default for a datum that lacks it; or None
-    cdef list faults                # writing: per field, why there is none
+    cdef list faults                # writing: by field, why it has no default to write, or None
     cdef frozenset known            # the names
     cdef bint closed                # writing: unknown fields are an error
     cdef bint matched               # writing: unknown columns of a row are an error if fields have no column

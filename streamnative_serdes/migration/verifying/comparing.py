@@ -243,7 +243,7 @@ class Comparison:
     # Messages of the target other than copies
 
     def _find_copy(self) -> bool:
-        """Skip messages of the target up to the copy of the source's next message; False if there is none."""
+        """Skip messages of the target up to the copy of the source's next message; False if the target ends before."""
         left = self._source.take()
         assert left is not None
         skipped = 0

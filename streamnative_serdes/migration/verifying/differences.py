@@ -21,7 +21,7 @@ class Difference:
 
     Args:
         partition: of both topics.
-        source_offset: of the message in the source; None if there is none.
+        source_offset: of the message in the source; None for a message that only the target has.
         target_offset: of its copy in the target; None if there is none.
         part: what is different: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of them,
             ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``.
