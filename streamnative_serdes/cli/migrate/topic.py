@@ -8,40 +8,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import click
 
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import say, show_json
-from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration import Moved, Report, Rules, State, TopicCopy, Wishes, behind_copies, move_groups
+from streamnative_serdes.migration import Moved, Report, Rules, State, TopicCopy, Wishes, move_groups
 
 from .progress_bar import progress_bar
+from .rules import ruled
 from .sides import routed
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(cls=Command)
-@click.option(
-    "--keys",
-    type=click.Choice(["keep", "strip"]),
-    default="keep",
-    show_default=True,
-    help="Strip takes Confluent's framing off keys; the partition stays.",
-)
-@click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters.")
 @click.option("--follow", is_flag=True, help="Go on at the end of the source, until Ctrl-C or SIGTERM.")
-@click.option(
-    "--from",
-    "start",
-    type=click.Choice(["beginning", "copied"]),
-    default="beginning",
-    show_default=True,
-    help="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
-)
 @click.option("--groups", multiple=True, metavar="GROUP", help="Set this group's offsets in TARGET, at the end.")
 @click.option(
     "--dead-letters",
@@ -57,8 +41,6 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Auto: as `migrate plan` found. Off: copies have a header with their place.",
 )
-@click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters.")
-@click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one.")
 @click.option("--create", is_flag=True, help="Create TARGET if it is missing.")
 @click.option(
     "--topic-config",
@@ -73,17 +55,15 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     "--dry-run", is_flag=True, help="Only say how many messages are left to copy, and where groups would be now."
 )
 @routed
+@ruled
 def topic(
     state: State,
-    keys: Literal["keep", "strip"],
-    check: bool,
+    rules: Rules,
+    start: Mapping[int, int],
     follow: bool,
-    start: str,
     groups: tuple[str, ...],
     letters: Path | None,
     transactions: str,
-    allow_header_loss: bool,
-    allow_time_loss: bool,
     create: bool,
     settings: tuple[tuple[str, str], ...],
     accept: tuple[str, ...],
@@ -96,18 +76,11 @@ def topic(
     """  # fmt: skip
     probe = (state.findings or {}).get("probe") or {}
     wishes = Wishes(
-        Rules(
-            keys,
-            check,
-            null_headers=probe.get("null_headers", True),
-            raw_headers=probe.get("raw_headers", True),
-            allow_header_loss=allow_header_loss,
-            allow_time_loss=allow_time_loss,
-        ),
+        rules,
         transactions=probe.get("transactions", True) if transactions == "auto" else transactions == "on",
         follow=follow,
         dead_letters=letters,
-        start=_start(state, start),
+        start=start,
         create=create,
         settings=dict(settings),
         accept=accept,
@@ -128,14 +101,6 @@ def topic(
     _tell(state, report, moved, wishes, as_json)
     if not report.ended and not follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
-
-
-def _start(state: State, start: str) -> Mapping[int, int]:
-    if start == "beginning":
-        return {}
-    if state.route.direction != "back":
-        raise ConfigError("--from copied is for --back", hint="copying goes on where it was stopped by itself")
-    return behind_copies(state.route.reading.kafka, state.route.source)
 
 
 def _copy(state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], bool]) -> Report:

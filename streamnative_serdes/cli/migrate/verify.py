@@ -10,13 +10,13 @@ import click
 
 from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
-from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration import Rules, State, behind_copies
+from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
 from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
 from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Scope, Verification
 
 from .progress_bar import progress_bar
+from .rules import ruled
 from .sides import routed
 
 _COUNTS: Final = ("source", "copied", "bad", "tombstones", "undecodable", "older", "newer", "foreign", "differences")
@@ -35,24 +35,6 @@ def _letters(
 
 
 @click.command(cls=Command)
-@click.option(
-    "--keys",
-    type=click.Choice(["keep", "strip"]),
-    default="keep",
-    show_default=True,
-    help="As `migrate topic` was told.",
-)
-@click.option("--check", is_flag=True, help="As `migrate topic` was told: what cannot be decoded is a dead letter.")
-@click.option("--allow-header-loss", is_flag=True, help="As `migrate topic` was told.")
-@click.option("--allow-time-loss", is_flag=True, help="As `migrate topic` was told; these times are not compared.")
-@click.option(
-    "--from",
-    "start",
-    type=click.Choice(["beginning", "copied"]),
-    default="beginning",
-    show_default=True,
-    help="As `migrate topic` was told: with --back, `copied` begins behind what the way forth has copied to SOURCE.",
-)
 @click.option(
     "--until",
     type=click.Choice(["source-end", "copied"]),
@@ -80,13 +62,11 @@ def _letters(
 @click.option("--exact", is_flag=True, help="Messages in TARGET behind the last copy are differences too.")
 @click.option("--allow-foreign", is_flag=True, help="Only count messages in TARGET between the copies.")
 @routed
+@ruled
 def verify(
     state: State,
-    keys: Literal["keep", "strip"],
-    check: bool,
-    allow_header_loss: bool,
-    allow_time_loss: bool,
-    start: str,
+    rules: Rules,
+    start: Mapping[int, int],
     until: Literal["source-end", "copied"],
     letters: tuple[Literal["topic", "file"], str] | None,
     partitions: tuple[int, ...],
@@ -98,21 +78,13 @@ def verify(
 ) -> None:
     """Compare TARGET with SOURCE: keys, headers, timestamps and decoded values, in order, in each partition.
 
-    The exit code is 1 if anything differs. Nothing is written.
+    Give it --keys, --check, --from and --allow-... as `migrate topic` had them. The exit code is 1 if anything
+    differs. Nothing is written.
     """
-    probe = (state.findings or {}).get("probe") or {}
-    rules = Rules(
-        keys,
-        check,
-        null_headers=probe.get("null_headers", True),
-        raw_headers=probe.get("raw_headers", True),
-        allow_header_loss=allow_header_loss,
-        allow_time_loss=allow_time_loss,
-    )
     scope = Scope(
         rules,
         partitions,
-        _start(state, start),
+        start,
         until=until,
         newer=not exact,
         foreign=allow_foreign,
@@ -130,14 +102,6 @@ def verify(
     if not outcome.same:
         count = sum(counts.differences for counts in outcome.partitions)
         raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}")
-
-
-def _start(state: State, start: str) -> Mapping[int, int]:
-    if start == "beginning":
-        return {}
-    if state.route.direction != "back":
-        raise ConfigError("--from copied is for --back")
-    return behind_copies(state.route.reading.kafka, state.route.source)
 
 
 def _run(state: State, scope: Scope, as_json: bool) -> Outcome:
