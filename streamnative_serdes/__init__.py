@@ -22,6 +22,7 @@ from .errors import (
     SerdesError,
 )
 from .integrations.builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
+from .key_value import KeyValue, KeyValueSchema, TypedSchema
 from .serializer import KafkaAvroSerializer
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "KafkaAvroDeserializerBuilder",
     "KafkaAvroSerializer",
     "KafkaAvroSerializerBuilder",
+    "KeyValue",
+    "KeyValueSchema",
     "MissingEndpointError",
     "RegistryUnavailableError",
     "SchemaError",
@@ -45,6 +48,7 @@ __all__ = [
     "SchemaRegistryError",
     "SchemaWarning",
     "SerdesError",
+    "TypedSchema",
 ]
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from ._serdes import (
     UNFRAMED,
     Bound,
     Deserializer,
+    Half,
+    Pair,
     Serializer,
     bound_of,
     count_batch,
@@ -20,6 +22,7 @@ from ._serdes import (
     read_by,
     serialize_bound,
     set_up,
+    twin_of,
     without_header,
 )
 
@@ -31,6 +34,8 @@ __all__ = [
     "UNFRAMED",
     "Bound",
     "Deserializer",
+    "Half",
+    "Pair",
     "Serializer",
     "bound_of",
     "count_batch",
@@ -43,5 +48,6 @@ __all__ = [
     "read_by",
     "serialize_bound",
     "set_up",
+    "twin_of",
     "without_header",
 ]

@@ -13,6 +13,7 @@ from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import Learnt
 from .errors import ConfigError, SerdesError
+from .key_value import KeyValueSchema
 from .models import Registered
 from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
@@ -20,8 +21,9 @@ from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 class Given(NamedTuple):
     """What a constructor was given: each configure() makes a policy of it."""
 
-    schema: str | Registered | type | None = None
+    schema: str | Registered | type | KeyValueSchema | None = None
     convert: Any = None  # to_dict or from_dict
+    is_key: bool = False
 
 
 class _Second(NamedTuple):
@@ -68,23 +70,25 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._given = Given(
-            schema if schema is None or isinstance(schema, (type, Registered)) else load(schema), convert
-        )
+        kept = schema if schema is None or isinstance(schema, (type, Registered, KeyValueSchema)) else load(schema)
+        self._given = Given(kept, convert, is_key)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 
-    def configure(self, conf: Mapping[str, Any], is_key: bool = False) -> Self:
+    def configure(self, conf: Mapping[str, Any], is_key: bool | None = None) -> Self:
         """Set the options; keys that are not ours are ignored, as Java's clients expect. A second call replaces all.
 
+        ``is_key``: for the keys of KEY_VALUE topics; None leaves what the constructor was given.
+
         Raises:
-            ConfigError: a bad value, no ``schema.registry.url``, or ``is_key``.
+            ConfigError: a bad value, or no ``schema.registry.url``.
         """
         self._configure(conf, is_key, strict=False)
         return self
 
-    def _configure(self, conf: Mapping[str, Any], is_key: bool, *, strict: bool) -> None:
-        refuse_keys(is_key)
+    def _configure(self, conf: Mapping[str, Any], is_key: bool | None, *, strict: bool) -> None:
+        if is_key is not None:
+            self._given = self._given._replace(is_key=is_key)
         self._refuse_no_options(conf)
         values = config.parse(self.OPTIONS, conf, strict=strict)
         if strict:
@@ -104,6 +108,9 @@ class Lifecycle:
         policy = _call_path.policy_of(self)
         if policy is not None:
             policy.binding.detach(self)
+            twin = _call_path.twin_of(self)
+            if twin is not None:
+                policy.binding.detach(twin)
         for client in _clients(policy):
             client.close()
 
@@ -185,14 +192,15 @@ def refuse_no_function(convert: object) -> None:
         raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}", hint=hint)
 
 
-def refuse_keys(is_key: bool) -> None:
-    """SNIP 42 is for values: a key's schema would be registered as that of the topic's values.
+def refuse_keys(topic: str, kind: str) -> None:
+    """A key has a schema of its own in KEY_VALUE topics alone.
 
     Raises:
-        ConfigError: always, if ``is_key``.
+        ConfigError: always.
     """
-    if is_key:
-        raise ConfigError(
-            "keys cannot be serialized or deserialized: in Pulsar, a topic's schema is that of its values",
-            hint="use another serializer for keys, such as confluent_kafka's StringSerializer",
-        )
+    raise ConfigError(
+        f"keys have a schema in topics of type KEY_VALUE only, and this topic's schema is of type {kind}",
+        topic=topic,
+        hint="use another serializer for keys, such as confluent_kafka's StringSerializer, or give both serializers a "
+        "KeyValueSchema",
+    )

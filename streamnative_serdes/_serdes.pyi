@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any, Final, final
 
 from typing_extensions import Buffer, disjoint_base
@@ -21,6 +22,39 @@ def without_header(version: int) -> int:
     """
 
 @final
+class Half:
+    """Writes and reads keys or values. Never changes. ``encode`` and ``decode`` are used where there is no codec."""
+
+    def __new__(
+        cls,
+        codec: Codec | None,
+        encode: Callable[[Any], bytes] | None = None,
+        decode: Callable[[bytes], Any] | None = None,
+    ) -> Half: ...
+    @property
+    def codec(self) -> Codec | None: ...
+    @property
+    def encode(self) -> Callable[[Any], bytes] | None: ...
+    @property
+    def decode(self) -> Callable[[bytes], Any] | None: ...
+
+@final
+class Pair:
+    """Writes and reads both halves of KEY_VALUE messages. Never changes.
+
+    ``key`` is None where keys are the messages' keys: SEPARATED. ``kind`` is the class of what INLINE messages hold, a
+    subclass of tuple without further fields.
+    """
+
+    def __new__(cls, key: Half | None, value: Half, kind: type[tuple[Any, ...]]) -> Pair: ...
+    @property
+    def key(self) -> Half | None: ...
+    @property
+    def value(self) -> Half: ...
+    @property
+    def kind(self) -> type[tuple[Any, ...]]: ...
+
+@final
 class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
 
@@ -32,6 +66,7 @@ class Bound:
         header: bytes | None,
         codec: Codec | None,
         lifetime: float = ...,
+        pair: Pair | None = None,
     ) -> Bound: ...
     @property
     def topic(self) -> str: ...
@@ -43,6 +78,14 @@ class Bound:
     def header(self) -> bytes | None: ...
     @property
     def codec(self) -> Codec | None: ...
+    @property
+    def pair(self) -> Pair | None: ...
+    @property
+    def missing(self) -> bool:
+        """Whether there is nothing to read with: the registry does not have this version."""
+    @property
+    def by(self) -> object:
+        """What reads, to be compared with that of another Bound."""
 
 @disjoint_base
 class _Serdes:
@@ -55,6 +98,9 @@ def set_up(serdes: object, policy: Any, convert: Any, capacity: int) -> None:
 
 def policy_of(serdes: object) -> Any:
     """The policy, or None before :func:`set_up`."""
+
+def twin_of(serdes: object) -> _Serdes | None:
+    """The SerDes for keys that a context has asked for, or None."""
 
 def bound_of(serdes: object) -> list[Bound]:
     """All that is bound at the moment."""

@@ -10,10 +10,13 @@ A hit takes one look-up and no lock. On a miss the policy is asked, an object th
     competing(topic, key)                                       what else may read a message that was read: a Bound
     ambiguous(topic, key)                                       called for each message that has two readings
     context(topic, headers)                                     the context that to_dict or from_dict is called with
+    for_keys()                                                  a SerDes for the keys of KEY_VALUE topics
+    is_key                                                      whether it is for keys itself
 
 The functions of this module are for the classes on top and for policies. They are no methods, so that users see none.
 One extension module, made of these files:
 
+    serdes/key_value.pyx        both halves of KEY_VALUE messages
     serdes/serializer.pyx       object -> message
     serdes/deserializer.pyx     message -> object
     calls.h                     calls of instances without a tuple of arguments
@@ -22,11 +25,14 @@ One extension module, made of these files:
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
-from cpython.ref cimport PyObject
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_SetItem
 from cpython.unicode cimport PyUnicode_Check
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from streamnative_serdes._cache cimport TopicCache
 from streamnative_serdes._codec cimport Codec
@@ -41,12 +47,13 @@ cdef extern from "clock.h":
     double sns_monotonic() noexcept nogil
 
 cdef extern from "Python.h":
-    ctypedef struct PyTypeObject:
-        void* tp_call
     PyTypeObject* Py_TYPE(object) noexcept
     bint Py_EnterRecursiveCall(const char*) noexcept
     void Py_LeaveRecursiveCall() noexcept
     Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
+
+cdef extern from "codec/objects.h":
+    object sns_new_tuple(PyTypeObject*, Py_ssize_t)
 
 cdef extern from "calls.h":
     void sns_set_vectorcall(PyTypeObject*, Py_ssize_t) noexcept
@@ -72,6 +79,9 @@ cpdef int64_t without_header(int64_t version) noexcept:
     return -2 - version
 
 
+include "serdes/key_value.pyx"
+
+
 @cython.final
 cdef class Bound:
     """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
@@ -80,23 +90,37 @@ cdef class Bound:
     cdef readonly object key            # reading: see Deserializer; writing: a type, or None for any
     cdef readonly int64_t version
     cdef readonly bytes header
-    cdef readonly Codec codec           # None: the registry does not have this version
+    cdef readonly Codec codec           # None: see pair
+    cdef readonly Pair pair             # None as well: the registry does not have this version
     cdef int64_t number                 # reading: the key as a number
     cdef const char* header_bytes       # writing: borrowed from header
     cdef Py_ssize_t header_size
     cdef bint expiring                  # False for what cannot change
     cdef double expires                 # seconds, by sns_monotonic alone
 
-    def __cinit__(self, str topic not None, key, int64_t version, bytes header, Codec codec, double lifetime=INFINITY):
-        if header is not None and len(header) not in (HEADER_SIZE, CONFLUENT_SIZE):
-            raise ValueError(f"expected a header of {HEADER_SIZE} or {CONFLUENT_SIZE} bytes, got {len(header)}")
+    def __cinit__(self, str topic not None, key, int64_t version, bytes header, Codec codec, double lifetime=INFINITY,
+                  Pair pair=None):
+        if header is not None and len(header) not in (0, HEADER_SIZE, CONFLUENT_SIZE):
+            raise ValueError(f"expected a header of 0, {HEADER_SIZE} or {CONFLUENT_SIZE} bytes, got {len(header)}")
         self.topic, self.key, self.version = topic, key, version
         self.number = key if type(key) is int else LATEST
-        self.header, self.codec = header, codec
+        self.header, self.codec, self.pair = header, codec, pair
         if header is not None:
             self.header_bytes, self.header_size = PyBytes_AS_STRING(header), PyBytes_GET_SIZE(header)
         self.expiring = lifetime != INFINITY
         self.expires = sns_monotonic() + lifetime
+
+    @property
+    def missing(self):
+        """Whether there is nothing to read with: the registry does not have this version."""
+        return self.codec is None and self.pair is None
+
+    @property
+    def by(self):
+        """What reads, to be compared with that of another Bound."""
+        if self.pair is None:
+            return self.codec
+        return tuple((half.codec, half.decode) for half in (self.pair.key, self.pair.value) if half is not None)
 
     cdef inline bint serves(self, object topic) noexcept:
         """Whether it is for ``topic``, and still holds."""
@@ -150,6 +174,8 @@ cdef class _Serdes:
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef int64_t messages, misses, errors
+    cdef _Serdes twin                   # for keys, where the context says that it is one
+    cdef object __weakref__             # the binding's users are weak
 
     def rebind(self):
         """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
@@ -189,9 +215,19 @@ cdef class _Serdes:
             self.errors += 1
             raise
 
+    cdef _Serdes for_keys(self):
+        """What reads or writes the keys of KEY_VALUE topics, asked for by a context."""
+        if self.twin is None:
+            self.twin = self.policy.for_keys()
+        return self.twin
+
     cdef dict counts(self):
-        return {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,
-                "errors": self.errors}
+        found = {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,
+                 "errors": self.errors}
+        if self.twin is not None:
+            for name, count in self.twin.counts().items():
+                found[name] += count
+        return found
 
     cdef int require_configured(self) except -1:
         if self.cache is None:
@@ -202,7 +238,7 @@ cdef class _Serdes:
 def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
     """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
     cache = TopicCache(capacity)
-    serdes.policy, serdes.convert = policy, convert
+    serdes.policy, serdes.convert, serdes.twin = policy, convert, None
     serdes.prepare()
     serdes.cache = cache                # last: a thread at work with the new cache has asked the new policy
     serdes.last = None
@@ -211,6 +247,11 @@ def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
 def policy_of(_Serdes serdes not None):
     """The policy, or None before :func:`set_up`."""
     return serdes.policy
+
+
+def twin_of(_Serdes serdes not None):
+    """The SerDes for keys that a context has asked for, or None."""
+    return serdes.twin
 
 
 def bound_of(_Serdes serdes not None):

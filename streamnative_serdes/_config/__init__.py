@@ -6,7 +6,15 @@ from .kafka_user import refuse_other_tenant
 from .option import Option, markdown, named
 from .parsing import NOT_THERE, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, schema_limits
-from .serdes import CONFLUENT, CONFLUENT_HEADER, DESERIALIZER_OPTIONS, HEADERLESS, SERIALIZER_OPTIONS, SNIP_42
+from .serdes import (
+    CONFLUENT,
+    CONFLUENT_HEADER,
+    DESERIALIZER_OPTIONS,
+    HEADERLESS,
+    SERIALIZER_OPTIONS,
+    SNIP_42,
+    VALUE,
+)
 
 __all__ = [
     "CODEC_OPTIONS",
@@ -20,6 +28,7 @@ __all__ = [
     "REGISTRY_OPTIONS",
     "SERIALIZER_OPTIONS",
     "SNIP_42",
+    "VALUE",
     "WRITE_OPTIONS",
     "CodecArguments",
     "Option",

@@ -10,6 +10,16 @@ from .registry import REGISTRY_OPTIONS
 
 SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS = "snip42", "confluent", "confluent-header", "headerless"
 
+BARE, VALUE = "bare", "value"
+_KEY_VALUE_FRAMING = Option(
+    "key.value.framing",
+    BARE,
+    checks.one_of(BARE, VALUE),
+    "What to write in front of the values of KEY_VALUE topics: `bare`, nothing, so that Pulsar's own consumers can read "
+    "them; or `value`, the header with the version of the pair, so that consumers of this package know which version a "
+    "value was written by. Keys never have a header.",
+)
+
 _ALLOW_NULL = Option(
     "allow.null",
     True,
@@ -53,6 +63,7 @@ SERIALIZER_OPTIONS = (
         "`TOPIC-value`. Pulsar's registry is not used then. For the time when old consumers still read the topic, and "
         "for going back.",
     ),
+    _KEY_VALUE_FRAMING,
     _ALLOW_NULL,
 )
 

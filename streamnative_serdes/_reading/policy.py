@@ -16,6 +16,7 @@ from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+from streamnative_serdes.key_value import KeyValueSchema
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -33,6 +34,7 @@ from .attempts import (
 )
 from .foreign import look_of, with_hint
 from .framings import Signs, UnknownIds, is_sign
+from .pairs import PairReading
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect
@@ -59,8 +61,11 @@ class ReadPolicy:
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         if conf["value.type"] is not None and given.convert is not None:
             raise ConfigError("cannot use both value.type and from_dict")
-        self.conf, self.binding = conf, Binding.shared(conf)
-        self.reading = _reading(conf, given.schema)
+        self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
+        self._given = given
+        both = given.schema if isinstance(given.schema, KeyValueSchema) else None
+        self.reading = _reading(conf, given.schema if both is None else None)
+        self._pairs = PairReading(conf, both, self.reading, self.binding.latest, given.is_key)
         self.falls_back: bool = conf["fallback.to.latest"]
         self.signs = Signs(conf)
         second = config.confluent_conf(conf)
@@ -77,16 +82,24 @@ class ReadPolicy:
     def bind(
         self, serdes: _call_path.Deserializer, topic: str, key: int, ctx: SerializationContext | None
     ) -> _call_path.Bound:
-        """What reads messages under ``key``; without a codec where the registry does not know its version."""
+        """What reads messages under ``key``; without a codec where the registry does not know its version.
+
+        For messages of KEY_VALUE topics there is a pair instead of a codec: it reads a value, or both halves.
+        """
         self.binding.attach(serdes)
-        refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
         if is_sign(key):
             return self._bind_sign(topic, key)
         known, lifetime = self.known(topic, key)
         if known is None:
             version = key if key >= 0 else _call_path.without_header(key)
             return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
-        codec, holds = self._codec(topic, known, self._options if key >= 0 else self._of_whole)
+        options = self._options if key >= 0 else self._of_whole
+        if known.halves is not None:
+            alone = key == _call_path.LATEST and self._pairs.alone
+            return self._pairs.bound(topic, key, known, lifetime, options, alone=alone)
+        if self.is_key or (ctx is not None and ctx.field == MessageField.KEY):
+            refuse_keys(topic, known.type)
+        codec, holds = self._codec(topic, known, options)
         return _call_path.Bound(topic, key, known.version, None, codec, min(lifetime, holds))
 
     def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
@@ -227,6 +240,8 @@ class ReadPolicy:
         if sign is None or not self.signs.headerless:
             if error is None:
                 raise self._why_not(bound)
+            if self._pairs.alone and bound.key == _call_path.LATEST:
+                return self._read_by_latest_pair(serdes, bound, data, error)
             return self._read_by_news(serdes, bound, data, None, error)
         other = headerless(caller) if is_sign(bound.key) else sign
         try:
@@ -238,6 +253,20 @@ class ReadPolicy:
             raise no_framing(bound.topic, self.signs.schema_of(sign), as_confluent, as_bare, hint) from None
         _call_path.count_instead(serdes, bound.key, other)
         return datum
+
+    def _read_by_latest_pair(
+        self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
+    ) -> Any:
+        """The datum of a KEY_VALUE message without a version that the given schemas alone do not read."""
+        known, _ = self.known(bound.topic, bound.key)
+        assert known is not None
+        if known.halves is not None:
+            latest = self._pairs.bound(bound.topic, bound.key, known, 0.0, self._of_whole, alone=False)
+            try:
+                return _call_path.read_by(latest, data, 0)
+            except DecodeError:
+                pass  # the first error says why the given schemas do not read it
+        return self._read_by_news(serdes, bound, data, None, error)
 
     def _read_otherwise(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
@@ -305,7 +334,7 @@ class ReadPolicy:
         except SerdesError as error:
             error.at(topic=topic, version=in_header)
             raise
-        if bound.codec is None and failed:  # the caller's version is unknown
+        if bound.missing and failed:  # the caller's version is unknown
             raise failed[0][1].at(topic=topic, version=in_header)
         for attempt in attempts:
             try:
@@ -330,7 +359,7 @@ class ReadPolicy:
         self.binding.doubt(bound.topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
         news = self.bind(serdes, bound.topic, bound.key, None)
-        if news.codec is not None and (news.version, news.codec) != (bound.version, bound.codec):
+        if not news.missing and (news.version, news.by) != (bound.version, bound.by):
             serdes.rebind()
             try:
                 return _call_path.read_by(news, data, by_key(bound.key).offset)
@@ -367,10 +396,17 @@ class ReadPolicy:
             ",".join(self.conf["framings"]),
         )
 
-    @staticmethod
-    def context(topic: str, headers: Any) -> SerializationContext:
+    def context(self, topic: str, headers: Any) -> SerializationContext:
         """What ``from_dict`` is called with."""
-        return SerializationContext(topic, MessageField.VALUE, headers)
+        return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
+
+    def for_keys(self) -> _call_path.Deserializer:
+        """What reads keys where a context asks for it: as the same pair, or as the topic's keys are."""
+        schema = self._given.schema if self._pairs.alone else None
+        serdes = _call_path.Deserializer()
+        policy = ReadPolicy({**self.conf, "value.type": None}, Given(schema, None, is_key=True))
+        _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
+        return serdes
 
 
 def _reading(conf: Mapping[str, Any], schema: object) -> Reading | None:

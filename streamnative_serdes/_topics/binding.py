@@ -13,11 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
+from streamnative_serdes._formats.key_value import described
 from streamnative_serdes._log import logger
-from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
     IncompatibleSchemaError,
@@ -29,7 +30,7 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .inspection import REFRESH_SECONDS, Inspector
-from .known import Known, holds
+from .known import Known, Posted
 from .shared import Shared
 from .topic_state import Latest, Learnt, Question, Refusal, TopicState
 from .topics import Topics
@@ -87,8 +88,10 @@ class Binding:
 
     # Questions
 
-    def registered(self, topic: str, schema: Schema, *, new: bool = True) -> int:
+    def registered(self, topic: str, known: Known, *, new: bool = True) -> int:
         """The version of this schema on the topic: one POST, which registers it if it is new.
+
+        ``known`` has the schema; its version and topic have no meaning here.
 
         Without ``new``, one GET of all versions instead, for which the right to read is enough.
 
@@ -97,11 +100,11 @@ class Binding:
             SchemaNotFoundError: the schema is new, and ``new`` is False.
             SchemaRegistryError: as :class:`SchemaRegistryClient` says.
         """
-        state = self._use(topic)
-        version = state.versions.get(schema.text)
+        state, posted = self._use(topic), Posted.of(known.info)
+        version = state.versions.get(posted)
         if version is None:
-            question = ("register", new, schema.text)
-            version = self._ask(state, question, lambda: self._register(state.topic, schema, new))
+            question = ("register", new, posted)
+            version = self._ask(state, question, lambda: self._register(state.topic, posted, known, new))
         return version
 
     def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> Known:
@@ -111,7 +114,7 @@ class Binding:
 
         Raises:
             SchemaNotFoundError: the topic has no such version.
-            SchemaError: the topic's schema is not of type AVRO, or not valid Avro.
+            SchemaError: the schema is not valid.
         """
         state = self._use(topic)
         known = state.schemas.get(version)
@@ -134,7 +137,7 @@ class Binding:
         """Get all versions of the topic, and so the latest one, with one GET.
 
         Raises:
-            SchemaError: one of them is not of type AVRO, or not valid Avro.
+            SchemaError: one of them is not valid.
         """
         self.versions(topic)
 
@@ -142,10 +145,15 @@ class Binding:
         """All versions that the topic has now, with one GET; all are known afterwards.
 
         Raises:
-            SchemaError: one of them is not of type AVRO, or not valid Avro.
+            SchemaError: one of them is not valid.
         """
         state = self._use(topic)
         return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
+
+    def pairs(self, topic: str) -> list[Known]:
+        """The known schemas of type KEY_VALUE, the newest first; the registry is not asked."""
+        schemas = self._topics.get(self.named(topic)).schemas
+        return [known for _, known in sorted(schemas.items(), reverse=True) if known.halves is not None]
 
     def missing_seconds(self, topic: str, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
@@ -195,18 +203,40 @@ class Binding:
 
     # How they are asked: all of these run under single flight
 
-    def _register(self, topic: TopicName, schema: Schema, new: bool) -> int:
-        version = self._topics.get(topic).versions.get(schema.text)  # another thread may just have registered it
+    def _register(self, topic: TopicName, posted: Posted, given: Known, new: bool) -> int:
+        version = self._topics.get(topic).versions.get(posted)  # another thread may just have registered it
         if version is None:
-            version = self.client.register(topic, schema.text) if new else self._find(topic, schema)
-            self._inspector.fits(topic, SchemaInfo(version, "AVRO", schema.text))
-            self._topics.keep_registered(topic, schema, version)
+            version = self._post(topic, given) if new else self._find(topic, given)
+            known = replace(given, info=posted.info(version), topic=topic.given)
+            self._inspector.fits(topic, known.info)
+            self._topics.keep_registered(topic, posted, known)
         return version
 
-    def _find(self, topic: TopicName, schema: Schema) -> int:
-        for info in reversed(self.client.all_versions(topic)):
-            if holds(info, schema, self._topics.limits):
+    def _post(self, topic: TopicName, given: Known) -> int:
+        info = given.info
+        version = self.client.register(topic, info.text, type=info.type, properties=info.properties)
+        if info.type == "KEY_VALUE":
+            # Pulsar answers 200 with the version of a pair that differs in its encoding alone.
+            self._refuse_other_pair(topic, given, self.client.by_version(topic, version))
+        return version
+
+    def _refuse_other_pair(self, topic: TopicName, given: Known, held: SchemaInfo) -> None:
+        if not given.agrees(held, self._topics.limits):
+            raise SchemaError(
+                f"expected {described(given.info)}, but the registry holds {described(held)}",
+                topic=topic.given,
+                version=held.version,
+                hint="use the encoding and the types that the topic has; they cannot be changed",
+            )
+
+    def _find(self, topic: TopicName, given: Known) -> int:
+        infos = self.client.all_versions(topic)
+        for info in reversed(infos):
+            if given.agrees(info, self._topics.limits):
                 return info.version
+        for info in infos:
+            if info.type == "KEY_VALUE":  # one of which may have the schema as a half
+                self._topics.keep(topic, info)
         raise SchemaNotFoundError(
             "the topic does not have the serializer's schema",
             topic=topic.given,

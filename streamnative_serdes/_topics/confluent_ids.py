@@ -26,7 +26,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SerdesError,
 )
-from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
+from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
 
 from .cache import LruMap
 from .known import Compiled, Known
@@ -164,7 +164,7 @@ class ConfluentSchemas:
         raise fault
 
     def _keep(self, key: int | bytes, version: int, compiled: Compiled) -> Known:
-        known = Known(version, compiled)
+        known = Known(SchemaInfo(version, "AVRO", compiled.schema.text), avro=compiled)
         self._known.change(key, lambda _: _Schema(key, known), used=True)
         return known
 

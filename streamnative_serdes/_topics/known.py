@@ -1,14 +1,16 @@
-"""A schema version as this process knows it: the schema, parsed once, and the codecs compiled from it; no I/O."""
+"""A schema version as this process knows it: what the registry holds, parsed once, and the codecs of it; no I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from copy import copy
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
 from streamnative_serdes._config import CodecArguments
+from streamnative_serdes._formats import Format, format_of
+from streamnative_serdes._formats.key_value import halves_of
 from streamnative_serdes._schema import Limits, Schema, Shapes, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
@@ -59,31 +61,143 @@ class Compiled:
         return found
 
 
+class Posted(NamedTuple):
+    """A schema as it is registered: what a POST says, in a form that can be a key."""
+
+    type: str
+    text: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def avro(cls, schema: Schema) -> Posted:
+        return cls("AVRO", schema.text)
+
+    @classmethod
+    def of(cls, info: SchemaInfo) -> Posted:
+        """As the registry holds it. Properties of AVRO matter to nobody here, and POST does not compare them."""
+        return cls(info.type, info.text, () if info.type == "AVRO" else tuple(sorted(info.properties.items())))
+
+    def info(self, version: int, timestamp: int = 0) -> SchemaInfo:
+        """As the registry answers, if it holds this under ``version``."""
+        return SchemaInfo(version, self.type, self.text, timestamp, dict(self.properties))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A schema version of a topic; ``timestamp`` is its time of registration as in SchemaInfo, 0 if unknown."""
+    """A schema version of a topic, of any type.
 
-    version: int
-    compiled: Compiled
-    timestamp: int = 0
+    Args:
+        info: what the registry holds. Its timestamp is 0 if the time of registration is unknown.
+        topic: as its user named it, for errors.
+        avro: of type AVRO only: the parsed schema with its codecs.
+        halves: of type KEY_VALUE only.
+    """
+
+    info: SchemaInfo
+    topic: str = ""
+    avro: Compiled | None = None
+    halves: Halves | None = None
+    _formats: dict[Hashable, Format] = field(default_factory=dict)
+
+    @classmethod
+    def of_schema(cls, schema: Schema) -> Known:
+        """An Avro schema to be registered: its version has no meaning yet."""
+        return cls(SchemaInfo(0, "AVRO", schema.text), avro=Compiled(schema))
+
+    @property
+    def version(self) -> int:
+        return self.info.version
+
+    @property
+    def type(self) -> str:
+        return self.info.type
+
+    @property
+    def compiled(self) -> Compiled:
+        """The schema and its codecs.
+
+        Raises:
+            SchemaError: the type is not AVRO.
+        """
+        if self.avro is None:
+            raise SchemaError(
+                f"expected a schema of type AVRO, got type {self.info.type}",
+                topic=self.topic,
+                version=self.version,
+                hint="KafkaAutoConsumeDeserializer reads topics of any type",
+            )
+        return self.avro
 
     @property
     def schema(self) -> Schema:
+        """Raises: SchemaError: the type is not AVRO."""
         return self.compiled.schema
+
+    def format(self, options: CodecArguments, limits: Limits) -> Format:
+        """What reads and writes data of this schema; created once. Not for KEY_VALUE, whose halves have one each.
+
+        Raises:
+            SchemaError: the schema is invalid, or messages of its type cannot be read.
+        """
+        key = tuple(sorted(options.items()))
+        found = self._formats.get(key)
+        if found is None:
+            try:
+                found = self._formats.setdefault(key, format_of(self.info, limits, options))
+            except SchemaError as error:
+                raise error.at(topic=self.topic, version=self.version) from None
+        return found
+
+    def agrees(self, info: SchemaInfo, limits: Limits) -> bool:
+        """Whether ``info`` is the same schema, as POST compares schemas; an invalid or too large one never is."""
+        if info.type != self.info.type:
+            return False
+        if self.avro is not None:
+            return holds(info, self.avro.schema, limits)
+        if self.halves is not None:
+            return self.halves.agree(info, limits)
+        return same_text(self.info, info, limits)
+
+
+class Halves(NamedTuple):
+    """A KEY_VALUE schema: how key and value are stored, and the schema of each."""
+
+    encoding: str
+    key: Known
+    value: Known
+
+    def agree(self, info: SchemaInfo, limits: Limits) -> bool:
+        """Whether ``info`` is the same pair, whatever it says about names and properties of its halves."""
+        try:
+            other = halves_of(info)
+        except SchemaError:
+            return False
+        return (
+            other.encoding == self.encoding
+            and self.key.agrees(other.key, limits)
+            and self.value.agrees(other.value, limits)
+        )
 
 
 def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> Known:
     """Parse what the registry answered.
 
     Raises:
-        SchemaError: the topic's schema is not of type AVRO, not valid Avro, or exceeds the limits.
+        SchemaError: it is not valid Avro, no valid pair of schemas, or exceeds the limits.
     """
-    if info.type != "AVRO":
-        raise SchemaError(
-            f"expected a schema of type AVRO, got type {info.type}", topic=topic.given, version=info.version
-        )
     try:
-        return Known(info.version, Compiled.of(info.text, limits), info.timestamp)
+        if info.type == "AVRO":
+            return Known(info, topic.given, Compiled.of(info.text, limits))
+        if info.type == "KEY_VALUE":
+            both = halves_of(info)
+            return Known(
+                info,
+                topic.given,
+                halves=Halves(
+                    both.encoding, known_from(topic, both.key, limits), known_from(topic, both.value, limits)
+                ),
+            )
+        return Known(info, topic.given)
     except SchemaError as error:
         error.at(topic=topic.given, version=info.version)
         raise
@@ -95,5 +209,15 @@ def holds(info: SchemaInfo, schema: Schema, limits: Limits) -> bool:
         return info.type == "AVRO"
     try:
         return Compiled.of(info.text, limits).schema.same_as(schema)
+    except SchemaError:
+        return False
+
+
+def same_text(one: SchemaInfo, other: SchemaInfo, limits: Limits) -> bool:
+    """Whether two schemas of one type are equal as text, or as the Avro schemas that JSON topics have."""
+    if one.text == other.text:
+        return True
+    try:
+        return Compiled.of(one.text, limits).schema.same_as(Compiled.of(other.text, limits).schema)
     except SchemaError:
         return False

@@ -12,11 +12,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from streamnative_serdes._schema import Limits, Schema
+from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
-from .known import Compiled, Known, holds
+from .known import Known, Posted
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -51,14 +51,14 @@ class Learnt(NamedTuple):
 
     topic: TopicName
     version: int
-    text: str
+    posted: Posted
     latest: bool
     timestamp: int
 
     @property
     def info(self) -> SchemaInfo:
         """As the registry would answer."""
-        return SchemaInfo(self.version, "AVRO", self.text, timestamp=self.timestamp)
+        return self.posted.info(self.version, self.timestamp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class TopicState:
     Args:
         topic: as the user who asked last named it.
         schemas: known versions, for reading.
-        versions: by registered text, for writing. Reading does not use it: the registry's text may differ in docs.
+        versions: by registered schema, for writing. Reading does not use it: the registry's text may differ in docs.
         latest: as last reported; it may have expired.
         newest: the highest version met, by which a recreated topic is noticed.
         refusals: by question; some may have expired.
@@ -78,7 +78,7 @@ class TopicState:
 
     topic: TopicName
     schemas: Mapping[int, Known] = field(default_factory=dict)
-    versions: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[Posted, int] = field(default_factory=dict)
     latest: Latest | None = None
     newest: Known | None = None
     refusals: Mapping[Question, Refusal] = field(default_factory=dict)
@@ -89,14 +89,14 @@ class TopicState:
         """With one more version to read by; the first of more than ``most`` is dropped."""
         return replace(self, schemas=_with(self.schemas, known.version, known, most), newest=self._newer(known))
 
-    def with_registered(self, schema: Schema, version: int, most: int) -> TopicState:
+    def with_registered(self, posted: Posted, registered: Known, most: int) -> TopicState:
         """With one more version to write by; the first of more than ``most`` is dropped."""
-        known = self.schemas.get(version) or Known(version, Compiled(schema))
-        return replace(self, versions=_with(self.versions, schema.text, version, most), newest=self._newer(known))
+        known = self.schemas.get(registered.version) or registered
+        return replace(self, versions=_with(self.versions, posted, known.version, most), newest=self._newer(known))
 
-    def with_text(self, text: str, version: int, most: int) -> TopicState:
+    def with_posted(self, posted: Posted, version: int, most: int) -> TopicState:
         """With one more version to write by, which another process has registered."""
-        return replace(self, versions=_with(self.versions, text, version, most))
+        return replace(self, versions=_with(self.versions, posted, version, most))
 
     def with_latest(self, known: Known, seconds: float) -> TopicState:
         """With ``known`` as the latest schema, for so many seconds from now on."""
@@ -140,21 +140,22 @@ class TopicState:
         known = self.schemas.get(info.version) or self.newest
         if known is None or known.version != info.version:
             return ""
-        if known.timestamp and info.timestamp and known.timestamp != info.timestamp:
+        before = known.info.timestamp
+        if before and info.timestamp and before != info.timestamp:
             return f"version {info.version} has a different registration time than before"
-        if not holds(info, known.schema, limits):
+        if not known.agrees(info, limits):
             return f"version {info.version} has a different schema than before"
         return ""
 
     def learnt(self) -> tuple[Learnt, ...]:
         """All known versions, for a pickle."""
         latest = None if self.latest is None else self.latest.known.version
-        times = {version: known.timestamp for version, known in self.schemas.items()}
-        found = {(version, known.schema.text) for version, known in self.schemas.items()}
-        found |= {(version, text) for text, version in self.versions.items()}
+        times = {version: known.info.timestamp for version, known in self.schemas.items()}
+        found = {(version, Posted.of(known.info)) for version, known in self.schemas.items()}
+        found |= {(version, posted) for posted, version in self.versions.items()}
         return tuple(
-            Learnt(self.topic, version, text, version == latest, times.get(version, 0))
-            for version, text in sorted(found)
+            Learnt(self.topic, version, posted, version == latest, times.get(version, 0))
+            for version, posted in sorted(found)
         )
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from streamnative_serdes._schema import Limits, Schema
+from streamnative_serdes._schema import Limits
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
 from .cache import LruMap
-from .known import Known, known_from
+from .known import Known, Posted, known_from
 from .topic_state import Latest, Learnt, TopicState
 
 
@@ -96,24 +96,24 @@ class Topics:
         """Keep a schema version, parsed if it is new.
 
         Raises:
-            SchemaError: the schema is not of type AVRO, not valid Avro, or too large.
+            SchemaError: the schema is not valid, or too large.
         """
         known = self.get(topic).schemas.get(info.version)
         if known is None:
             return self._keep(topic, known_from(topic, info, self.limits))
-        if known.timestamp == 0 != info.timestamp:  # so far known from another process, which knew it from a POST
-            return self._keep(topic, replace(known, timestamp=info.timestamp))
+        if known.info.timestamp == 0 != info.timestamp:  # known from another process, which knew it from a POST
+            return self._keep(topic, replace(known, info=replace(known.info, timestamp=info.timestamp)))
         return known
 
     def _keep(self, topic: TopicName, known: Known) -> Known:
         self.change(topic, lambda state: state.with_schema(known, self._capacity))
         return known
 
-    def keep_registered(self, topic: TopicName, schema: Schema, version: int) -> None:
+    def keep_registered(self, topic: TopicName, posted: Posted, known: Known) -> None:
         """Keep the answer to a registration; what was refused before may be accepted now."""
         self.change(
             topic,
-            lambda state: state.with_registered(schema, version, self._capacity).without_refusals().answered(),
+            lambda state: state.with_registered(posted, known, self._capacity).without_refusals().answered(),
         )
 
     def keep_latest(self, topic: TopicName, known: Known) -> Latest:
@@ -150,15 +150,15 @@ class Topics:
     def _doubt(self, topic: TopicName, learnt: list[Learnt]) -> str:
         """Why what another process knew contradicts what is known here; empty if it does not."""
         state = self.get(topic)
-        for text, version in {one.text: one.version for one in learnt}.items():  # the last version of each text
-            here = state.versions.get(text)
+        for posted, version in {one.posted: one.version for one in learnt}.items():  # the last version of each
+            here = state.versions.get(posted)
             if here not in (None, version):
                 return f"a schema has version {version} in the pickle, and version {here} in this process"
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
     def _learn(self, one: Learnt) -> None:
         self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
-        self.change(one.topic, lambda state: state.with_text(one.text, one.version, self._capacity))
+        self.change(one.topic, lambda state: state.with_posted(one.posted, one.version, self._capacity))
         known = self.keep(one.topic, one.info)
         held = self.get(one.topic).latest
         if one.latest and (held is None or held.known.version < one.version):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._config import schema_limits
 from streamnative_serdes._lifecycle import Given, refuse_keys
-from streamnative_serdes._schema import Schema, Shapes, parse
+from streamnative_serdes._schema import Schema
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
-from streamnative_serdes.models import is_model, schema_of, shapes_to_write
+from streamnative_serdes.key_value import KeyValueSchema
+from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
+
+from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
+from .typed import codec_of, shapes_of
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import ColumnWriter
@@ -37,35 +41,107 @@ class WritePolicy:
 
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         schema = given.schema
-        self.conf, self.binding = conf, Binding.shared(conf)
+        self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: dict[str, ColumnWriter] = {}  # of batches, by schema
+        self._given = given
+        self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
-        self._codec = None if schema is None else _codec(schema, self._class, conf)
+        self._codec = None if schema is None or self._pair is not None else codec_of(schema, self._class, conf)
         self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
+        self._refuse_lone_key()
+
+    def _refuse_lone_key(self) -> None:
+        """Registered as it is, a key's schema would become that of the topic's values."""
+        if self.is_key and self._codec is not None and self.conf["auto.register.schemas"]:
+            raise ConfigError(
+                "cannot register the schema of keys alone: Pulsar has one schema per topic",
+                hint="give both serializers the same KeyValueSchema(key, value, encoding), or set "
+                "auto.register.schemas=false; for keys without a schema use another serializer, such as "
+                "confluent_kafka's StringSerializer",
+            )
+        if self.confluent is not None and (self.is_key or self._pair is not None):
+            raise ConfigError("framing=confluent writes values only, by one Avro schema")
 
     @property
     def has_schema(self) -> bool:
         """Whether it writes by the schema that it was given, and not by one of the topic's."""
-        return self._codec is not None and not self._by_topic()
+        return (self._codec is not None or self._pair is not None) and not self._by_topic()
 
     def bind(
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
         self.binding.attach(serdes)
-        refuse_keys(ctx is not None and ctx.field == MessageField.KEY)
+        if self._pair is not None and not self._by_topic():
+            version = self._registered(topic, self._pair.known)
+            return self._bind_pair(topic, key, self._pair, version)
         codec = None if self._by_topic() else self._own_codec(key)
+        for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         if self.confluent is not None:
+            if for_key:
+                refuse_keys(topic, "AVRO")
             return self._bind_to_id(self.confluent, topic, key, codec)
         if codec is not None:
-            version = self.binding.registered(topic, codec.schema, new=self.conf["auto.register.schemas"])
-            return _call_path.Bound(topic, key, version, header.pack(version), codec)
+            return self._bind_own(topic, key, codec, for_key=for_key)
         known, lifetime = self._chosen(topic)
-        codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=_shapes(key, known.schema))
+        if known.halves is not None:
+            pair = topics_pair(known, self.conf, key, is_key=self.is_key)
+            return self._bind_pair(topic, key, pair, known.version, lifetime)
+        codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
+        if for_key:
+            refuse_keys(topic, known.type)
         return _call_path.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
+
+    def _registered(self, topic: str, known: Known) -> int:
+        return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
+
+    def _bind_own(self, topic: str, key: type | None, codec: Codec, *, for_key: bool) -> _call_path.Bound:
+        """By a schema that the serializer or the object brings: the topic's, or one half of a KEY_VALUE topic's."""
+        automatic = self.conf["auto.register.schemas"]
+        try:
+            if for_key:
+                raise SchemaNotFoundError("a key's schema is one half of a topic's")
+            version = self._registered(topic, Known.of_schema(codec.schema))
+        except SchemaNotFoundError as error:
+            if for_key and not automatic:
+                self.binding.versions(topic)
+            known = None if automatic else self._with_half(topic, codec.schema)
+            if known is not None:
+                return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
+            if for_key:
+                refuse_keys(topic, "AVRO")
+            raise error from None
+        return _call_path.Bound(topic, key, version, header.pack(version), codec)
+
+    def _with_half(self, topic: str, schema: Schema) -> Known | None:
+        """The newest pair of the topic that has this schema as the half to write."""
+        for known in self.binding.pairs(topic):
+            assert known.halves is not None
+            half = known.halves.key if self.is_key else known.halves.value
+            if half.avro is not None and half.schema.same_as(schema):
+                return known
+        return None
+
+    def _with_own(self, known: Known, codec: Codec) -> WrittenPair:
+        """The topic's pair, with ``codec`` for the half that this serializer writes."""
+        pair, own = topics_pair(known, self.conf, None, is_key=self.is_key), _call_path.Half(codec)
+        return replace(pair, key=own) if self.is_key else replace(pair, value=own)
+
+    def _bind_pair(
+        self, topic: str, key: type | None, pair: WrittenPair, version: int, lifetime: float = math.inf
+    ) -> _call_path.Bound:
+        return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
+
+    def for_keys(self) -> _call_path.Serializer:
+        """What writes keys where a context asks for it: by the same pair, or by the topic's."""
+        schema = self._given.schema if self._pair is not None else None
+        serdes = _call_path.Serializer()
+        policy = WritePolicy(self.conf, Given(schema, None, is_key=True))
+        _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
+        return serdes
 
     def _bind_to_id(
         self, confluent: ConfluentSchemas, topic: str, key: type | None, codec: Codec | None
@@ -91,7 +167,7 @@ class WritePolicy:
             return own
         codec = self._by_class.get(key)
         if codec is None:
-            codec = _codec(key if own is None else own.schema, key, self.conf)
+            codec = codec_of(key if own is None else own.schema, key, self.conf)
             if len(self._by_class) >= _MAX_CLASSES:
                 self._by_class.clear()
             self._by_class[key] = codec
@@ -109,19 +185,6 @@ class WritePolicy:
                 error.hint = "neither the serializer nor the topic has a schema: pass one to the serializer"
             raise
 
-    @staticmethod
-    def context(topic: str, headers: Any) -> SerializationContext:
+    def context(self, topic: str, headers: Any) -> SerializationContext:
         """What ``to_dict`` is called with."""
-        return SerializationContext(topic, MessageField.VALUE, headers)
-
-
-def _codec(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
-    """What writes by ``schema``, which may be a class's; objects of ``cls`` too."""
-    given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-    parsed = parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
-    return Codec(parsed, shapes=_shapes(cls, parsed), **config.codec_arguments(conf))
-
-
-def _shapes(cls: type | None, schema: Schema) -> Shapes | None:
-    """How objects of ``cls`` are written; None if no schema can be derived from ``cls``, as from dict."""
-    return shapes_to_write(cls, schema) if cls is not None and is_model(cls) else None
+        return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)

@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import refuse_keys
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import DeserializerBuilder, SerializationContext, SerializerBuilder
 from streamnative_serdes.serializer import KafkaAvroSerializer
@@ -36,12 +35,11 @@ class KafkaAvroSerializerBuilder(SerializerBuilder):
         """Create the serializer, and return it with the rest of ``conf``, which is for the Kafka client.
 
         Raises:
-            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
-                ``pulsar.tenant``, or ``is_key``.
+            ConfigError: an invalid value, no ``schema.registry.url``, or a Kafka user whose tenant is not
+                ``pulsar.tenant``.
         """
-        refuse_keys(is_key)
         own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
-        return KafkaAvroSerializer(own, self._schema, self._to_dict), others
+        return KafkaAvroSerializer(own, self._schema, self._to_dict, is_key=is_key), others
 
 
 class KafkaAvroDeserializerBuilder(DeserializerBuilder):
@@ -56,12 +54,11 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
         """Create the deserializer, and return it with the rest of ``conf``, which is for the Kafka client.
 
         Raises:
-            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
-                ``pulsar.tenant``, or ``is_key``.
+            ConfigError: an invalid value, no ``schema.registry.url``, or a Kafka user whose tenant is not
+                ``pulsar.tenant``.
         """
-        refuse_keys(is_key)
         own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
-        return KafkaAvroDeserializer(own, self._schema, self._from_dict), others
+        return KafkaAvroDeserializer(own, self._schema, self._from_dict, is_key=is_key), others
 
 
 def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

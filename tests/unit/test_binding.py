@@ -18,7 +18,7 @@ from streamnative_serdes._call_path import bound_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes._topics import shared
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import Compiled
+from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -100,7 +100,7 @@ def test_after_an_interrupt_of_the_leader_another_thread_sends_the_request(regis
     schema, lead, follows = parse(USER), threading.Event(), threading.Event()
     real = binding.client.register
 
-    def interrupted(*arguments: Any) -> int:
+    def interrupted(*_: Any, **__: Any) -> int:
         lead.set()
         follows.wait(PATIENCE)
         binding.client.register = real  # type: ignore[method-assign]
@@ -111,14 +111,14 @@ def test_after_an_interrupt_of_the_leader_another_thread_sends_the_request(regis
 
     def leader() -> None:
         try:
-            binding.registered("users", schema)
+            binding.registered("users", Known.of_schema(schema))
         except KeyboardInterrupt:
             outcome.append("interrupted")
 
     first = threading.Thread(target=leader)
     first.start()
     assert lead.wait(PATIENCE)
-    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", schema)))
+    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", Known.of_schema(schema))))
     second.start()
     follows.set()
     first.join(PATIENCE)
@@ -130,13 +130,13 @@ def test_a_thread_may_repeat_its_request_while_it_is_running(registry: LocalRegi
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     real, seen = binding.client.register, []
 
-    def reentrant(*arguments: Any) -> int:  # like a signal handler or a finalizer
+    def reentrant(*arguments: Any, **more: Any) -> int:  # like a signal handler or a finalizer
         binding.client.register = real  # type: ignore[method-assign]
-        seen.append(binding.registered("users", parse(USER)))
-        return real(*arguments)
+        seen.append(binding.registered("users", Known.of_schema(parse(USER))))
+        return real(*arguments, **more)
 
     binding.client.register = reentrant  # type: ignore[assignment, method-assign]
-    assert binding.registered("users", parse(USER)) == 0
+    assert binding.registered("users", Known.of_schema(parse(USER))) == 0
     assert seen == [0]
 
 

@@ -280,9 +280,9 @@ def test_a_schema_with_a_bad_default_still_reads(registry: LocalRegistry) -> Non
     assert KafkaAvroDeserializer(conf(registry)).deserialize("lenient", b"\x0e") == {"a": 7}
 
 
-def test_keys_are_refused(users: LocalRegistry) -> None:
-    with pytest.raises(ConfigError, match="keys"):
-        KafkaAvroDeserializer(conf(users), is_key=True)
+def test_keys_of_an_avro_topic_are_refused(users: LocalRegistry) -> None:
+    with pytest.raises(ConfigError, match="topic users: keys have a schema in topics of type KEY_VALUE only"):
+        KafkaAvroDeserializer(conf(users), is_key=True).deserialize("users", framed(0, USER, BOB))
     with pytest.raises(ConfigError, match="keys"):
         KafkaAvroDeserializer(conf(users))(framed(0, USER, BOB), SerializationContext("users", MessageField.KEY))
 

@@ -250,7 +250,7 @@ def test_a_bad_schema_is_an_error_at_once(registry: LocalRegistry, schema: objec
     assert not registry.calls
 
 
-def test_keys_are_refused(registry: LocalRegistry) -> None:
+def test_a_keys_schema_alone_is_not_registered(registry: LocalRegistry) -> None:
     with pytest.raises(ConfigError, match="keys"):
         KafkaAvroSerializer(conf(registry), USER, is_key=True)
     with pytest.raises(ConfigError, match="keys"):

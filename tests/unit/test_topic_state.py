@@ -13,7 +13,7 @@ from waiting import HANG_SECONDS, elsewhere, join, together
 
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes._topics.cache import LruMap
-from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._topics.known import Compiled, Known, Posted
 from streamnative_serdes._topics.topic_state import Learnt, Refusal, TopicState
 from streamnative_serdes._topics.topics import Topics
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
@@ -37,6 +37,11 @@ def info(version: int, timestamp: int = 0, text: str = INT) -> SchemaInfo:
 
 def fixed(size: int) -> str:
     return json.dumps({"type": "fixed", "name": "F", "size": size})
+
+
+def keep_registered(topics: Topics, topic: TopicName, text: str, version: int) -> None:
+    known = Known(info(version, text=text), topic.given, Compiled(parse(text)))
+    topics.keep_registered(topic, Posted("AVRO", text), known)
 
 
 def known_topics(topics: Topics, *given: str) -> list[str]:
@@ -159,10 +164,10 @@ def test_one_version_more_than_the_capacity_drops_the_first() -> None:
 def test_one_written_schema_more_than_the_capacity_drops_the_first() -> None:
     topics = made(2)
     for size in (1, 2):
-        topics.keep_registered(T, parse(fixed(size)), size)
+        keep_registered(topics, T, fixed(size), size)
     assert [*topics.get(T).versions.values()] == [1, 2]
-    topics.keep_registered(T, parse(fixed(3)), 3)
-    assert topics.get(T).versions == {parse(fixed(2)).text: 2, parse(fixed(3)).text: 3}
+    keep_registered(topics, T, fixed(3), 3)
+    assert topics.get(T).versions == {Posted("AVRO", fixed(2)): 2, Posted("AVRO", fixed(3)): 3}
 
 
 def test_refusals_are_bounded_too() -> None:
@@ -178,7 +183,7 @@ def test_refusals_are_bounded_too() -> None:
 def test_forgetting_a_topic_drops_its_whole_state_and_no_other() -> None:
     topics = made()
     for topic in ("t", "other"):
-        topics.keep_registered(name(topic), parse(INT), 0)
+        keep_registered(topics, name(topic), INT, 0)
         topics.keep_latest(name(topic), topics.keep(name(topic), info(0)))
     topics.change(T, lambda state: state.with_refusal(("all",), Refusal(SchemaNotFoundError("no"), 9e9), 2))
     topics.forget(T)
@@ -190,7 +195,7 @@ def test_forgetting_a_topic_drops_its_whole_state_and_no_other() -> None:
 
 def test_a_topic_that_lost_its_schemas_is_requested_again_and_can_still_be_read() -> None:
     topics = made()
-    topics.keep_registered(T, parse(INT), 0)
+    keep_registered(topics, T, INT, 0)
     topics.keep_latest(T, topics.keep(T, info(0)))
     refusal = Refusal(SchemaNotFoundError("no"), 9e9)
     state = topics.change(T, lambda now: now.with_refusal(("all",), refusal, 2).without_registrations())
@@ -201,14 +206,14 @@ def test_a_topic_that_lost_its_schemas_is_requested_again_and_can_still_be_read(
 
 def test_an_expired_topic_keeps_its_versions_and_its_latest_schema_but_has_to_be_asked_for_it() -> None:
     topics, unknown = made(), name("unknown")
-    topics.keep_registered(T, parse(INT), 0)
+    keep_registered(topics, T, INT, 0)
     held = topics.keep_latest(T, topics.keep(T, info(0)))
     refusal = Refusal(SchemaNotFoundError("no"), time.monotonic() + 60)
     for topic in (T, unknown):
         topics.change(topic, lambda now: now.with_refusal(("latest",), refusal, 2))
     topics.expire()
     state = topics.get(T)
-    assert ([*state.schemas], state.versions, state.refusals) == ([0], {INT: 0}, {})
+    assert ([*state.schemas], state.versions, state.refusals) == ([0], {Posted("AVRO", INT): 0}, {})
     assert state.latest is not None
     assert (state.latest.known, state.latest.valid, held.valid) == (held.known, False, True)
     assert (topics.get(unknown).latest, topics.get(unknown).refusals) == (None, {})
@@ -265,7 +270,7 @@ def test_an_older_known_version_is_compared_too() -> None:
 def test_a_refused_request_may_be_repeated_after_a_registration() -> None:
     topics = made()
     topics.change(T, lambda state: state.with_refusal(("latest",), Refusal(SchemaNotFoundError("no"), 9e9), 2))
-    topics.keep_registered(T, parse(INT), 0)
+    keep_registered(topics, T, INT, 0)
     assert topics.get(T).refusals == {}
 
 
@@ -305,7 +310,7 @@ def test_a_state_never_changes() -> None:
     topics.keep(T, info(0))
     before = topics.get(T)
     topics.keep(T, info(1))
-    topics.keep_registered(T, parse(INT), 2)
+    keep_registered(topics, T, INT, 2)
     topics.forget(T)
     assert ([*before.schemas], before.versions, before.newest) == ([0], {}, before.schemas[0])
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -367,7 +372,7 @@ def test_a_change_that_fails_does_not_affect_the_state_and_the_lock() -> None:
 
 def test_an_invalid_schema_does_not_affect_the_state() -> None:
     topics = made()
-    for wrong in (SchemaInfo(0, "JSON", INT), info(0, text="{")):
+    for wrong in (SchemaInfo(0, "KEY_VALUE", "{}"), info(0, text="{")):
         with pytest.raises(SchemaError, match="topic t, schema version 0"):
             topics.keep(T, wrong)
     assert len(topics) == 0
@@ -409,10 +414,10 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     topics = made()
     topics.keep(T, info(0, timestamp=7))
     topics.keep_latest(T, topics.keep(T, info(1, timestamp=8, text='"long"')))
-    topics.keep_registered(T, parse(INT), 0)
+    keep_registered(topics, T, INT, 0)
     topics.keep(name("other"), info(0))
     learnt = topics.learnt([T, T, name("never met")])
-    assert learnt == (Learnt(T, 0, INT, False, 7), Learnt(T, 1, '"long"', True, 8))
+    assert learnt == (Learnt(T, 0, Posted("AVRO", INT), False, 7), Learnt(T, 1, Posted("AVRO", '"long"'), True, 8))
 
     there = made()
     assert there.learn(pickle.loads(pickle.dumps(learnt))) == {}
@@ -424,24 +429,26 @@ def test_a_pickle_carries_the_known_schemas() -> None:
 def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
     topics = made()
     for timestamp, expected in ((0, 0), (9, 9), (0, 9)):
-        assert topics.learn([Learnt(T, 0, INT, False, timestamp)]) == {}
-        assert topics.get(T).schemas[0].timestamp == expected
-    assert topics.learn([Learnt(T, 0, INT, False, 8)]) == {T: "version 0 has a different registration time than before"}
+        assert topics.learn([Learnt(T, 0, Posted("AVRO", INT), False, timestamp)]) == {}
+        assert topics.get(T).schemas[0].info.timestamp == expected
+    assert topics.learn([Learnt(T, 0, Posted("AVRO", INT), False, 8)]) == {
+        T: "version 0 has a different registration time than before"
+    }
     assert topics.get(T).newest is None
 
 
 def test_an_older_latest_schema_is_not_taken_over() -> None:
     topics = made()
     for version, latest in ((1, 1), (0, 1), (2, 2)):
-        topics.learn([Learnt(T, version, fixed(version + 1), True, 0)])
+        topics.learn([Learnt(T, version, Posted("AVRO", fixed(version + 1)), True, 0)])
         held = topics.get(T).latest
         assert held is not None
         assert held.known.version == latest
-    topics.learn([Learnt(T, 3, fixed(4), False, 0)])
+    topics.learn([Learnt(T, 3, Posted("AVRO", fixed(4)), False, 0)])
     assert topics.get(T).latest is held
 
 
 def test_a_latest_schema_is_valid_only_until_its_ttl() -> None:
     for seconds, valid in ((60.0, True), (0.0, False)):
-        latest = made(ttl=seconds).keep_latest(T, Known(0, Compiled.of(INT, Limits())))
+        latest = made(ttl=seconds).keep_latest(T, Known(info(0), avro=Compiled.of(INT, Limits())))
         assert latest.valid is valid

@@ -4,6 +4,7 @@ cdef class Deserializer(_Serdes):
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
     cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
     cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
+    cdef bint keys                      # of KEY_VALUE topics are what is read: without a header, whatever they begin with
     cdef bint bare                      # the rest stands for signs: messages without a header are read;
     cdef bint prefix                    # signs are looked for in the value,
     cdef bint headers                   # and in headers;
@@ -32,6 +33,7 @@ cdef class Deserializer(_Serdes):
 
     cdef int prepare(self) except -1:
         signs = self.signs = getattr(self.policy, "signs", None)
+        self.keys = getattr(self.policy, "is_key", False)
         if signs is not None and (signs.prefix or signs.header or not signs.headerless):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
@@ -122,6 +124,8 @@ cdef class Deserializer(_Serdes):
 
     def stats(self):
         found = {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
+        if self.twin is not None:
+            found["headerless"] += (<Deserializer>self.twin).headerless
         if self.signs is not None:
             found.update(confluent=self.prefixed, confluent_header=self.by_header, ambiguous=self.ambiguous)
         return found
@@ -201,6 +205,8 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     cdef Py_ssize_t offset = HEADER_SIZE
     cdef Bound bound = self.last
     cdef PyObject* datum
+    if unlikely(self.keys):
+        return read_key(self, topic, start, size, data, version)
     self.messages += 1
     if unlikely(number == NO_VERSION):
         if unlikely(self.signs is not None):
@@ -212,10 +218,51 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
         bound = self.look_up(topic, number, context, True)
     if unlikely(bound.codec is None):
-        return self.recover(data, bound, in_header, version, None, None)
+        return read_otherwise(self, bound, start, size, data, context, in_header, version)
     datum = bound.codec.try_read(start, size, offset)
     if unlikely(datum is NULL):
         return read_again(self, data, bound, in_header, version, None)
+    return given(datum)
+
+
+cdef object read_otherwise(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
+                           object context, int64_t in_header, object version):
+    """A message of a KEY_VALUE topic, its key if the context says so, or one whose version is unknown."""
+    if for_key(context):
+        self.messages -= 1
+        if in_header == NO_VERSION:
+            self.headerless -= 1
+        return read_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, version)
+    if bound.pair is None:
+        return self.recover(data, bound, in_header, version, None, None)
+    return read_pair(self, bound, start, size, data, in_header, version)
+
+
+cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
+                      int64_t in_header, object version):
+    try:
+        return bound.pair.read(start, size, HEADER_SIZE if in_header != NO_VERSION else 0)
+    except DecodeError as error:
+        return self.recover(data, bound, in_header, version, None, error)
+
+
+cdef object read_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                     object version):
+    """The key of a KEY_VALUE message, which never has a header: equal keys are equal bytes."""
+    cdef int64_t number = LATEST if version is None else without_header(version)
+    cdef Bound bound = self.last
+    cdef PyObject* datum
+    self.messages += 1
+    self.headerless += 1
+    if bound is None or bound.number != number or not bound.serves(topic):
+        bound = self.look_up(topic, number, None, True)
+    if bound.missing:
+        return self.recover(data, bound, NO_VERSION, version, None, None)
+    if bound.pair is not None:
+        return read_pair(self, bound, start, size, data, NO_VERSION, version)
+    datum = bound.codec.try_read(start, size, 0)
+    if datum is NULL:
+        return read_again(self, data, bound, NO_VERSION, version, None)
     return given(datum)
 
 
@@ -239,6 +286,8 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
     if bound is None or bound.number != key or not bound.serves(topic):
         bound = self.look_up(topic, key, context, True)
     shown = None if sign == NO_FRAMING else sign
+    if bound.pair is not None:
+        return read_otherwise(self, bound, start, size, data, context, NO_VERSION, version)
     if bound.codec is None:
         return self.recover(data, bound, NO_VERSION, version, shown, None)
     datum = bound.codec.try_read(start, size, offset_of(key))
@@ -315,14 +364,16 @@ cdef object given_version(object version):
 
 
 def read_by(Bound bound not None, data, Py_ssize_t offset):
-    """The datum in ``data[offset:]`` by the codec of ``bound``."""
+    """The datum in ``data[offset:]`` by what ``bound`` reads with."""
     cdef Py_buffer view
-    if bound.codec is None:
+    if bound.missing:
         raise DecodeError("the registry does not have this schema version", topic=bound.topic, version=bound.version)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if not 0 <= offset <= view.len:
             raise DecodeError(f"expected at least {offset} bytes, got {view.len}")
+        if bound.codec is None:
+            return bound.pair.read(<uint8_t*>view.buf, view.len, offset)
         return bound.codec.read(<uint8_t*>view.buf, view.len, offset)
     finally:
         PyBuffer_Release(&view)

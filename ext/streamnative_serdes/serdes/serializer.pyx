@@ -30,7 +30,7 @@ cdef class Serializer(_Serdes):
         if bound is not None and bound.key is key:
             return bound
         bound = self.ask(name, key, context)
-        if bound is not None and (bound.codec is None or bound.header is None):
+        if bound is not None and (bound.missing or bound.header is None):
             raise TypeError("the policy bound no codec or no header to write with")
         return self.remember(cache, bound)
 
@@ -54,6 +54,8 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     self.messages += 1
     if unlikely(bound is None or bound.key is not type(obj) or not bound.serves(topic)):
         bound = self.look_up(topic, type(obj), context)
+    if unlikely(bound.codec is None):
+        return write_pair(self, bound, obj, context)
     return write_by(self, bound, obj)
 
 
@@ -64,13 +66,25 @@ cdef inline object write_by(Serializer self, Bound bound, object obj):
     return given(message)
 
 
+cdef object write_pair(Serializer self, Bound bound, object obj, object context):
+    """A message of a KEY_VALUE topic, or its key if the context says so."""
+    if for_key(context):
+        self.messages -= 1
+        return write(<Serializer>self.for_keys(), bound.topic, obj, None)
+    try:
+        return bound.pair.write(obj, bound.header_bytes, bound.header_size)
+    except EncodeError as error:
+        self.errors += 1
+        raise error.at(topic=bound.topic, version=bound.version)
+
+
 cdef int explain(Serializer self, Bound bound) except -1:
     """Say in the exception that is set which topic and version could not be written."""
     self.errors += 1
     try:
         return sns_reraise()
     except EncodeError as error:
-        error.at(topic=bound.topic, version=bound.version if len(bound.header) == HEADER_SIZE else None)
+        error.at(topic=bound.topic, version=None if len(bound.header) == CONFLUENT_SIZE else bound.version)
         raise
 
 
@@ -84,7 +98,7 @@ def serialize_bound(Serializer serializer not None, obj, context):
         obj = converted(serializer.convert, obj, context)
     serializer.require_configured()
     bound = serializer.find(serializer.cache, plain(topic, EncodeError), type(obj))
-    if bound is None or bound.key is not type(obj):
+    if bound is None or bound.key is not type(obj) or bound.codec is None:
         return MISS
     serializer.messages += 1
     return write_by(serializer, bound, obj)

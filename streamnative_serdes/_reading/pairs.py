@@ -1,0 +1,133 @@
+"""Reading KEY_VALUE topics: what reads each half, as the reader's schemas if some were given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from streamnative_serdes import _call_path
+from streamnative_serdes._config import CodecArguments, schema_limits
+from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes.errors import ConfigError, SchemaError
+from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
+from streamnative_serdes.models import Reading, reading_of
+
+LatestOf = Callable[[str], tuple[Known, float]]
+
+
+class PairReading:
+    """What a deserializer reads KEY_VALUE messages as.
+
+    Args:
+        conf: checked options.
+        schema: the reader's schemas of both halves, if they were given.
+        reading: the reader's schema of the half that this deserializer reads, if it was given alone.
+        latest: asks for a topic's latest schema.
+        is_key: keys are read.
+    """
+
+    def __init__(
+        self,
+        conf: dict[str, Any],
+        schema: KeyValueSchema | None,
+        reading: Reading | None,
+        latest: LatestOf,
+        is_key: bool,
+    ) -> None:
+        self._conf, self._latest, self.is_key = conf, latest, is_key
+        self._given = schema
+        self._readings: dict[str, Reading | None] = {"key": None, "value": None}
+        if schema is not None:
+            self._readings = {name: self._reading(getattr(schema, name)) for name in ("key", "value")}
+        else:
+            self._readings["key" if is_key else "value"] = reading
+
+    def _reading(self, typed: TypedSchema) -> Reading | None:
+        if typed.type != "AVRO":
+            return None
+        cls = typed.schema if isinstance(typed.schema, type) else None
+        return reading_of(typed.schema, cls, allow_null=self._conf["allow.null"], limits=schema_limits(self._conf))
+
+    @property
+    def alone(self) -> bool:
+        """Whether messages without a version are read by the given schemas first, as by Pulsar's Java client."""
+        return self._given is not None
+
+    def bound(
+        self, topic: str, key: int, known: Known, lifetime: float, options: CodecArguments, *, alone: bool
+    ) -> _call_path.Bound:
+        """What reads messages that were written by ``known``.
+
+        Args:
+            topic: whose messages they are.
+            key: of the call path.
+            known: of type KEY_VALUE.
+            lifetime: of the result, in seconds.
+            options: of codecs.
+            alone: messages were written by the given schemas, whatever ``known`` says.
+
+        Raises:
+            ConfigError: keys are to be read, but they are part of the values.
+            SchemaError: a given schema cannot read what was written, or messages of a type cannot be read.
+        """
+        halves = known.halves
+        assert halves is not None
+        inline = halves.encoding == INLINE
+        if self.is_key and inline:
+            hint = "read the values; each is a KeyValue"
+            raise ConfigError("the topic's keys are part of its values: its encoding is INLINE", topic=topic, hint=hint)
+        if self.is_key:
+            half, holds = self._half(topic, known, "key", options, alone=alone)
+            lifetime = min(lifetime, holds)
+            if half.codec is not None:
+                return _call_path.Bound(topic, key, known.version, None, half.codec, lifetime)
+            pair = _call_path.Pair(None, half, KeyValue)
+            return _call_path.Bound(topic, key, known.version, None, None, lifetime, pair)
+        value, holds = self._half(topic, known, "value", options, alone=alone)
+        of_key, key_holds = self._half(topic, known, "key", options, alone=alone) if inline else (None, math.inf)
+        pair = _call_path.Pair(of_key, value, KeyValue)
+        return _call_path.Bound(topic, key, known.version, None, None, min(lifetime, holds, key_holds), pair)
+
+    def _half(
+        self, topic: str, known: Known, name: str, options: CodecArguments, *, alone: bool
+    ) -> tuple[_call_path.Half, float]:
+        """What reads one half, and for how many seconds that holds."""
+        half, reading = _half_of(known, name), self._readings[name]
+        if half.avro is None:
+            self._refuse_other_type(half, name, reading)
+            form = half.format(options, schema_limits(self._conf))
+            return _call_path.Half(None, form.encode, form.decode), math.inf
+        reader, shapes, lifetime = None, None, math.inf
+        if reading is not None:
+            target = reading.of(half.schema)
+            reader, shapes = target.schema, target.shapes
+        elif self._conf["use.latest.version"]:
+            latest, lifetime = self._latest(topic)
+            reader = _half_of(latest, name).schema
+        try:
+            if alone and reader is not None:
+                return _call_path.Half(Compiled(reader).codec(options, None, shapes)), lifetime
+            return _call_path.Half(half.compiled.codec(options, reader, shapes)), lifetime
+        except SchemaError as error:
+            raise error.at(topic=topic, version=known.version) from None
+
+    def _refuse_other_type(self, half: Known, name: str, reading: Reading | None) -> None:
+        given = None if self._given is None else getattr(self._given, name).type
+        if reading is not None:
+            given = "AVRO"
+        if given is not None and given != half.type:
+            raise SchemaError(
+                f"expected a {name} of type {given}, but the topic has type {half.type}",
+                topic=half.topic,
+                version=half.version,
+            )
+
+
+def _half_of(known: Known, name: str) -> Known:
+    """Raises: SchemaError: the schema is not of type KEY_VALUE."""
+    if known.halves is None:
+        raise SchemaError(
+            f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
+        )
+    return known.halves.key if name == "key" else known.halves.value

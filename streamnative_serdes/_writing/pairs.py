@@ -1,0 +1,100 @@
+"""Writing to KEY_VALUE topics: which pair of schemas, and what writes each half."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from streamnative_serdes import _call_path, header
+from streamnative_serdes import _config as config
+from streamnative_serdes._formats.key_value import info_of
+from streamnative_serdes._topics.known import Halves, Known
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema
+
+from .typed import half_of, known_of
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPair:
+    """What writes the messages of a KEY_VALUE topic.
+
+    Args:
+        known: the pair that is registered, or to be registered.
+        key: writes keys.
+        value: writes values.
+    """
+
+    known: Known
+    key: _call_path.Half
+    value: _call_path.Half
+
+    @property
+    def encoding(self) -> str:
+        assert self.known.halves is not None
+        return self.known.halves.encoding
+
+
+def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
+    """The pair of schemas that a serializer was given.
+
+    Raises:
+        SchemaError: a half is not valid.
+    """
+    key, value = known_of(schema.key, conf), known_of(schema.value, conf)
+    known = Known(info_of(schema.encoding, key.info, value.info), halves=Halves(schema.encoding, key, value))
+    return WrittenPair(
+        known,
+        half_of(key, conf, _class(schema.key.schema)),
+        half_of(value, conf, _class(schema.value.schema)),
+    )
+
+
+def topics_pair(known: Known, conf: dict[str, Any], cls: type | None, *, is_key: bool) -> WrittenPair:
+    """The pair of schemas that a topic has; objects of ``cls`` are written too.
+
+    Raises:
+        SchemaError: messages of its types cannot be written.
+    """
+    halves = known.halves
+    assert halves is not None
+    of_key, of_value = (cls, None) if is_key else (None, cls)
+    return WrittenPair(known, half_of(halves.key, conf, of_key), half_of(halves.value, conf, of_value))
+
+
+def _class(schema: object) -> type | None:
+    return schema if isinstance(schema, type) else None
+
+
+def bound_pair(
+    topic: str,
+    key: type | None,
+    pair: WrittenPair,
+    version: int,
+    conf: dict[str, Any],
+    *,
+    is_key: bool,
+    lifetime: float = math.inf,
+) -> _call_path.Bound:
+    """What writes values, or keys if ``is_key``.
+
+    Raises:
+        ConfigError: the topic has no keys besides its values.
+    """
+    inline = pair.encoding == INLINE
+    if is_key and inline:
+        raise refuse_inline_key(topic)
+    if is_key and pair.key.codec is not None:
+        return _call_path.Bound(topic, key, version, b"", pair.key.codec, lifetime)
+    framed = not is_key and conf["key.value.framing"] == config.VALUE
+    both = _call_path.Pair(pair.key if inline else None, pair.key if is_key else pair.value, KeyValue)
+    return _call_path.Bound(topic, key, version, header.pack(version) if framed else b"", None, lifetime, both)
+
+
+def refuse_inline_key(topic: str) -> ConfigError:
+    return ConfigError(
+        "the topic's keys are part of its values: its encoding is INLINE",
+        topic=topic,
+        hint="pass KeyValue(key, value) as the value, and produce without a key",
+    )
