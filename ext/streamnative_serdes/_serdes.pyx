@@ -172,6 +172,7 @@ cdef class _Serdes:
     cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (calls.h)
     cdef TopicCache cache
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
+    cdef Bound last_pair                # the same, with a pair: apart, so that all others need not look for one
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef int64_t messages, misses, errors
     cdef _Serdes twin                   # for keys, where the context says that it is one
@@ -181,8 +182,8 @@ cdef class _Serdes:
         """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
         if self.cache is not None:
             cache = TopicCache(self.cache.capacity)
-            self.cache = cache              # no other thread runs between these two lines
-            self.last = None
+            self.cache = cache              # no other thread runs between these lines
+            self.last = self.last_pair = None
 
     cdef int prepare(self) except -1:
         """Take over from a new policy what is needed for each message."""
@@ -193,17 +194,25 @@ cdef class _Serdes:
         cdef Bound bound = cache.find(topic, key)
         if bound is None or not bound.serves(topic):
             return None
-        if self.cache is cache:
-            self.last = bound
+        self.settle(cache, bound)
         return bound
 
+    cdef int settle(self, TopicCache cache, Bound bound) noexcept:
+        """After configure() in between, nobody uses ``cache`` any more."""
+        if self.cache is not cache:
+            return 0
+        if bound.pair is None:
+            self.last = bound
+        else:
+            self.last_pair = bound
+        return 0
+
     cdef Bound remember(self, TopicCache cache, Bound bound):
-        """Put ``bound`` where it was looked for. After configure() in between, nobody uses that cache any more."""
+        """Put ``bound`` where it was looked for."""
         if bound is None:
             raise TypeError("the policy bound None")
         cache.put(bound.topic, bound.key, bound)
-        if self.cache is cache:
-            self.last = bound
+        self.settle(cache, bound)
         return bound
 
     cdef Bound ask(self, str topic, object key, object context):
@@ -218,7 +227,9 @@ cdef class _Serdes:
     cdef _Serdes for_keys(self):
         """What reads or writes the keys of KEY_VALUE topics, asked for by a context."""
         if self.twin is None:
-            self.twin = self.policy.for_keys()
+            made = self.policy.for_keys()
+            if self.twin is None:       # another thread may have been first, and counted messages in its own
+                self.twin = made
         return self.twin
 
     cdef dict counts(self):
@@ -241,7 +252,7 @@ def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
     serdes.policy, serdes.convert, serdes.twin = policy, convert, None
     serdes.prepare()
     serdes.cache = cache                # last: a thread at work with the new cache has asked the new policy
-    serdes.last = None
+    serdes.last = serdes.last_pair = None
 
 
 def policy_of(_Serdes serdes not None):

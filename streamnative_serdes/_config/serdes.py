@@ -15,9 +15,9 @@ _KEY_VALUE_FRAMING = Option(
     "key.value.framing",
     BARE,
     checks.one_of(BARE, VALUE),
-    "What to write in front of the values of KEY_VALUE topics: `bare`, nothing, so that Pulsar's own consumers can read "
-    "them; or `value`, the header with the version of the pair, so that consumers of this package know which version a "
-    "value was written by. Keys never have a header.",
+    "What to write in front of the values of KEY_VALUE topics: `bare`, nothing, so that Pulsar's own consumers can "
+    "read them; or `value`, the header with the version of the pair, so that consumers of this package know which "
+    "version a value was written by. Keys never have a header.",
 )
 
 _ALLOW_NULL = Option(

@@ -10,6 +10,6 @@ from .format import Format
 __all__ = ["Format", "format_of"]
 
 
-def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Format:
+def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Format:  # noqa: ARG001
     """The format of a schema. Raises SchemaError."""
     raise SchemaError(f"cannot read messages of type {info.type}")

@@ -4,7 +4,7 @@ cdef class Deserializer(_Serdes):
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
     cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
     cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
-    cdef bint keys                      # of KEY_VALUE topics are what is read: without a header, whatever they begin with
+    cdef bint keys                      # of KEY_VALUE topics are read, which have no header, whatever they begin with
     cdef bint bare                      # the rest stands for signs: messages without a header are read;
     cdef bint prefix                    # signs are looked for in the value,
     cdef bint headers                   # and in headers;
@@ -48,9 +48,12 @@ cdef class Deserializer(_Serdes):
             self.competing = TopicCache(self.cache.capacity)
 
     cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
-        cdef Bound bound
+        cdef Bound bound = self.last_pair
         cdef TopicCache cache
-        cdef str name = plain(topic, DecodeError)
+        cdef str name
+        if bound is not None and bound.number == number and bound.serves(topic):
+            return bound
+        name = plain(topic, DecodeError)
         self.require_configured()
         cache = self.cache
         bound = self.find(cache, name, number)

@@ -1,6 +1,6 @@
 # KEY_VALUE: a Pair of halves, each written and read by an Avro codec or, for other types, by two functions.
 #
-# With the encoding INLINE, both are in the value, behind the header if there is one:
+# With the encoding INLINE, both are in the value, after the header if there is one:
 #
 #     offset 0            4           4+K          8+K
 #            | K, int32 BE | key, K bytes | V, int32 BE | value, V bytes |        a length of -1: null

@@ -21,9 +21,12 @@ cdef class Serializer(_Serdes):
         return write(self, topic, converted(self.convert, obj, context), context)
 
     cdef Bound look_up(self, object topic, object key, object context):
-        cdef Bound bound
+        cdef Bound bound = self.last_pair
         cdef TopicCache cache
-        cdef str name = plain(topic, EncodeError)
+        cdef str name
+        if bound is not None and bound.key is key and bound.serves(topic):
+            return bound
+        name = plain(topic, EncodeError)
         self.require_configured()
         cache = self.cache
         bound = self.find(cache, name, key)
@@ -33,6 +36,10 @@ cdef class Serializer(_Serdes):
         if bound is not None and (bound.missing or bound.header is None):
             raise TypeError("the policy bound no codec or no header to write with")
         return self.remember(cache, bound)
+
+    cdef object write_alone(self, object topic, object obj):
+        # A method, since recursion would keep the compiler from putting write() into its callers.
+        return write(self, topic, obj, None)
 
     def stats(self):
         return self.counts()
@@ -54,8 +61,8 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     self.messages += 1
     if unlikely(bound is None or bound.key is not type(obj) or not bound.serves(topic)):
         bound = self.look_up(topic, type(obj), context)
-    if unlikely(bound.codec is None):
-        return write_pair(self, bound, obj, context)
+        if bound.codec is None:
+            return write_pair(self, bound, obj, context)
     return write_by(self, bound, obj)
 
 
@@ -70,7 +77,7 @@ cdef object write_pair(Serializer self, Bound bound, object obj, object context)
     """A message of a KEY_VALUE topic, or its key if the context says so."""
     if for_key(context):
         self.messages -= 1
-        return write(<Serializer>self.for_keys(), bound.topic, obj, None)
+        return (<Serializer>self.for_keys()).write_alone(bound.topic, obj)
     try:
         return bound.pair.write(obj, bound.header_bytes, bound.header_size)
     except EncodeError as error:
