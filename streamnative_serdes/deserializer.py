@@ -28,9 +28,11 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             :meth:`configure` before the first use.
         schema: the reader's schema: every message is converted to it, whatever schema it was written with. A dict, a
             list, JSON text, the path of an ``.avsc`` file, or a class. The default is the schema of the class in
-            ``value.type``. Without either, each message is read by its writer's schema.
+            ``value.type``. Without either, each message is read by its writer's schema. For topics of type KEY_VALUE it
+            is a :class:`KeyValueSchema`, or the schema of the half that is read.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
-        is_key: not supported: in Pulsar, a topic's schema is that of its values.
+        is_key: read the keys of KEY_VALUE topics. Without it, the context's field decides for each message. Other
+            topics have no schema for keys.
 
     A message is read by one of these schemas:
 
@@ -40,6 +42,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     3. It has no header: the version passed to :meth:`deserialize`, or else the topic's latest schema.
     4. ``framings`` allows Confluent's framing, and the message has it: the schema with its id in the second registry;
        else, or if that cannot read the message, as in case 3. The order in ``framings`` decides which comes first.
+
+    Topics of type KEY_VALUE: keys never have a header, so case 3 holds for them. With the encoding INLINE, a value is a
+    :class:`KeyValue`. With a KeyValueSchema as reader's schema, it is tried first in case 3, and then the latest.
 
     In cases 2 to 4, the schema must consume the message exactly, even with ``ignore.trailing.bytes``.
     With ``fallback.to.latest=false``, the latest schema is never used. If the version in the header cannot read a

@@ -25,10 +25,12 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
         schema: a dict, a list, JSON text, the path of a ``.avsc`` file, or a class: a dataclass, a pydantic model, a
             typed NamedTuple, an attrs class or a ``pulsar.schema.Record``. It is registered unchanged
             for each topic that is written to. Without a schema, an object of such a class is written with the schema of
-            its class (see ``allow.null``), and any other object with the topic's latest schema.
+            its class (see ``allow.null``), and any other object with the topic's latest schema. For topics of type
+            KEY_VALUE, a :class:`KeyValueSchema`; give the same one to the serializer of keys and to that of values.
         to_dict: ``to_dict(obj, ctx)`` converts an object to data of the schema. It is not needed for mappings, objects
             of the classes named above, and ``pyspark.sql.Row``.
-        is_key: not supported: in Pulsar, a topic's schema is that of its values.
+        is_key: write the keys of KEY_VALUE topics. Without it, the context's field decides for each object. Other
+            topics have no schema for keys.
 
     Raises:
         ConfigError: unknown option, bad value.
