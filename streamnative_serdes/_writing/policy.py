@@ -78,7 +78,7 @@ class WritePolicy:
         if self._pair is not None and not self._by_topic():
             version = self._registered(topic, self._pair.known)
             return self._bind_pair(topic, key, self._pair, version)
-        codec = None if self._by_topic() else self._own_codec(key)
+        codec = None if self._by_topic() else self.codec_for(key)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         if self.confluent is not None:
             if for_key:
@@ -160,7 +160,7 @@ class WritePolicy:
         """Whether the options say to write by a schema of the topic, whatever the serializer was given."""
         return bool(self.conf["use.latest.version"]) or self.conf["use.schema.version"] is not None
 
-    def _own_codec(self, key: type | None) -> Codec | None:
+    def codec_for(self, key: type | None) -> Codec | None:
         """The codec of the schema that was given, or that the object's class brings; None to write by the topic's."""
         own = self._codec
         if key is None or key is self._class or not is_model(key):

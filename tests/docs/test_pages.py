@@ -16,6 +16,7 @@ from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.compat import avro
+from streamnative_serdes.integrations.pulsar_client import schema_version_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -91,12 +92,15 @@ def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(r
     conf = {"schema.registry.url": registry.url}
     framed = KafkaAvroSerializer(conf, USER).serialize("users", ADA)
     assert framed is not None
-    (code,) = blocks("interoperability.md")
-    for data, version in ((framed, -1), (framed[10:], 0)):
-        # tests/integration/test_pulsar_clients.py checks that messages of pulsar-client have these methods.
-        internal = SimpleNamespace(int_schema_version=lambda version=version: version)
-        received = SimpleNamespace(data=lambda data=data: data, _message=internal)
+    _, code = blocks("interoperability.md")
+    for data, version in ((framed, ""), (framed[10:], "\0" * 8)):
+        # tests/integration/test_pulsar_schema.py runs all code of the page on a real Pulsar.
+        received = SimpleNamespace(data=lambda data=data: data, schema_version=lambda version=version: version)
         consumer = SimpleNamespace(receive=lambda received=received: received)
-        names: dict[str, Any] = {"consumer": consumer, "deserializer": KafkaAvroDeserializer(conf)}
+        names: dict[str, Any] = {
+            "consumer": consumer,
+            "deserializer": KafkaAvroDeserializer(conf),
+            "schema_version_of": schema_version_of,
+        }
         exec(code, names)
         assert names["user"] == ADA

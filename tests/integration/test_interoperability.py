@@ -23,6 +23,7 @@ from servers import ConfluentRegistry, Pulsar
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.integrations.pulsar_client import pulsar_schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated:DeprecationWarning")
 
@@ -89,6 +90,14 @@ def test_our_deserializer_accepts_the_version_in_pulsars_metadata(crowd: Crowd) 
     assert by_writer([message.version for message in raw]) == by_writer([0, 0, -1, -1, -1, -1])
     good = [message for message, writer in zip(raw, WRITERS, strict=True) if writer not in ("Confluent's", WRITERS[-1])]
     assert [reader.deserialize(crowd.topic.name, *message) for message in good] == [ADA] * 4
+
+
+def test_pulsar_schema_reads_what_our_deserializer_reads(crowd: Crowd, confluent_registry: ConfluentRegistry) -> None:
+    second = {"confluent.schema.registry.url": confluent_registry.url, "framings": "snip42,confluent,headerless"}
+    for more, confluents in (({}, DecodeError), (second, ADA)):
+        outcomes = crowd.topic.read(pulsar_schema({**crowd.topic.conf, **more}, USER), len(WRITERS))
+        read = by_writer([type(outcome) if isinstance(outcome, Exception) else outcome for outcome in outcomes])
+        assert read == by_writer([ADA, ADA, ADA, confluents, ADA, DecodeError])
 
 
 def test_pulsars_python_avro_consumer_reads_only_headerless_avro(crowd: Crowd) -> None:

@@ -12,6 +12,7 @@
 // Response: {"ok": [one per message]}, or {"error": text}. A consumed message has
 //
 //     data       its bytes, base64
+//     key        getKeyBytes(), base64; null if there is none
 //     version    its schema version in Pulsar's metadata; -1 if there is none
 //     type       type of the schema with which it was read
 //     value      the value read: the fields of an object, or base64
@@ -117,6 +118,7 @@ public class JavaClient {
     private Map shown(Message message) {
         Map shown = new LinkedHashMap();
         shown.put("data", base64(message.getData()));
+        shown.put("key", message.hasKey() ? base64(message.getKeyBytes()) : null);
         shown.put("version", Long.valueOf(version(message.getSchemaVersion())));
         try {
             Object value = message.getValue();

@@ -33,6 +33,7 @@ class Seen(NamedTuple):
     type: str  # AVRO or BYTES; "" if it could not be read
     value: Any  # fields by name, or bytes
     error: str  # the exceptions, from the outermost to the cause; "" if it was read
+    key: bytes | None = None
 
 
 class JavaPulsar:
@@ -91,6 +92,7 @@ def _seen(message: dict[str, Any]) -> Seen:
         message.get("type", ""),
         base64.b64decode(value) if isinstance(value, str) else value,
         message.get("error", ""),
+        None if message["key"] is None else base64.b64decode(message["key"]),
     )
 
 

@@ -43,6 +43,8 @@ _CONF: Final[dict[str, object]] = {
     "numExecutorThreadPoolSize": 2,
     "numCacheExecutorThreadPoolSize": 2,
     "bookkeeperClientNumWorkerThreads": 1,
+    # As in Pulsar's bookkeeper.conf. Without it, the bookie refuses chunks, which are as large as the broker allows.
+    "nettyMaxFrameSizeBytes": 5 * 1024 * 1024 + 10 * 1024,
 }
 _OPENED: Final = (
     "java.base/java.io",

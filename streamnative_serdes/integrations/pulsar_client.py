@@ -1,0 +1,262 @@
+"""A schema and helpers for Pulsar's own Python client (pulsar-client 3.13), on topics that Kafka clients write to, too.
+
+::
+
+    schema = pulsar_schema({"schema.registry.url": "http://localhost:8080"}, User)
+    consumer = client.subscribe("users", "readers", schema=schema)
+    user = consumer.receive().value()  # a User, whether a Kafka or a Pulsar producer wrote it
+
+A message of a Kafka producer has its schema version in its first ten bytes (docs/messages.md), one of a Pulsar producer
+has it in Pulsar's metadata. :func:`key_of`, :func:`schema_version_of` and :func:`is_tombstone` return what the client
+does not show, or shows in another form than Pulsar's Java client.
+
+Source: pulsar/__init__.py and pulsar/schema of pulsar-client 3.13.0, and what it returns on Pulsar 4.0.8.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Final, Protocol
+
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._writing.policy import WritePolicy
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.schema_registry import TopicName
+from streamnative_serdes.serialization import SerializationContext
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+_VERSION_BYTES: Final = 8  # Pulsar before 2.4 wrote 64 bytes, and these are the first of them
+
+
+class PulsarMessage(Protocol):
+    """What is used of ``pulsar.Message``, and of the compiled message inside it."""
+
+    def data(self) -> bytes: ...
+    def topic_name(self) -> str: ...
+    def properties(self) -> dict[str, str]: ...
+    def partition_key(self) -> str: ...
+    def ordering_key(self) -> str: ...
+    def schema_version(self) -> str: ...
+    def producer_name(self) -> str: ...
+    def has_null_value(self) -> bool: ...
+
+
+def pulsar_schema(
+    conf: Mapping[str, Any],
+    schema: object = None,
+    from_dict: Callable[[Any, SerializationContext], Any] | None = None,
+    *,
+    topic: str | None = None,
+    announce: bool = True,
+) -> PulsarSchema:
+    """Return a ``pulsar.schema.Schema`` for consumers, readers, table views and producers of pulsar-client.
+
+    Args:
+        conf: options of KafkaAvroDeserializer and KafkaAvroSerializer, see docs/config.md; ``schema.registry.url`` is
+            required: Pulsar's HTTP address, while the client has its ``service_url``.
+        schema: what producers write and what each message is converted to: whatever the two classes accept. If it is a
+            class, values are its objects, unless there is a ``from_dict``. Without a schema, each message is read by
+            the schema that it was written with, and producers cannot write.
+        from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object.
+        topic: the topic of a table view, which passes bytes without their topic; not needed otherwise.
+        announce: whether the client attaches with ``schema``, as with pulsar-client's AvroSchema. Then the broker
+            registers it if the topic has no schema, and refuses the client if it is not compatible. With False, the
+            client attaches without a schema, and can only read.
+
+    Raises:
+        ConfigError: pulsar-client is not installed, or is too old; an option is unknown or has a bad value; or it
+            cannot be followed here: ``framing=confluent``, or ``auto.register.schemas=false`` with ``announce``.
+        SchemaError: the schema is not valid.
+    """
+    made: PulsarSchema = _class()(conf, schema, from_dict, topic, announce=announce)
+    return made
+
+
+class PulsarSchema:
+    """What :func:`pulsar_schema` returns. It is a ``pulsar.schema.Schema`` as well, and the client calls its methods.
+
+    ``deserializer`` is the KafkaAvroDeserializer that reads, for ``warm_up``, ``stats`` and ``close``.
+    """
+
+    deserializer: KafkaAvroDeserializer
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        schema: object,
+        from_dict: Callable[[Any, SerializationContext], Any] | None,
+        topic: str | None,
+        *,
+        announce: bool,
+    ) -> None:
+        reading, writing = _shared_out(conf)
+        if isinstance(schema, type) and from_dict is None:
+            reading.setdefault("value.type", schema)
+        self.deserializer = KafkaAvroDeserializer(reading, schema, from_dict)
+        self._topic = topic
+        self._writer: WritePolicy | None = None
+        if schema is not None and announce:
+            self._writer = policy_of(KafkaAvroSerializer(writing, schema))
+            _refuse_not_to_register(self._writer.conf)
+        self._info = _schema_info(self._writer)
+
+    def schema_info(self) -> Any:
+        """What the client attaches with: the text that our serializer registers, or what stands for no schema."""
+        return self._info
+
+    def encode(self, obj: Any) -> bytes:
+        """Return ``obj`` as Avro without a header; the client writes the schema version into Pulsar's metadata.
+
+        Raises:
+            ConfigError: there is no schema to write by.
+            EncodeError: ``obj`` does not fit the schema.
+        """
+        codec = None if self._writer is None else self._writer.codec_for(type(obj))
+        if codec is None:
+            raise ConfigError(
+                "there is no schema to write by",
+                hint="give pulsar_schema the schema of what you send, and leave announce as it is",
+            )
+        return codec.encode(obj)
+
+    def decode_message(self, msg: PulsarMessage) -> Any:
+        """Return what a message holds; None for a tombstone.
+
+        Raises:
+            SerdesError: as :meth:`KafkaAvroDeserializer.deserialize`.
+        """
+        if msg.has_null_value():
+            return None
+        data, version = msg.data(), schema_version_of(msg)
+        headers = [(name, value.encode()) for name, value in msg.properties().items()]
+        try:
+            return self.deserializer.deserialize(_with_schemas(msg.topic_name()), data, version, headers or None)
+        except DecodeError as error:
+            if not data and not msg.producer_name():
+                error.hint = "with entryFormat=kafka in KoP, this client gets every message without its bytes"
+            raise
+
+    def decode(self, data: bytes) -> Any:
+        """Return what a message of a table view holds; one without a header is read by the topic's latest schema.
+
+        Raises:
+            ConfigError: ``pulsar_schema`` was given no ``topic``.
+            SerdesError: as :meth:`KafkaAvroDeserializer.deserialize`.
+        """
+        if self._topic is None:
+            raise ConfigError(
+                "expected a topic, since schema versions are numbered per topic, and the client passes bytes alone",
+                hint="for a table view, pass topic= to pulsar_schema",
+            )
+        return self.deserializer.deserialize(self._topic, data)
+
+
+@cache
+def _class() -> Any:
+    """PulsarSchema with pulsar-client's own class as second base, which the client insists on."""
+    try:
+        from pulsar import Message
+        from pulsar.schema import Schema
+    except ImportError as error:
+        raise ConfigError("pulsar-client is not installed", hint="pip install pulsar-client") from error
+    if not hasattr(Message, "has_null_value"):
+        raise ConfigError("pulsar-client is too old to tell tombstones", hint="pip install 'pulsar-client>=3.13'")
+    return type("PulsarSchema", (PulsarSchema, Schema), {"__module__": __name__, "__doc__": PulsarSchema.__doc__})
+
+
+def _schema_info(writer: WritePolicy | None) -> Any:
+    from pulsar.schema import BytesSchema
+
+    codec = None if writer is None else writer.codec_for(dict)
+    if codec is None:
+        return BytesSchema().schema_info()
+    import _pulsar  # its AvroSchema would need fastavro, and write the text in a layout of its own
+
+    return _pulsar.SchemaInfo(_pulsar.SchemaType.AVRO, "AVRO", codec.schema.text)
+
+
+def _shared_out(conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split ``conf`` into the options for reading and those for writing. Unknown ones are refused with the first."""
+    if conf.get("framing", config.SNIP_42) != config.SNIP_42:
+        raise ConfigError(
+            "framing is an option for Kafka producers: Pulsar's producers write the version into the metadata"
+        )
+    reads = {option.key for option in config.DESERIALIZER_OPTIONS}
+    writes = {option.key for option in config.SERIALIZER_OPTIONS}
+    second = {option.key for option in config.CONFLUENT_OPTIONS}  # a registry that only readers ask
+    reading = {key: value for key, value in conf.items() if key in reads or key not in writes}
+    return reading, {key: value for key, value in conf.items() if key in writes - second}
+
+
+def _refuse_not_to_register(conf: Mapping[str, Any]) -> None:
+    if not conf["auto.register.schemas"]:
+        raise ConfigError(
+            "auto.register.schemas=false has no effect: the broker registers the schema that a client attaches with",
+            hint="to read, pass announce=False; for producers, set isAllowAutoUpdateSchema=false in the namespace",
+        )
+
+
+@lru_cache(maxsize=4096)
+def _with_schemas(topic: str) -> str:
+    """The topic that has the schemas of a partition, or of a topic that is not persistent."""
+    return str(TopicName.parse(topic.removeprefix("non-")))
+
+
+# What the client does not show
+
+
+def schema_version_of(message: PulsarMessage) -> int | None:
+    """Return the schema version in Pulsar's metadata; None if there is none, as in messages of Kafka producers.
+
+    The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
+    """
+    data = _bytes_of(message.schema_version)
+    return int.from_bytes(data[:_VERSION_BYTES]) if data else None
+
+
+def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:
+    """Return the key of a message, like ``getKeyBytes()`` in Java; None if it has none or an empty one.
+
+    KoP writes the key of a Kafka message twice: as base64 into ``partition_key``, and unchanged into ``ordering_key``.
+    So a ``partition_key`` that is the base64 of the ``ordering_key`` is decoded, and any other is returned as it is, in
+    UTF-8.
+
+    Args:
+        message: as the client returns it.
+        encoded: whether all keys of the topic are base64, as those that Java's producers set with ``keyBytes()``, and
+            those of KEY_VALUE topics with encoding SEPARATED. The client does not show the difference, and these
+            messages have no ``ordering_key``.
+
+    Raises:
+        DecodeError: with ``encoded``, the key is not base64.
+    """
+    key = _bytes_of(message.partition_key)
+    ordering = _bytes_of(message.ordering_key)
+    if not key:
+        return None
+    if ordering and base64.b64encode(ordering) == key:
+        return ordering
+    if not encoded:
+        return key
+    try:
+        return base64.b64decode(key, validate=True)
+    except binascii.Error as error:
+        raise DecodeError(f"expected a key in base64, got {key!r:.80}: {error}", topic=message.topic_name()) from None
+
+
+def is_tombstone(message: PulsarMessage) -> bool:
+    """Return whether a message has null for a value, whichever producer sent it; an empty value is not null."""
+    return message.has_null_value()
+
+
+def _bytes_of(read: Callable[[], str]) -> bytes:
+    """The bytes of what the client decodes as UTF-8; if that fails, its error has them."""
+    try:
+        return read().encode()
+    except UnicodeDecodeError as error:
+        return error.object
