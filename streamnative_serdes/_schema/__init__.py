@@ -6,6 +6,7 @@ from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
 from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits
 from .shapes import EnumShape, RecordShape, Shape, Shapes
+from .told_apart import ONLY_FIELD, branch_number, only_branch, told_apart
 from .tree import (
     MISSING,
     Array,
@@ -31,6 +32,7 @@ __all__ = [
     "MAX_PRECISION",
     "MAX_TEXT",
     "MISSING",
+    "ONLY_FIELD",
     "PRIMITIVES",
     "Array",
     "AvroType",
@@ -51,13 +53,16 @@ __all__ = [
     "Shape",
     "Shapes",
     "Union",
+    "branch_number",
     "children",
     "comparable",
     "last_name",
     "load",
     "name_of",
+    "only_branch",
     "parse",
     "qualified",
     "resolve",
     "self_contained",
+    "told_apart",
 ]

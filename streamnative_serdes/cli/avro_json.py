@@ -22,17 +22,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._schema import (
+    ONLY_FIELD,
     Array,
     AvroType,
     Enum,
     Fixed,
-    Limits,
     Map,
     Primitive,
     Record,
     Schema,
     Union,
-    parse,
+    branch_number,
+    name_of,
+    only_branch,
+    told_apart,
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
@@ -46,10 +49,6 @@ Conversion: TypeAlias = Callable[[Any], Any]
 
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MOST_DEPTH: Final = 1_000  # the most that max.depth may be
-_LIMITS: Final = Limits(
-    size=1 << 30, names=1_000_000, depth=_MOST_DEPTH
-)  # what has been parsed before is not too large
-_ONLY_FIELD: Final = "value"
 
 
 class _FaultError(Exception):
@@ -77,8 +76,7 @@ class JsonWriter:
 
     def __init__(self, schema: Schema, options: CodecArguments) -> None:
         own: CodecArguments = {**options, "max_depth": _MOST_DEPTH, "return_record_name": True}
-        tree = _Renamed().tree(schema.root)
-        self._codec = Codec(parse(tree, strict=False, limits=_LIMITS), **own)
+        self._codec = Codec(told_apart(schema), **own)
         self._convert = _Writer().of(schema.root)
 
     def write(self, body: Buffer) -> Any:
@@ -107,52 +105,6 @@ def reader_of(schema: Schema) -> Conversion:
             raise EncodeError(str(fault), path=fault.where) from None
 
     return read
-
-
-class _Renamed:
-    """Makes the schema by which data is decoded: the same bytes, but each branch of a union can be told by its name.
-
-    Named types get names of their own, and defaults and logical types are left out: they do not matter for decoding.
-    """
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-        self._count = 0
-
-    def tree(self, node: AvroType) -> Any:
-        if isinstance(node, Array):
-            return {"type": "array", "items": self.tree(node.items)}
-        if isinstance(node, Map):
-            return {"type": "map", "values": self.tree(node.values)}
-        if isinstance(node, Union):
-            return self._union(node)
-        return self._named(node) if isinstance(node, Record | Enum | Fixed) else node.kind
-
-    def _named(self, node: Record | Enum | Fixed) -> Any:
-        if id(node) in self._names:
-            return self._names[id(node)]
-        self._count += 1
-        name = self._names[id(node)] = f"Type{self._count}"
-        if isinstance(node, Enum):
-            return {"type": "enum", "name": name, "symbols": list(node.symbols)}
-        if isinstance(node, Fixed):
-            return {"type": "fixed", "name": name, "size": node.size}
-        fields = [{"name": part.name, "type": self.tree(part.type)} for part in node.fields]
-        return {"type": "record", "name": name, "fields": fields}
-
-    def _union(self, node: Union) -> Any:
-        if _only_branch(node) is not None:
-            return [self.tree(branch) for branch in node.branches]
-        return [
-            "null" if branch.kind == "null" else self._branch(number, branch)
-            for number, branch in enumerate(node.branches)
-        ]
-
-    def _branch(self, number: int, branch: AvroType) -> Any:
-        self._count += 1
-        # The name ends with the number, which the writer looks at.
-        name = f"Branch{self._count}_{number}"
-        return {"type": "record", "name": name, "fields": [{"name": _ONLY_FIELD, "type": self.tree(branch)}]}
 
 
 class _Compiler(ABC):
@@ -207,7 +159,7 @@ class _Writer(_Compiler):
 
     def union(self, node: Union, branches: list[Conversion]) -> Conversion:
         names = [name_of(branch) for branch in node.branches]
-        only = _only_branch(node)
+        only = only_branch(node)
 
         def write_only(datum: Any) -> Any:
             assert only is not None
@@ -217,8 +169,8 @@ class _Writer(_Compiler):
             if datum is None:
                 return None
             name, fields = datum
-            number = int(name.rpartition("_")[2])
-            return {names[number]: branches[number](fields[_ONLY_FIELD])}
+            number = branch_number(name)
+            return {names[number]: branches[number](fields[ONLY_FIELD])}
 
         return write if only is None else write_only
 
@@ -247,7 +199,7 @@ class _Reader(_Compiler):
 
     def union(self, node: Union, branches: list[Conversion]) -> Conversion:
         by_name = dict(zip(map(name_of, node.branches), branches, strict=True))
-        only = _only_branch(node)
+        only = only_branch(node)
 
         def read(value: Any) -> Any:
             if value is None:
@@ -271,17 +223,6 @@ class _Reader(_Compiler):
         if node.kind in ("bytes", "fixed"):
             return _bytes
         return _same
-
-
-def name_of(node: AvroType) -> str:
-    """The name of a branch in a union: the full name of a named type, otherwise the kind of type."""
-    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind
-
-
-def _only_branch(node: Union) -> int | None:
-    """The only branch besides null, whose values need no name; None if there are more."""
-    found = [number for number, branch in enumerate(node.branches) if branch.kind != "null"]
-    return found[0] if len(found) == 1 else None
 
 
 def _shown_float(value: float) -> float | str:
