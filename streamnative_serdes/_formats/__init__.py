@@ -1,15 +1,76 @@
-"""How messages of each of Pulsar's schema types are written and read."""
+"""The payload formats of Pulsar's schema types, without registry and framing: bytes to values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .format import Format
+from .avro_format import AvroFormat, avro_format
+from .format import Format, PrimitiveFormat
+from .json_format import JsonFormat, json_format
+from .numbers import NUMBERS, number_format
+from .protobuf_native import ProtobufNativeFormat, protobuf_native_format
+from .texts import CHARSET, TEXTS, text_format
+from .times import TIMES, time_format
 
-__all__ = ["Format", "format_of"]
+__all__ = [
+    "CHARSET",
+    "PRIMITIVES",
+    "AvroFormat",
+    "Format",
+    "JsonFormat",
+    "PrimitiveFormat",
+    "ProtobufNativeFormat",
+    "format_of",
+    "primitive_format",
+]
+
+PRIMITIVES: Final = (*NUMBERS, *TEXTS, *TIMES)  # the types without a schema text
+# Type -> what a user can do about it.
+_REFUSED: Final[Mapping[str, str]] = {
+    "PROTOBUF": "the registry has only an Avro schema of such messages, not their descriptor: write the topic with "
+    "PROTOBUF_NATIVE, or read its values as bytes with the class that protoc made",
+    "EXTERNAL": "the schemas of such a topic are in a registry outside of Pulsar, as those of Kafka clients on "
+    "StreamNative: read it with the client of that registry",
+    "KEY_VALUE": "it has two schemas, one for each half",
+}
 
 
-def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Format:  # noqa: ARG001
-    """The format of a schema. Raises SchemaError."""
-    raise SchemaError(f"cannot read messages of type {info.type}")
+def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Format:
+    """The format of a schema of any type but KEY_VALUE.
+
+    Args:
+        info: as the registry has it; its type, its text and its properties count.
+        limits: how large the schema may be.
+        options: those of a codec; primitives use `confluent_leniency` only, PROTOBUF_NATIVE none.
+
+    Raises:
+        SchemaError: the schema is invalid or too large, or no format for its type exists.
+        ConfigError: a library that the type needs is not installed.
+    """
+    if info.type in PRIMITIVES:
+        return primitive_format(info.type, info.properties, options)
+    if info.type == "AVRO":
+        return avro_format(info.text, limits, options)
+    if info.type == "JSON":
+        return json_format(info.text, info.properties, limits, options)
+    if info.type == "PROTOBUF_NATIVE":
+        return protobuf_native_format(info.text, limits)
+    hint = _REFUSED.get(info.type, "this version knows no such type: read the topic's values as bytes")
+    raise SchemaError(f"messages of schema type {info.type:.40} cannot be read or written", hint=hint)
+
+
+def primitive_format(kind: str, properties: Mapping[str, str], options: CodecArguments) -> Format:
+    """The format of one of ``PRIMITIVES``.
+
+    Raises:
+        SchemaError: the charset of a STRING schema is not supported.
+    """
+    if kind in NUMBERS:
+        return number_format(kind, options)
+    return time_format(kind, options) if kind in TIMES else text_format(kind, properties, options)

@@ -1,25 +1,46 @@
-"""Format: how the data of one schema is written as bytes and read from them."""
+"""The contract of a format: how values of one schema become the payload of a message, and payloads become values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
 class Format(Protocol):
-    """Writes and reads messages of one schema. Immutable, so threads share it.
-
-    ``type`` is Pulsar's SchemaType. ``native`` is the schema in the form of its own library: for AVRO and JSON the
-    parsed JSON of an Avro schema, for PROTOBUF_NATIVE a descriptor, and None for primitive types.
-    """
+    """The payload format of one schema, without framing. Immutable, so threads may share it."""
 
     @property
-    def type(self) -> str: ...
+    def type(self) -> str:
+        """Pulsar's SchemaType, such as ``INT32`` or ``JSON``."""
 
     @property
-    def native(self) -> Any: ...
+    def native(self) -> Any:
+        """The schema as its own world has it.
+
+        The parsed JSON of an Avro schema for AVRO and JSON, a protobuf Descriptor for PROTOBUF_NATIVE, else None.
+        """
 
     def decode(self, data: bytes) -> Any:
-        """What all of ``data`` holds. Raises DecodeError with path and byte."""
+        """Return the value in ``data``, all of which it must take up.
+
+        Raises:
+            DecodeError: the bytes do not fit; ``path`` names the field, and ``offset`` the byte, where one can be told.
+        """
 
     def encode(self, obj: Any) -> bytes:
-        """Raises EncodeError with the path of what does not fit."""
+        """Return the payload for ``obj``.
+
+        Raises:
+            EncodeError: the object does not fit; ``path`` names the field.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveFormat:
+    """A format without a schema: two functions."""
+
+    type: str
+    decode: Callable[[bytes], Any]
+    encode: Callable[[Any], bytes]
+    native: None = field(default=None, init=False)

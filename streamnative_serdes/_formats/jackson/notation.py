@@ -1,0 +1,78 @@
+"""Text and numbers in the notation of Java's Jackson, character for character.
+
+Source: Jackson 2.17, UTF8JsonGenerator; java.lang.Double.toString of JDK 19 and later, which always has the shortest
+digits (earlier ones have a digit too many for a few numbers).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from struct import Struct
+from typing import Final
+
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_FLOAT: Final = Struct("<f")  # with a byte order, it refuses a number that is too large
+_SPECIAL: Final = {math.inf: '"Infinity"', -math.inf: '"-Infinity"'}
+
+
+def quoted(text: str) -> str:
+    """A JSON string: escapes are upper case, and characters beyond U+FFFF are two escapes."""
+    return f'"{_ESCAPED.sub(_escape, text)}"' if _ESCAPED.search(text) else f'"{text}"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in _SHORT:
+        return _SHORT[character]
+    units = character.encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def double_text(value: float) -> str:
+    """A double as ``Double.toString`` shows it; NaN and the infinities as JSON strings."""
+    return _finite(value, repr(value)) if math.isfinite(value) else _special(value)
+
+
+def float_text(value: float) -> str:
+    """The same for a 32-bit float, with the fewest digits that only this float has."""
+    if not math.isfinite(value):
+        return _special(value)
+    texts = (f"{value:.{digits}e}" for digits in range(9))
+    return _finite(value, next(text for text in texts if _is_float(float(text), value)))
+
+
+def to_float(value: float) -> float:
+    """The nearest 32-bit float. Raises OverflowError if there is none."""
+    nearest: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    return nearest
+
+
+def _is_float(number: float, value: float) -> bool:
+    try:
+        return to_float(number) == value
+    except OverflowError:
+        return False
+
+
+def decimal_text(value: Decimal) -> str:
+    """A decimal as ``BigDecimal.toString`` shows it, which is a JSON number."""
+    return str(value)
+
+
+def _special(value: float) -> str:
+    return _SPECIAL.get(value, '"NaN"')
+
+
+def _finite(value: float, shortest: str) -> str:
+    number = Decimal(shortest).normalize()
+    if len(number.as_tuple().digits) == 1:  # Java then takes the nearest of two digits, which may be another number
+        number = Decimal(f"{value:.1e}").normalize()
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        plain = f"{number:f}"
+        return plain if "." in plain else f"{plain}.0"
+    sign = "-" if value < 0 else ""
+    first, *others = map(str, number.as_tuple().digits)
+    return f"{sign}{first}.{''.join(others) or '0'}E{number.adjusted()}"

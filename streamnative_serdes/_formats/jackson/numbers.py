@@ -1,0 +1,65 @@
+"""Exact numbers from JSON: decimals, and the seconds by which Jackson writes an Instant, with bounds on exponents."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any, Final
+
+from streamnative_serdes._schema import MAX_PRECISION
+from streamnative_serdes.errors import DecodeError
+
+from ..faults import not_decodable
+from ..moments import SECOND
+from .parsing import JsonNumber
+
+NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # the grammar of JSON
+_LARGEST: Final = 20  # power of ten of seconds that no moment reaches
+_LEAST: Final = -9  # power of ten of a nanosecond
+
+
+def to_decimal(value: Any) -> Decimal | None:
+    """A JSON number, or text that is one, as a decimal with the same digits; None for anything else.
+
+    Raises:
+        DecodeError: it takes more than 4,300 digits to write it out.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    if isinstance(value, str) and (len(value) > MAX_PRECISION or not NUMBER.fullmatch(value)):
+        return None
+    number = Decimal(value)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if number.adjusted() >= MAX_PRECISION or exponent <= -MAX_PRECISION:
+        raise not_decodable(f"a number of at most {MAX_PRECISION} digits", value)
+    return number
+
+
+def seconds_to_nanos(seconds: JsonNumber, label: str) -> int:
+    """Nanoseconds of ``SECONDS.NANOSECONDS``, further digits are dropped.
+
+    Before 1970, Jackson writes the second below and the nanoseconds after it: -1.999999999 is -1 ns. It reads them so,
+    too (DecimalUtils of jackson-datatype-jsr310 2.17).
+    """
+    number = Decimal(seconds)
+    if not number or number.adjusted() < _LEAST:
+        return 0
+    if number.adjusted() > _LARGEST:
+        raise DecodeError(f"{label} is out of range: {seconds:.40}")
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    magnitude, power = int("".join(map(str, digits))), exponent - _LEAST
+    nanos: int = magnitude * 10**power if power >= 0 else magnitude // 10**-power
+    if not sign:
+        return nanos
+    whole, rest = divmod(nanos, SECOND)
+    return rest - whole * SECOND if whole else -rest
+
+
+def seconds_text(nanos: int) -> str:
+    """Nanoseconds since 1970 as Jackson writes an Instant; the reverse of :func:`seconds_to_nanos`."""
+    seconds, rest = divmod(nanos, SECOND)
+    if rest == 0:
+        return f"{seconds}.000000000" if seconds else "0.0"
+    return str(Decimal(f"{seconds}.{rest:09}"))

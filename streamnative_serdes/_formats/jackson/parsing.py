@@ -1,0 +1,129 @@
+"""JSON text to Python data, with bounds on its nesting and its numbers.
+
+Numbers with a fraction or an exponent keep their text (:class:`JsonNumber`): decimals have more digits than floats.
+Memory is bounded by the size of the message: an item takes at least two of its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from streamnative_serdes._schema import MAX_PRECISION
+from streamnative_serdes.errors import DecodeError
+
+from ..faults import described
+
+_MOST_CHARACTERS: Final = MAX_PRECISION  # of a number
+_BOM: Final = b"\xef\xbb\xbf"
+_HINT: Final = "the topic's schema is JSON, but this is not JSON text"
+
+
+class JsonNumber(str):
+    """A number with a fraction or an exponent, as its JSON text."""
+
+    __slots__ = ()
+
+
+def parse(data: bytes, max_depth: int) -> Any:
+    """The value in ``data``, UTF-8 text; numbers with a fraction or an exponent are of class JsonNumber.
+
+    Raises:
+        DecodeError: the text is not JSON, is nested deeper than ``max_depth`` levels, has a key twice in one object, or
+            has a number of too many characters.
+    """
+    start = len(_BOM) if data.startswith(_BOM) else 0
+    try:
+        text = str(data[start:], "utf-8")
+        value = _DECODER.decode(text)
+    except UnicodeDecodeError as error:
+        raise DecodeError(
+            f"expected JSON in UTF-8, got {error.reason}", offset=start + error.start, hint=_HINT
+        ) from None
+    except json.JSONDecodeError as error:
+        offset = start + len(text[: error.pos].encode())
+        raise DecodeError(f"expected JSON: {error.msg}", offset=offset, hint=_HINT) from None
+    except RecursionError:
+        raise _too_deep(max_depth) from None
+    if data.count(b"[") + data.count(b"{") > max_depth:
+        _check_depth(value, max_depth)
+    return value
+
+
+def _too_deep(max_depth: int) -> DecodeError:
+    return DecodeError(f"nested deeper than {max_depth} levels", hint="the option max.depth is the limit")
+
+
+def _check_depth(value: Any, max_depth: int) -> None:
+    level = [value]
+    for _ in range(max_depth + 1):
+        level = [item for parent in level for item in _items(parent)]
+        if not level:
+            return
+    raise _too_deep(max_depth)
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _integer(text: str) -> int:
+    _check_length(text)
+    return int(text)
+
+
+def _real(text: str) -> JsonNumber:
+    _check_length(text)
+    return JsonNumber(text)
+
+
+def _check_length(text: str) -> None:
+    if len(text) > _MOST_CHARACTERS:
+        raise DecodeError(f"expected a number of at most {_MOST_CHARACTERS} characters, got {len(text)}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise DecodeError(f"expected each key once in an object, got {described(twice)} twice")
+    return found
+
+
+# Python's clients write NaN and the infinities without quotes, which Jackson does not.
+_CONSTANTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_DECODER: Final = json.JSONDecoder(
+    parse_int=_integer, parse_float=_real, parse_constant=_CONSTANTS.__getitem__, object_pairs_hook=_object
+)
+
+
+def plain(value: Any) -> Any:
+    """The same data with Python's floats.
+
+    Raises:
+        DecodeError: a number is too large for a float.
+    """
+    if isinstance(value, JsonNumber):
+        return to_float(value)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = plain(item)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            value[number] = plain(item)
+    return value
+
+
+def to_float(number: int | str) -> float:
+    """The float nearest to a number; ``number`` is an int or JSON text. Raises DecodeError if it is too large."""
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if math.isinf(value):
+        raise DecodeError(f"expected a number that a float can hold, got {described(number)}")
+    return value

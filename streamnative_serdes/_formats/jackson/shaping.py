@@ -1,0 +1,297 @@
+"""Shapes JSON data by a schema: the value that the Avro codec would give for the same object of Java.
+
+Null stands for a missing value wherever Java's client may write it, whatever the schema says: it leaves out fields
+that are null, and writes null as an item of an array. A field that is missing has its default if its type does not
+allow null. Fields that the schema does not have are kept, as in the JsonNode that Java's AUTO_CONSUME gives.
+
+The functions made here take a value, and the budget of this message for what it lacks. Each level of the value is one
+Python call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from streamnative_serdes._config import CodecArguments
+from streamnative_serdes._schema import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union
+from streamnative_serdes.errors import DecodeError
+
+from .. import moments
+from ..faults import described, not_decodable, within
+from .base64_text import from_base64
+from .branches import choose, ranker_of
+from .defaults import Budget, Default
+from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
+from .logical import reader_of
+from .notation import to_float
+from .parsing import JsonNumber, parse, plain
+from .parsing import to_float as to_double
+
+Shape = Callable[[Any, Budget], Any]
+
+_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_BITS: Final = {"int": 32, "long": 64}
+
+
+class Shaper:
+    """Makes the function for each type of a schema; for a record once, since it may contain itself."""
+
+    def __init__(self, options: CodecArguments) -> None:
+        self._options = options
+        self._logical = options.get("avro_logical_types", True)
+        self._named = options.get("return_record_name", False)
+        self._records: dict[int, Shape] = {}
+
+    def of(self, node: AvroType) -> Shape:
+        """The function for values of this type; they are not None."""
+        if isinstance(node, Record):
+            return self._records.get(id(node)) or self._record(node)
+        if isinstance(node, Array):
+            return self._pairs(node) if is_pairs(node) else self._array(node)
+        if isinstance(node, Map):
+            return self._map(node)
+        if isinstance(node, Union):
+            return self._union(node)
+        return self._enum(node) if isinstance(node, Enum) else self._leaf(node)
+
+    def _record(self, node: Record) -> Shape:
+        fields: dict[str, tuple[Shape, Default | None]] = {}
+        other = self._not_an_object(node)
+
+        def shape(value: Any, budget: Budget) -> Any:
+            if not isinstance(value, dict):
+                return other(value)
+            budget.take(len(fields) - len(value))  # an empty object may have many fields
+            shaped: dict[str, Any] = {}
+            for name, (convert, default) in fields.items():
+                item = value.pop(name, None)
+                if item is not None:
+                    try:
+                        item = convert(item, budget)
+                    except DecodeError as error:
+                        raise within(name, error) from None
+                elif default is not None:
+                    item = default.value(budget)
+                shaped[name] = item
+            if value:
+                shaped.update(plain(value))
+            return shaped
+
+        self._records[id(node)] = shape  # for the record inside itself
+        for part in node.fields:
+            default = None if part.default is MISSING or allows_null(part) else Default(node, part, self._options)
+            fields[part.name] = self.of(part.type), default
+        return shape
+
+    def _not_an_object(self, node: Record) -> Callable[[Any], Any]:
+        """A record of a class of Java's own, whose fields are private: Jackson writes something else than an object."""
+        date = node.name in DATES and self._logical
+
+        def read(value: Any) -> Any:
+            if date and isinstance(value, int) and not isinstance(value, bool):
+                return moments.to_datetime(value * 1_000_000, node.name, utc=True)
+            if is_of_java(node):
+                return plain(value)
+            raise not_decodable(f"an object for record {node.name}", value)
+
+        return read
+
+    def _array(self, node: Array) -> Shape:
+        convert = self.of(node.items)
+
+        def shape(value: Any, budget: Budget) -> Any:
+            if not isinstance(value, list):
+                raise not_decodable("array", value)
+            for number, item in enumerate(value):
+                if item is not None:
+                    try:
+                        value[number] = convert(item, budget)
+                    except DecodeError as error:
+                        raise within(f"[{number}]", error) from None
+            return value
+
+        return shape
+
+    def _map(self, node: Map) -> Shape:
+        convert = self.of(node.values)
+
+        def shape(value: Any, budget: Budget) -> Any:
+            if not isinstance(value, dict):
+                raise not_decodable("map", value)
+            for key, item in value.items():
+                if item is not None:
+                    try:
+                        value[key] = convert(item, budget)
+                    except DecodeError as error:
+                        raise within(f'["{key:.60}"]', error) from None
+            return value
+
+        return shape
+
+    def _pairs(self, node: Array) -> Shape:
+        """A map of Java whose keys are no text: an object in JSON, but an array of pairs in the schema."""
+        assert isinstance(node.items, Record)
+        key_type, value_type = (part.type for part in node.items.fields)
+        to_key, convert, listed = self._key(key_type), self.of(value_type), self._array(node)
+
+        def shape(value: Any, budget: Budget) -> Any:
+            if not isinstance(value, dict):
+                return listed(value, budget)
+            pairs = []
+            for key, item in value.items():
+                try:
+                    shaped = None if item is None else convert(item, budget)
+                    pairs.append({"key": to_key(key, budget), "value": shaped})
+                except DecodeError as error:
+                    raise within(f'["{key:.60}"]', error) from None
+            return pairs
+
+        return shape
+
+    def _key(self, node: AvroType) -> Shape:
+        convert = self.of(node)
+        if node.kind not in ("int", "long", "float", "double", "boolean"):
+            return convert
+
+        def read(key: str, budget: Budget) -> Any:
+            try:
+                value = parse(key.encode(errors="replace"), 1)
+            except DecodeError:
+                value = key  # which does not fit
+            return convert(value, budget)
+
+        return read
+
+    def _union(self, node: Union) -> Shape:
+        nodes = [branch for branch in node.branches if branch.kind != "null"]
+        shapes = [self._branch(branch) for branch in nodes]
+        if len(nodes) == 1:
+            return shapes[0]
+        rankers = [ranker_of(branch) for branch in nodes]
+
+        def shape(value: Any, budget: Budget) -> Any:
+            return shapes[choose(rankers, nodes, value)](value, budget)
+
+        return shape
+
+    def _branch(self, node: AvroType) -> Shape:
+        convert = self.of(node)
+        if not (self._named and isinstance(node, Record)):
+            return convert
+        return lambda value, budget: (node.name, convert(value, budget))
+
+    def _enum(self, node: Enum) -> Shape:
+        symbols = frozenset(node.symbols)
+
+        def shape(value: Any, _: Budget) -> Any:
+            # pulsar-client for Python writes the value of a member, which is a number as a rule, not its name.
+            if type(value) is int or (isinstance(value, str) and value in symbols):
+                return value
+            raise not_decodable(f"a symbol of enum {node.name}", value)
+
+        return shape
+
+    def _leaf(self, node: Primitive | Fixed) -> Shape:
+        convert = reader_of(node, logical=self._logical)
+        if convert is None:
+            convert = _LEAVES[node.kind](node)
+        return lambda value, _: convert(value)
+
+
+def allows_null(part: Field) -> bool:
+    """Whether null is a value of the field."""
+    branches = part.type.branches if isinstance(part.type, Union) else (part.type,)
+    return any(branch.kind == "null" for branch in branches)
+
+
+# --- leaves -----------------------------------------------------------------------------------------------------------
+
+
+def _null(_: AvroType) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        raise not_decodable("null", value)
+
+    return read
+
+
+def _boolean(_: AvroType) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, bool):
+            raise not_decodable("boolean", value)
+        return value
+
+    return read
+
+
+def _integer(node: AvroType) -> Callable[[Any], Any]:
+    kind, limit = node.kind, 1 << _BITS[node.kind] - 1
+    character = java_class(node) == CHARACTER
+
+    def read(value: Any) -> Any:
+        if character and isinstance(value, str) and len(value) == 1:
+            return ord(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise not_decodable(kind, value)
+        if not -limit <= value < limit:
+            raise DecodeError(f"{kind} out of range: {described(value)}")
+        return value
+
+    return read
+
+
+def _real(node: AvroType) -> Callable[[Any], Any]:
+    kind = node.kind
+
+    def read(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, JsonNumber | int | float):
+            if isinstance(value, str) and value in _SPECIAL:
+                return _SPECIAL[value]
+            raise not_decodable(kind, value)
+        if isinstance(value, float):
+            return value  # NaN or an infinity without quotes
+        number = to_double(value)
+        if kind == "double":
+            return number
+        try:
+            return to_float(number)
+        except OverflowError:
+            raise not_decodable("a number that a 32-bit float can hold", value) from None
+
+    return read
+
+
+def _text(node: AvroType) -> Callable[[Any], Any]:
+    number = java_class(node) in NUMBERS
+
+    def read(value: Any) -> Any:
+        if type(value) is str:
+            return value
+        if number and isinstance(value, int | JsonNumber) and not isinstance(value, bool):
+            return str.__str__(value) if isinstance(value, JsonNumber) else str(value)
+        raise not_decodable("string", value)
+
+    return read
+
+
+def _bytes(_: AvroType) -> Callable[[Any], Any]:
+    return from_base64
+
+
+def _fixed(node: AvroType) -> Callable[[Any], Any]:
+    assert isinstance(node, Fixed)
+    return lambda value: from_base64(value, node.size)
+
+
+_LEAVES: Final[Mapping[str, Callable[[AvroType], Callable[[Any], Any]]]] = {
+    "null": _null,
+    "boolean": _boolean,
+    "int": _integer,
+    "long": _integer,
+    "float": _real,
+    "double": _real,
+    "string": _text,
+    "bytes": _bytes,
+    "fixed": _fixed,
+}
