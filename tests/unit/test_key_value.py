@@ -542,3 +542,76 @@ def test_threads_share_one_serdes_for_keys_and_values(registry: LocalRegistry) -
     assert together(8, wrong) == [0] * 8
     assert deserializer.stats()["messages"] == serializer.stats()["messages"] == 8 * 200
     assert registry.calls["POST schema"] == 1
+
+
+# Halves of other types
+
+
+@pytest.mark.parametrize(
+    ("half", "datum", "data"),
+    [
+        ("STRING", "sk", b"sk"),
+        ("INT64", -2, b"\xff" * 7 + b"\xfe"),
+        ("BYTES", b"", b""),
+        ("BOOLEAN", True, b"\x01"),
+        (TypedSchema("JSON", USER), BOB, b'{"age":7,"name":"bob"}'),
+    ],
+)
+@pytest.mark.parametrize("as_key", [True, False])
+def test_halves_of_other_types_are_written_and_read_like_topics_of_these_types(
+    registry: LocalRegistry, half: Any, datum: Any, data: bytes, as_key: bool
+) -> None:
+    halves, pair = ((half, USER), (datum, BOB)) if as_key else ((USER, half), (BOB, datum))
+    first, second = (data, BOB_BYTES) if as_key else (BOB_BYTES, data)
+    for encoding in ("SEPARATED", "INLINE"):
+        topic, schema = f"t-{encoding}", KeyValueSchema(*halves, encoding)  # type: ignore[arg-type]
+        serializer, deserializer = KafkaAvroSerializer(conf(registry), schema), KafkaAvroDeserializer(conf(registry))
+        if encoding == "INLINE":
+            message = len(first).to_bytes(4) + first + len(second).to_bytes(4) + second
+            assert serializer.serialize(topic, pair) == message
+            assert deserializer.deserialize(topic, message) == pair
+            continue
+        for field, one, body in ((MessageField.KEY, pair[0], first), (MessageField.VALUE, pair[1], second)):
+            context = SerializationContext(topic, field)
+            assert serializer(one, context) == body
+            assert deserializer(body, context) == one
+
+
+@pytest.mark.parametrize("is_key", [True, False])
+def test_serdes_for_one_half_of_another_type_write_and_read_it(registry: LocalRegistry, is_key: bool) -> None:
+    schema = KeyValueSchema("STRING", "INT32", "SEPARATED")
+    datum, data = ("a", b"a") if is_key else (5, b"\0\0\0\5")
+    serializer = KafkaAvroSerializer(conf(registry, key_value_framing="value"), schema, is_key=is_key)
+    message = serializer.serialize(TOPIC, datum)
+    assert message == (data if is_key else framed(0, data))
+    for given in (None, schema):
+        deserializer = KafkaAvroDeserializer(conf(registry), given, is_key=is_key)
+        assert deserializer.deserialize(TOPIC, message) == datum
+        travelled = pickle.loads(pickle.dumps(deserializer))
+        assert travelled.deserialize(TOPIC, message) == datum
+
+
+def test_data_of_another_type_is_an_error_that_names_the_half(registry: LocalRegistry) -> None:
+    schema = KeyValueSchema("STRING", TypedSchema("JSON", USER), "INLINE")
+    serializer, deserializer = KafkaAvroSerializer(conf(registry), schema), KafkaAvroDeserializer(conf(registry))
+    with pytest.raises(EncodeError, match="topic users, schema version 0, field key: "):
+        serializer.serialize(TOPIC, (5, BOB))
+    with pytest.raises(EncodeError, match=r"topic users, schema version 0, field value\.age: "):
+        serializer.serialize(TOPIC, ("a", {"age": "x"}))
+    with pytest.raises(DecodeError, match="topic users, schema version 0, field key, byte 4: "):
+        deserializer.deserialize(TOPIC, bytes.fromhex("00000001 ff ffffffff"))
+    with pytest.raises(DecodeError, match="topic users, schema version 0, field value"):
+        deserializer.deserialize(TOPIC, bytes.fromhex("ffffffff 00000001 7b"))
+
+
+def test_a_readers_schema_of_another_type_than_the_half_is_an_error(registry: LocalRegistry) -> None:
+    message = KafkaAvroSerializer(conf(registry), KeyValueSchema("STRING", USER, "SEPARATED")).serialize(TOPIC, BOB)
+    with pytest.raises(
+        SchemaError, match="schema version 0: expected a key of type AVRO, but the topic has type STRING"
+    ):
+        KafkaAvroDeserializer(conf(registry), '"string"', is_key=True).deserialize(TOPIC, b"a")
+    with pytest.raises(SchemaError, match="expected a key of type INT32, but the topic has type STRING"):
+        KafkaAvroDeserializer(conf(registry), KeyValueSchema("INT32", USER, "SEPARATED"), is_key=True).deserialize(
+            TOPIC, b"a"
+        )
+    assert KafkaAvroDeserializer(conf(registry), USER).deserialize(TOPIC, message) == BOB
