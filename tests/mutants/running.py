@@ -70,16 +70,19 @@ class Runner:
         self.baselines: dict[tuple[str, ...], tuple[threading.Lock, list[float]]] = {}
 
     def judge(self, fault: Fault) -> Verdict:
-        """Run the tests of the fault's room, then the wider ones. Raises BaselineError."""
+        """Run the tests of the fault's room, then the wider ones. Raises BaselineError.
+
+        A fault that is listed as equivalent is tried with its room's tests alone: no test can detect it.
+        """
         folder = COPY if fault.compiled else BUILD / "faults" / fault.id
         if not fault.compiled:
             copy_with(fault, folder)
-        room = room_of(fault.file)
+        room, narrow = room_of(fault.file), self.narrow or bool(fault.equivalent)
         try:
             run = self._by_its_killer(fault, room, folder)
             if run.killer:
                 return Verdict(fault, run.killer, run.seconds)
-            for stage, name in ((room.tests, "tests"), (wider(room), "wider"))[: 1 if self.narrow else 2]:
+            for stage, name in ((room.tests, "tests"), (wider(room), "wider"))[: 1 if narrow else 2]:
                 limit = self.limit_of(stage, f"{room.name}-{name}")
                 last = run_tests(stage, fault.id, folder, self.numbers.get(fault.id, 0), limit)
                 run = replace(last, seconds=run.seconds + last.seconds)
