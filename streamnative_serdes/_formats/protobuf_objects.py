@@ -90,8 +90,8 @@ def _set_message(target: Any, value: Any, depth: int) -> None:
 
 def _assign(field: FieldDescriptor, value: Any, assign: Any) -> None:
     expected = _EXPECTED.get(field.type)
-    if expected is not None and not isinstance(value, expected):
-        raise not_encodable(expected.__name__, value)
+    if not isinstance(value, expected or object) or (isinstance(value, bool) and expected is not bool):
+        raise not_encodable(expected.__name__ if expected else "a number", value)
     if field.enum_type is not None and isinstance(value, str):
         symbol = field.enum_type.values_by_name.get(value)
         if symbol is None:
@@ -105,7 +105,7 @@ def _assign(field: FieldDescriptor, value: Any, assign: Any) -> None:
         raise EncodeError(f"got {described(value)}: {str(error)[:200]}") from None
 
 
-# Protobuf itself would take bytes for text, and numbers for true and false. The keys are FieldDescriptor.TYPE_*.
+# Some versions of protobuf take bytes for text, 1 for true, or true for 1. The keys are FieldDescriptor.TYPE_*.
 _FLOAT: Final = 2
 _EXPECTED: Final[Mapping[int, type]] = {8: bool, 9: str, 12: bytes}
 

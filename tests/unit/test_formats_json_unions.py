@@ -26,6 +26,7 @@ DOG = record(("bark", nullable("string")), name="Dog")
         (["int", "double"], "2147483648", 2147483648.0),
         (["long", "double"], "1.0", 1.0), (["double", "long"], "1", 1), (["float", "double"], "0.1", 0.1),
         (["string", "double"], '"NaN"', "NaN"), (["bytes", "double"], '"-Infinity"', float("-inf")),
+        (["bytes", on("int", "date")], '""', b""), (["bytes", on("int", "date")], '"1970-01-02"', dt.date(1970, 1, 2)),
         (["string", ENUM], '"A"', "A"), (["string", ENUM], '"C"', "C"), (["bytes", "string"], '"AAAA"', "AAAA"),
         (["bytes", ENUM], '"AAAA"', b"\0\0\0"),
         (["bytes", {"type": "fixed", "name": "F", "size": 3}], '"AAAA"', b"\0\0\0"),

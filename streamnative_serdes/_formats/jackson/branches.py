@@ -5,7 +5,7 @@
 | true, false | boolean |
 | an integer | int, long, by its size; date, time and timestamp; decimal; double, float |
 | another number | double, float; decimal; timestamp |
-| text | enum with this symbol; string, uuid; date, time and timestamp; decimal; base64; NaN and the infinities |
+| text | enum with this symbol; string, uuid; base64; NaN and the infinities; date, time and timestamp; decimal |
 | an array | array; date, time and local timestamp |
 | an object | the record with the fewest fields of another form, then of unknown ones, then of missing ones; map |
 
@@ -38,17 +38,19 @@ _FORMS: Final = {
     dict: "object",
 }
 _OF_TIME: Final = ("date", "timestamp", "local-timestamp", "time")  # "timestamp" begins with "time"
-_TIMES: Final = dict.fromkeys(_OF_TIME, 2)
-_DECIMALS: Final = {"decimal": 3, "big-decimal": 3}
 _REALS: Final = {"double": 4, "float": 5}
-# Form of the JSON value -> type -> rank.
+_TIMES: Final = dict.fromkeys(_OF_TIME, 6)
+_DECIMALS: Final = {"decimal": 7, "big-decimal": 7}
+_JAVA: Final = {"java": 9}  # an object of a class of Java's own may be anything
+# Form of the JSON value -> type -> rank. Of two types, the one that Java writes in this form is first.
 _RANKS: Final[Mapping[str, Mapping[str, int]]] = {
-    "boolean": {"boolean": 0},
-    "integer": {"int": 0, "long": 1, "big number": 1, "java date": 1, "java": 9, **_TIMES, **_DECIMALS, **_REALS},
-    "real": {"double": 0, "float": 1, "big number": 2, "timestamp": 4, "java": 9, **_DECIMALS},
-    "text": {"enum": 0, "string": 1, "uuid": 1, "character": 3, "bytes": 4, "fixed": 4, "duration": 4, "java": 9,
-             **_TIMES, **_DECIMALS, **_REALS},
-    "array": {"array": 0, "pairs": 0, "java": 9, **_TIMES},
+    "boolean": {"boolean": 0, **_JAVA},
+    "integer": {"int": 0, "long": 1, "big number": 1, "java date": 1, **dict.fromkeys(_OF_TIME, 2), "decimal": 3,
+                "big-decimal": 3, **_REALS, **_JAVA},
+    "real": {"double": 0, "float": 1, "big number": 2, "decimal": 3, "big-decimal": 3, "timestamp": 4, **_JAVA},
+    "text": {"enum": 0, "string": 1, "uuid": 1, "character": 2, "bytes": 3, "fixed": 3, "duration": 3, **_REALS,
+             **_TIMES, **_DECIMALS, **_JAVA},
+    "array": {"array": 0, "pairs": 0, **_TIMES, **_JAVA},
     "object": {"record": 0, "java": 0, "java date": 0, "map": 0, "pairs": 1},
 }  # fmt: skip
 _OF_MAP: Final = (0, 1, 1)

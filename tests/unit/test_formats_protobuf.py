@@ -1,0 +1,341 @@
+"""PROTOBUF_NATIVE: messages by the registry's descriptor, as Java wrote them; and descriptors that are no good."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from schema_types import written
+
+from streamnative_serdes._formats import ProtobufNativeFormat, format_of
+from streamnative_serdes._schema import Limits
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes.schema_registry import SchemaInfo
+
+pytest.importorskip("google.protobuf", reason="the extra protobuf is not installed")
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format, timestamp_pb2
+
+File = descriptor_pb2.FileDescriptorProto
+ROWS = {row.name: row for row in written() if row.type == "PROTOBUF_NATIVE"}
+
+
+def text_of(*files: Any, root: str = "p.M", file: str = "m.proto") -> str:
+    data = descriptor_pb2.FileDescriptorSet(file=files).SerializeToString()
+    return text_of_bytes(data, root, file)
+
+
+def text_of_bytes(data: bytes, root: str = "p.M", file: str = "m.proto") -> str:
+    tree = {
+        "fileDescriptorSet": base64.b64encode(data).decode(),
+        "rootMessageTypeName": root,
+        "rootFileDescriptorName": file,
+    }
+    return json.dumps(tree)
+
+
+def of(text: str, limits: Limits | None = None) -> ProtobufNativeFormat:
+    made = format_of(SchemaInfo(0, "PROTOBUF_NATIVE", text), limits or Limits(), {})
+    assert isinstance(made, ProtobufNativeFormat)
+    return made
+
+
+def file(*fields: str, name: str = "m.proto", syntax: str = "proto3", **more: Any) -> Any:
+    """A file with message p.M; a field is given as in ``repeated int32 x = 1``."""
+    made = File(name=name, package="p", syntax=syntax, **more)
+    message = made.message_type.add(name="M")
+    for text in fields:
+        label, kind, field, number = text.replace("=", " ").split()
+        added = message.field.add(name=field, number=int(number), label=f"LABEL_{label.upper()}")
+        if kind.startswith("."):
+            added.type_name, added.type = kind, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+        elif kind == "E":
+            added.type_name, added.type = ".p.E", descriptor_pb2.FieldDescriptorProto.TYPE_ENUM
+        else:
+            added.type = descriptor_pb2.FieldDescriptorProto.Type.Value(f"TYPE_{kind.upper()}")
+    enum = made.enum_type.add(name="E")
+    enum.value.add(name="RED", number=0)
+    enum.value.add(name="BLUE", number=5)
+    return made
+
+
+def class_of(made: Any, name: str = "p.M") -> Any:
+    """A class of messages in a pool of its own, as another program has it."""
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(made)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+
+
+# --- Java's messages --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_javas_message_is_read_value_for_value_and_written_byte_for_byte(name: str) -> None:
+    row = ROWS[name]
+    format = of(row.schema)
+    message = format.decode(row.data)
+    assert str(message) == str(text_format.Parse(row.value, type(message)()))  # == has no two equal NaN
+    assert message.DESCRIPTOR is format.native
+    assert format.native.full_name == json.loads(row.schema)["rootMessageTypeName"]
+    assert format.encode(message) == row.data
+
+
+def test_two_formats_of_the_same_names_do_not_disturb_each_other_or_the_process() -> None:
+    first, second = of(text_of(file("optional int32 x = 1"))), of(text_of(file("optional string x = 1")))
+    assert first.decode(b"\x08\x01").x == 1
+    assert second.decode(b"\x0a\x01a").x == "a"
+    assert first.decode(b"\x08\x01").x == 1
+    stamp = of(ROWS["PROTOBUF_NATIVE Timestamp"].schema)
+    assert type(stamp.decode(b"")) is not timestamp_pb2.Timestamp
+    with pytest.raises(KeyError):
+        descriptor_pool.Default().FindMessageTypeByName("p.M")
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x08", b"\x0a\x05ab", b"\x08" + b"\xff" * 11, b"\x12\x01\xff", b"\0", b"\x0b" * 200, b"\3\4" + bytes(8)]
+)
+def test_bytes_that_are_no_message_are_a_decode_error_that_names_the_type(data: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"expected a message p\.M"):
+        of(text_of(file("optional int32 x = 1", "optional string s = 2"))).decode(data)
+
+
+def test_a_missing_required_field_is_an_error_in_both_directions() -> None:
+    format = of(text_of(file("required int32 x = 1", "required int32 y = 2", syntax="proto2")))
+    assert format.decode(format.encode({"x": 1, "y": 2})).y == 2
+    with pytest.raises(DecodeError, match=r"p\.M lacks fields that are required: y"):
+        format.decode(b"\x08\x01")
+    with pytest.raises(EncodeError, match=r"p\.M cannot be written"):
+        format.encode({"x": 1})
+
+
+def test_unknown_fields_are_kept() -> None:
+    format = of(text_of(file("optional int32 x = 1")))
+    data = b"\x08\x01\x10\x05"
+    assert format.encode(format.decode(data)) == data
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+ALL = (
+    "optional int32 i = 1",
+    "optional uint64 u = 2",
+    "optional float f = 3",
+    "optional double d = 4",
+    "optional bool b = 5",
+    "optional string s = 6",
+    "optional bytes y = 7",
+    "optional E e = 8",
+    "repeated int32 many = 9",
+    "repeated E es = 10",
+    "optional .p.M m = 11",
+    "repeated .p.M ms = 12",
+)
+
+
+def test_a_dict_is_written_with_messages_lists_and_symbols_in_it() -> None:
+    format = of(text_of(file(*ALL)))
+    value = {
+        "i": -1, "u": 2**64 - 1, "f": 1.5, "d": 2, "b": True, "s": "\u00fc", "y": b"\xff", "e": "BLUE", "many": [1, 2],
+        "es": ("RED", 5), "m": {"i": 1, "m": {}}, "ms": [{"s": "a"}, {}],
+    }  # fmt: skip
+    message = format.decode(format.encode(value))
+    assert (message.i, message.u, message.f, message.d, message.b) == (-1, 2**64 - 1, 1.5, 2.0, True)
+    assert (message.s, message.y, message.e, list(message.many), list(message.es)) == (
+        "\u00fc",
+        b"\xff",
+        5,
+        [1, 2],
+        [0, 5],
+    )
+    assert message.m.i == 1
+    assert message.m.HasField("m")
+    assert [inner.s for inner in message.ms] == ["a", ""]
+    assert format.encode({}) == format.encode({"i": None, "m": None}) == b""
+
+
+def test_maps_are_written_in_one_order() -> None:
+    schema = ROWS["PROTOBUF_NATIVE Everything"].schema
+    format = of(schema)
+    first = format.encode({"counts": {"b": 2, "a": 1}, "at": {"seconds": 5}})
+    assert first == format.encode({"at": {"seconds": 5}, "counts": {"a": 1, "b": 2}})
+    assert dict(format.decode(first).counts) == {"a": 1, "b": 2}
+    struct = of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema)
+    assert struct.encode({"fields": {"a": {"number_value": 1.5}}}) == ROWS["PROTOBUF_NATIVE Struct, recursive"].data
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ({"x": 1}, "has no field str 'x'"), ({1: 1}, "has no field int 1"),
+        ({"i": 2**31}, "^field i: got int 2147483648"),
+        ({"i": "1"}, "^field i: got str '1'"), ({"i": 1.5}, "^field i: "), ({"i": True}, "^field i: "),
+        ({"u": -1}, "^field u: "),
+        ({"f": 1e39}, "^field f: expected a number that a 32-bit float"), ({"d": "1"}, "^field d: "),
+        ({"b": 1}, "^field b: expected bool"),
+        ({"s": b"a"}, "^field s: expected str"), ({"s": "\ud83d"}, "^field s: "),
+        ({"y": "a"}, "^field y: expected bytes"),
+        ({"e": "GREEN"}, r"^field e: expected a value of enum p\.E, got str 'GREEN'"), ({"e": 1.5}, "^field e: "),
+        ({"many": 1}, "^field many: expected a list"), ({"many": [1, "x"]}, r"^field many\[1\]: "),
+        ({"many": [None]}, r"^field many\[0\]: "),
+        ({"m": 5}, r"^field m: expected a message p\.M or a dict, got int 5"), ({"m": {"i": "x"}}, r"^field m\.i: "),
+        ({"ms": [{}, {"m": {"x": 1}}]}, r"^field ms\[1\]\.m: the message p\.M has no field"),
+        ({"ms": {}}, "^field ms: expected a list"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_an_error_that_names_the_field(value: Any, fault: str) -> None:
+    format = of(text_of(file(*ALL)))
+    with pytest.raises(EncodeError, match=fault):
+        format.encode(value)
+    assert format.encode({"i": 1}) == b"\x08\x01"
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ({"counts": [("a", 1)]}, "^field counts: expected a mapping"),
+        ({"counts": {1: 1}}, r"^field counts\[1\]: expected str"),
+        ({"counts": {"a": "x"}}, r"^field counts\['a'\]: "), ({"at": {"seconds": 2**63}}, r"^field at\.seconds: "),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_a_map_is_an_error_that_names_the_key(value: Any, fault: str) -> None:
+    with pytest.raises(EncodeError, match=fault):
+        of(ROWS["PROTOBUF_NATIVE Everything"].schema).encode(value)
+    with pytest.raises(EncodeError, match=r"^field fields\['a'\]\.number_value: "):
+        of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema).encode({"fields": {"a": {"number_value": "x"}}})
+
+
+def test_a_message_of_another_class_with_the_same_name_is_written() -> None:
+    stamp = of(ROWS["PROTOBUF_NATIVE Timestamp"].schema)
+    assert (
+        stamp.encode(timestamp_pb2.Timestamp(seconds=1_357_016_400, nanos=5)) == ROWS["PROTOBUF_NATIVE Timestamp"].data
+    )
+    older = class_of(file("optional int32 x = 1"))
+    assert of(text_of(file("optional int32 x = 1", "optional string s = 2"))).encode(older(x=1)) == b"\x08\x01"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "fault"),
+    [
+        ("optional string x = 1", "field 1 of p.M is x, int32 in the schema, but x, string in the class"),
+        ("repeated int32 x = 1", "but x, repeated int32 in the class"),
+        ("optional int32 z = 1", "but z, int32 in the class"),
+    ],
+)
+def test_a_class_that_contradicts_the_schema_is_an_error_that_names_the_field(theirs: str, fault: str) -> None:
+    with pytest.raises(EncodeError, match=fault):
+        of(text_of(file("optional int32 x = 1"))).encode(class_of(file(theirs))())
+
+
+def test_a_contradiction_in_a_message_inside_is_found_and_recursion_ends() -> None:
+    def nested(kind: str) -> Any:
+        made = file("optional .p.M m = 1", "optional .p.I i = 2")
+        inner = made.message_type.add(name="I")
+        inner.field.add(name="x", number=1, type=f"TYPE_{kind}", label="LABEL_OPTIONAL")
+        return made
+
+    format = of(text_of(nested("INT32")))
+    assert format.encode(class_of(nested("INT32"))(m={"i": {"x": 1}})) == b"\x0a\x04\x12\x02\x08\x01"
+    with pytest.raises(EncodeError, match=r"field 1 of p\.I is x, int32"):
+        format.encode(class_of(nested("STRING"))())
+
+
+@pytest.mark.parametrize("value", [None, 5, b"", "text", [("x", 1)], timestamp_pb2.Timestamp()])
+def test_what_is_no_such_message_is_refused(value: Any) -> None:
+    with pytest.raises(EncodeError, match=r"expected a message p\.M"):
+        of(text_of(file("optional int32 x = 1"))).encode(value)
+
+
+def test_a_dict_that_contains_itself_is_an_error() -> None:
+    endless: dict[str, Any] = {}
+    endless["m"] = endless
+    with pytest.raises(EncodeError, match="nested deeper than 90 messages"):
+        of(text_of(file(*ALL))).encode(endless)
+
+
+# --- descriptors ------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_of_the_files_does_not_matter_and_others_are_not_needed() -> None:
+    a = file("optional .q.A a = 1", dependency=["a.proto"])
+    inner = File(name="a.proto", package="q", syntax="proto3")
+    inner.message_type.add(name="A").field.add(name="x", number=1, type="TYPE_INT32", label="LABEL_OPTIONAL")
+    broken = File(name="broken.proto", dependency=["nothing.proto"])
+    for files in ((a, inner), (inner, a), (broken, a, inner), (a, inner, broken)):
+        assert of(text_of(*files)).encode({"a": {"x": 1}}) == b"\x0a\x02\x08\x01"
+
+
+def test_a_message_inside_another_can_be_the_root() -> None:
+    made = file("optional .p.M.N n = 1")
+    made.message_type[0].nested_type.add(name="N").field.add(
+        name="x", number=1, type="TYPE_INT32", label="LABEL_OPTIONAL"
+    )
+    assert of(text_of(made, root="p.M.N")).encode({"x": 1}) == b"\x08\x01"
+
+
+def with_import(name: str) -> Any:
+    return file("optional int32 x = 1", dependency=[name])
+
+
+BAD: dict[str, tuple[Callable[[], str], str]] = {
+    "no JSON": (lambda: "{", "not JSON"),
+    "empty": (lambda: "", "not JSON"),
+    "no object": (lambda: "[]", "not a JSON object"),
+    "deep JSON": (lambda: "[" * 100_000, "not JSON"),
+    "a key is missing": (lambda: '{"fileDescriptorSet":"","rootMessageTypeName":"p.M"}', "rootFileDescriptorName"),
+    "a key is null": (lambda: text_of(file()).replace('"p.M"', "null"), "rootMessageTypeName"),
+    "a key is a number": (lambda: '{"fileDescriptorSet":5}', "fileDescriptorSet"),
+    "no base64": (lambda: text_of(file()).replace('Set": "', 'Set": "!'), "expected base64"),
+    "base64 cut short": (lambda: text_of_bytes(b"ab").replace("=", ""), "expected base64"),
+    "no descriptors": (lambda: text_of_bytes(b"\xff\xff"), "expected a FileDescriptorSet"),
+    "descriptors cut short": (lambda: text_of_bytes(b"\x0a\x7f\x0a"), "expected a FileDescriptorSet"),
+    "no file": (text_of, "lacks the descriptor str 'm.proto'"),
+    "another file": (lambda: text_of(file(), file="x.proto"), "lacks the descriptor str 'x.proto'"),
+    "a missing import": (
+        lambda: text_of(with_import("b.proto")),
+        "lacks the descriptor str 'b.proto', which str 'm.proto' imports",
+    ),
+    "imports itself": (lambda: text_of(with_import("m.proto")), "'m.proto' imports itself"),
+    "imports in a circle": (
+        lambda: text_of(
+            with_import("a.proto"),
+            file(name="a.proto", dependency=["b.proto"]),
+            file(name="b.proto", dependency=["m.proto"]),
+        ),
+        "'m.proto' imports itself",
+    ),
+    "no such message": (lambda: text_of(file(), root="p.X"), "lacks the message str 'p.X'"),
+    "an enum as message": (lambda: text_of(file(), root="p.E"), "lacks the message str 'p.E'"),
+    "no name": (lambda: text_of(file(), root=""), "lacks the message str ''"),
+    "a type that is missing": (lambda: text_of(file("optional .p.X x = 1")), "descriptor str 'm.proto' is invalid"),
+    "a number twice": (lambda: text_of(file("optional int32 x = 1", "optional int32 y = 1")), "is invalid"),
+    "a bad number": (lambda: text_of(file("optional int32 x = 0")), "is invalid"),
+    "a bad name": (lambda: text_of(file("optional int32 x. = 1")), "is invalid"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_descriptor_is_a_short_schema_error_that_says_what_is_wrong(name: str) -> None:
+    make, fault = BAD[name]
+    with pytest.raises(SchemaError, match=fault) as caught:
+        of(make())
+    assert len(str(caught.value)) < 700
+
+
+def test_limits_hold_for_the_text_and_the_names() -> None:
+    made = file()
+    message = made.message_type[0]
+    for _ in range(3):
+        message = message.nested_type.add(name="N")
+        message.enum_type.add(name="F").value.add(name="X", number=0)
+    text = text_of(made)
+    assert of(text, Limits(size=len(text), names=8)).native.full_name == "p.M"
+    with pytest.raises(SchemaError, match="more than 7 names"):
+        of(text, Limits(names=7))
+    with pytest.raises(SchemaError, match=f"has {len(text)} characters, the limit is {len(text) - 1}"):
+        of(text, Limits(size=len(text) - 1))
