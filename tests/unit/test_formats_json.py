@@ -38,7 +38,7 @@ def test_the_native_schema_is_the_parsed_json_of_the_text_and_changing_it_change
         (b"\xff\xfe{\0}\0", 0),
     ],
 )  # fmt: skip
-def test_what_is_no_json_is_an_error_that_names_the_byte(data: bytes, offset: int) -> None:
+def test_invalid_json_is_an_error_that_names_the_byte(data: bytes, offset: int) -> None:
     with pytest.raises(DecodeError, match="expected JSON") as caught:
         of(record(("x", "int"))).decode(data)
     assert caught.value.offset == offset
@@ -55,7 +55,7 @@ def test_a_key_twice_in_an_object_is_an_error_that_names_it(text: str) -> None:
         of(record(("x", "int"))).decode(text.encode())
 
 
-def test_null_is_none_at_the_top() -> None:
+def test_a_null_document_gives_none() -> None:
     assert of(record(("x", "int"))).decode(b"null") is None
     assert JsonFormat(None).decode(b"null") is None
 
@@ -70,7 +70,7 @@ def test_a_schema_need_not_be_a_record() -> None:
 
 
 @pytest.mark.parametrize("type", ["int", nullable("int"), ["int", "null"], {"type": "array", "items": "int"}])
-def test_a_field_that_is_null_or_missing_is_none_whatever_its_type(type: Any) -> None:
+def test_a_null_or_missing_field_gives_none_whatever_its_type(type: Any) -> None:
     assert one(type).decode(b"{}") == {"x": None}
     assert one(type).decode(b'{"x":null}') == {"x": None}
 
@@ -103,7 +103,7 @@ def test_a_bad_default_of_the_registry_is_an_error_only_when_it_is_needed() -> N
     assert format.decode(b'{"x":1}') == {"x": 1}
 
 
-def test_null_as_an_item_is_none_as_java_writes_it() -> None:
+def test_a_null_item_gives_none_since_java_writes_it() -> None:
     assert read({"type": "array", "items": "int"}, "[1,null]") == [1, None]
     assert read({"type": "map", "values": "int"}, '{"a":null}') == {"a": None}
 
@@ -177,7 +177,7 @@ def test_without_a_schema_it_is_plain_json_data() -> None:
     assert math.isnan(format.decode(b"NaN"))
 
 
-def test_what_is_no_plain_json_data_is_refused_with_its_path() -> None:
+def test_other_objects_than_plain_json_data_are_refused_with_their_path() -> None:
     format = JsonFormat(None)
     for value, path in (({"a": [b""]}, r"a\[0\]"), ({"a": {"b": {1}}}, "a.b"), ([[dt.date.min]], r"\[0\]\[0\]")):
         with pytest.raises(EncodeError, match=f"^field {path}: expected plain JSON data"):
@@ -208,7 +208,7 @@ def test_a_schema_of_jacksons_from_before_pulsar_2_1_gives_no_shape(text: str) -
 
 
 @pytest.mark.parametrize("text", ["{}", "[", '{"type":"funny"}', '{"type":"record"}', "5", '"x"', "[" * 100_000])
-def test_a_text_that_is_no_schema_is_a_schema_error(text: str) -> None:
+def test_a_text_without_a_schema_is_a_schema_error(text: str) -> None:
     with pytest.raises(SchemaError):
         format_of(SchemaInfo(0, "JSON", text), Limits(), {})
 

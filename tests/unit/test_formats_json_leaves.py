@@ -112,7 +112,7 @@ def test_a_number_of_too_many_digits_is_an_error() -> None:
             read("double", number)
 
 
-def test_a_number_that_is_no_number_is_not_written_for_a_big_decimal() -> None:
+def test_only_the_text_of_a_number_is_written_for_a_big_decimal() -> None:
     for text in ("", "1.", "01", "NaN", "1,5", "0x1", " 1", "1\n", "+1", ".5"):
         with pytest.raises(EncodeError, match=r"^field x: expected the text of a number for java.math.BigDecimal"):
             shown({"type": "string", "java-class": "java.math.BigDecimal"}, text)

@@ -61,7 +61,7 @@ def test_integers_are_big_endian_and_have_their_range(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("wrong", [True, False, 1.0, "1", None, b"\1"])
-def test_what_is_no_int_is_refused(kind: str, wrong: object) -> None:
+def test_only_ints_are_written_as_integers(kind: str, wrong: object) -> None:
     with pytest.raises(EncodeError, match=f"expected (int|long), got {type(wrong).__name__}"):
         of(kind).encode(wrong)
 
@@ -160,7 +160,7 @@ def test_the_byte_order_mark_of_utf_16_decides_and_none_means_big_endian() -> No
         ("UTF-16BE", "00", 0),
     ],
 )
-def test_bytes_that_are_no_text_are_an_error_that_names_the_byte(charset: str, data: str, offset: int) -> None:
+def test_invalid_text_is_an_error_that_names_the_byte(charset: str, data: str, offset: int) -> None:
     with pytest.raises(DecodeError, match=f"expected text in {charset}") as caught:
         of("STRING", charset).decode(bytes.fromhex(data))
     assert caught.value.offset == offset

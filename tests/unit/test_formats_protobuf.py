@@ -1,4 +1,4 @@
-"""PROTOBUF_NATIVE: messages by the registry's descriptor, as Java wrote them; and descriptors that are no good."""
+"""PROTOBUF_NATIVE: messages by the registry's descriptor, as Java wrote them; and invalid descriptors."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_two_formats_of_the_same_names_do_not_disturb_each_other_or_the_process(
 @pytest.mark.parametrize(
     "data", [b"\x08", b"\x0a\x05ab", b"\x08" + b"\xff" * 11, b"\x12\x01\xff", b"\0", b"\x0b" * 200, b"\3\4" + bytes(8)]
 )
-def test_bytes_that_are_no_message_are_a_decode_error_that_names_the_type(data: bytes) -> None:
+def test_an_invalid_message_is_a_decode_error_that_names_the_type(data: bytes) -> None:
     with pytest.raises(DecodeError, match=r"expected a message p\.M"):
         of(text_of(file("optional int32 x = 1", "optional string s = 2"))).decode(data)
 
@@ -246,7 +246,7 @@ def test_a_contradiction_in_a_message_inside_is_found_and_recursion_ends() -> No
 
 
 @pytest.mark.parametrize("value", [None, 5, b"", "text", [("x", 1)], timestamp_pb2.Timestamp()])
-def test_what_is_no_such_message_is_refused(value: Any) -> None:
+def test_objects_of_other_types_are_refused(value: Any) -> None:
     with pytest.raises(EncodeError, match=r"expected a message p\.M"):
         of(text_of(file("optional int32 x = 1"))).encode(value)
 

@@ -45,7 +45,7 @@ class Row:
 
     def auto_class(self) -> str:
         """The class of the native object that AUTO_CONSUME gives, or the class of the exception."""
-        return self.auto.get("class") or self.auto["error"].partition(":")[0].rpartition(".")[2]
+        return self.auto.get("class") or self.auto["error"].rpartition(".")[2]
 
 
 @cache
