@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
@@ -13,7 +14,7 @@ from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import Learnt
 from .errors import ConfigError, SerdesError
-from .key_value import KeyValueSchema
+from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
 from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
@@ -70,8 +71,7 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        kept = schema if schema is None or isinstance(schema, (type, Registered, KeyValueSchema)) else load(schema)
-        self._given = Given(kept, convert, is_key)
+        self._given = Given(_kept(schema), convert, is_key)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 
@@ -150,6 +150,23 @@ class Lifecycle:
             if state.second is not None:
                 policy.confluent.client.met(state.second.answered)
                 policy.confluent.learn(state.second.known)
+
+
+def _kept(schema: object) -> str | Registered | type | KeyValueSchema | None:
+    """A schema as a pickle carries it: what is in a file is read now.
+
+    Raises:
+        SchemaError: the file cannot be read.
+    """
+    if isinstance(schema, KeyValueSchema):
+        return replace(schema, key=_kept_half(schema.key), value=_kept_half(schema.value))
+    return schema if schema is None or isinstance(schema, (type, Registered)) else load(schema)
+
+
+def _kept_half(half: TypedSchema) -> TypedSchema:
+    if half.type not in ("AVRO", "JSON") or isinstance(half.schema, (type, Registered)):
+        return half
+    return replace(half, schema=load(half.schema))
 
 
 def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient]:

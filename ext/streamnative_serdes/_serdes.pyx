@@ -11,6 +11,7 @@ A hit takes one look-up and no lock. On a miss the policy is asked, an object th
     ambiguous(topic, key)                                       called for each message that has two readings
     context(topic, headers)                                     the context that to_dict or from_dict is called with
     for_keys()                                                  a SerDes for the keys of KEY_VALUE topics
+    has_keys(topic)                                             whether the topic is of type KEY_VALUE
     is_key                                                      whether it is for keys itself
 
 The functions of this module are for the classes on top and for policies. They are no methods, so that users see none.
@@ -174,6 +175,7 @@ cdef class _Serdes:
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
     cdef Bound last_pair                # the same, with a pair: apart, so that all others need not look for one
     cdef object policy, convert         # convert: to_dict or from_dict
+    cdef bint keys                      # of KEY_VALUE topics are all that it reads or writes
     cdef int64_t messages, misses, errors
     cdef _Serdes twin                   # for keys, where the context says that it is one
     cdef object __weakref__             # the binding's users are weak
@@ -187,6 +189,7 @@ cdef class _Serdes:
 
     cdef int prepare(self) except -1:
         """Take over from a new policy what is needed for each message."""
+        self.keys = getattr(self.policy, "is_key", False)
         return 0
 
     cdef Bound find(self, TopicCache cache, str topic, object key):
@@ -231,6 +234,24 @@ cdef class _Serdes:
             if self.twin is None:       # another thread may have been first, and counted messages in its own
                 self.twin = made
         return self.twin
+
+    cdef Bound leading_to_keys(self, str topic, object key, object context):
+        """A Bound that only names the topic, if the context says that the data is a key of a KEY_VALUE topic; or None.
+
+        Asked before anything is bound for values, since these may be of another class, or of a type without a codec.
+        """
+        cdef _Serdes twin = self.twin
+        if self.keys or not for_key(context):
+            return None
+        if twin is None or twin.cache.find(topic, key) is None:
+            try:
+                if not self.policy.has_keys(topic):
+                    return None
+            except Exception:
+                self.misses += 1
+                self.errors += 1
+                raise
+        return Bound(topic, None, 0, b"", None)
 
     cdef dict counts(self):
         found = {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,

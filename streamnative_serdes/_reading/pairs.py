@@ -37,22 +37,37 @@ class PairReading:
     ) -> None:
         self._conf, self._latest, self.is_key = conf, latest, is_key
         self._given = schema
-        self._readings: dict[str, Reading | None] = {"key": None, "value": None}
+        own = "key" if is_key else "value"
+        self._readings: dict[str, Reading | None] = {"key": None, "value": None, own: reading}
         if schema is not None:
-            self._readings = {name: self._reading(getattr(schema, name)) for name in ("key", "value")}
-        else:
-            self._readings["key" if is_key else "value"] = reading
+            objects = {own: conf["value.type"]}
+            self._readings = {name: self._reading(getattr(schema, name), objects.get(name)) for name in self._readings}
 
-    def _reading(self, typed: TypedSchema) -> Reading | None:
+    def _reading(self, typed: TypedSchema, objects: type | None) -> Reading | None:
+        """How one half is read; as ``objects`` of a class, if one is asked for."""
         if typed.type != "AVRO":
+            if objects is not None:
+                raise ConfigError(f"value.type is for halves of type AVRO, and this one has type {typed.type}")
             return None
         cls = typed.schema if isinstance(typed.schema, type) else None
-        return reading_of(typed.schema, cls, allow_null=self._conf["allow.null"], limits=schema_limits(self._conf))
+        allow_null, limits = self._conf["allow.null"], schema_limits(self._conf)
+        return reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
 
     @property
     def alone(self) -> bool:
         """Whether messages without a version are read by the given schemas first, as by Pulsar's Java client."""
         return self._given is not None
+
+    def refuse_no_pair(self, known: Known) -> None:
+        """Schemas of both halves say nothing about messages of another type.
+
+        Raises:
+            SchemaError: they were given.
+        """
+        if self._given is not None:
+            raise SchemaError(
+                f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
+            )
 
     def bound(
         self, topic: str, key: int, known: Known, lifetime: float, options: CodecArguments, *, alone: bool
@@ -73,6 +88,12 @@ class PairReading:
         """
         halves = known.halves
         assert halves is not None
+        if self._given is not None and self._given.encoding != halves.encoding:
+            raise SchemaError(
+                f"expected the encoding {self._given.encoding}, but the topic has {halves.encoding}",
+                topic=topic,
+                version=known.version,
+            )
         inline = halves.encoding == INLINE
         if self.is_key and inline:
             hint = "read the values; each is a KeyValue"

@@ -97,6 +97,7 @@ class ReadPolicy:
         if known.halves is not None:
             alone = key == _call_path.LATEST and self._pairs.alone
             return self._pairs.bound(topic, key, known, lifetime, options, alone=alone)
+        self._pairs.refuse_no_pair(known)
         if self.is_key or (ctx is not None and ctx.field == MessageField.KEY):
             refuse_keys(topic, known.type)
         codec, holds = self._codec(topic, known, options)
@@ -138,9 +139,11 @@ class ReadPolicy:
                 hint="add headerless to framings to read bare Avro",
             )
         if key == _call_path.LATEST:
-            if not self.falls_back:
-                hint = "fallback.to.latest=true would read it"
-                raise DecodeError("the message has no schema version header", topic=topic, hint=hint)
+            if not self.falls_back and not self._pairs.alone:
+                what, hint = "the message has no schema version header", "fallback.to.latest=true would read it"
+                if self.is_key:
+                    what, hint = "keys have no schema version", f"{hint}, and so would a KeyValueSchema"
+                raise DecodeError(what, topic=topic, hint=hint)
             return self.binding.latest(topic)
         try:
             return self.binding.version(topic, key if key >= 0 else _call_path.without_header(key), there), math.inf
@@ -240,9 +243,7 @@ class ReadPolicy:
         if sign is None or not self.signs.headerless:
             if error is None:
                 raise self._why_not(bound)
-            if self._pairs.alone and bound.key == _call_path.LATEST:
-                return self._read_by_latest_pair(serdes, bound, data, error)
-            return self._read_by_news(serdes, bound, data, None, error)
+            return self._read_by_latest_pair(serdes, bound, data, error)
         other = headerless(caller) if is_sign(bound.key) else sign
         try:
             datum = self._read_otherwise(serdes, bound, data, other, error)
@@ -257,10 +258,13 @@ class ReadPolicy:
     def _read_by_latest_pair(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
     ) -> Any:
-        """The datum of a KEY_VALUE message without a version that the given schemas alone do not read."""
-        known, _ = self.known(bound.topic, bound.key)
-        assert known is not None
-        if known.halves is not None:
+        """The datum of a message without a header: given schemas that do not read it alone may read it from the latest.
+
+        Else by news of its topic.
+        """
+        if self._pairs.alone and self.falls_back and bound.key == _call_path.LATEST:
+            known, _ = self.known(bound.topic, bound.key)
+            assert known is not None
             latest = self._pairs.bound(bound.topic, bound.key, known, 0.0, self._of_whole, alone=False)
             try:
                 return _call_path.read_by(latest, data, 0)
@@ -273,7 +277,7 @@ class ReadPolicy:
     ) -> Any:
         """The datum of a message that ``bound`` did not read, by ``key``."""
         other = _call_path.look_up(serdes, bound.topic, key)
-        if other.codec is None:
+        if other.missing:
             raise self._why_not(other)
         try:
             return _call_path.read_by(other, data, by_key(key).offset)
@@ -283,7 +287,7 @@ class ReadPolicy:
                 return self._read_by_news(serdes, bound, data, None, error)
             late = self._late(bound)
             if late is None:
-                return self._read_by_news(serdes, other, data, None, second)
+                return self._read_by_latest_pair(serdes, other, data, second)
         return _call_path.read_by(late, data, by_key(bound.key).offset)
 
     def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
@@ -366,7 +370,9 @@ class ReadPolicy:
             except DecodeError as still:
                 error, bound = still, news
         where = {} if is_sign(bound.key) else {"version": bound.version}
-        raise with_hint(error.at(topic=bound.topic, **where), data, in_header, confluent=self.signs.prefix)
+        # The length in front of an INLINE message looks like Confluent's prefix.
+        no_prefix = self.signs.prefix or bound.pair is not None
+        raise with_hint(error.at(topic=bound.topic, **where), data, in_header, confluent=no_prefix)
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
         """Log a fallback, once per topic and version."""
@@ -399,6 +405,14 @@ class ReadPolicy:
     def context(self, topic: str, headers: Any) -> SerializationContext:
         """What ``from_dict`` is called with."""
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
+
+    def has_keys(self, topic: str) -> bool:
+        """Whether the topic is of type KEY_VALUE: then keys are read by :meth:`for_keys`.
+
+        Raises:
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        return self._pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
 
     def for_keys(self) -> _call_path.Deserializer:
         """What reads keys where a context asks for it: as the same pair, or as the topic's keys are."""

@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
-from streamnative_serdes._formats.key_value import described
 from streamnative_serdes._log import logger
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
@@ -27,10 +26,11 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 
 from .inspection import REFRESH_SECONDS, Inspector
 from .known import Known, Posted
+from .registering import register_pair
 from .shared import Shared
 from .topic_state import Latest, Learnt, Question, Refusal, TopicState
 from .topics import Topics
@@ -155,6 +155,17 @@ class Binding:
         schemas = self._topics.get(self.named(topic)).schemas
         return [known for _, known in sorted(schemas.items(), reverse=True) if known.halves is not None]
 
+    def type_of(self, topic: str) -> str | None:
+        """The type of the topic's latest schema, such as KEY_VALUE; None if the topic has no schema.
+
+        Raises:
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        try:
+            return self.latest(topic)[0].type
+        except SchemaNotFoundError:
+            return None
+
     def missing_seconds(self, topic: str, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
         refused = self._topics.get(self.named(topic)).refusals.get(("version", version))
@@ -213,21 +224,10 @@ class Binding:
         return version
 
     def _post(self, topic: TopicName, given: Known) -> int:
+        if given.halves is not None:
+            return register_pair(self.client, topic, given, given.halves, self._topics.limits)
         info = given.info
-        version = self.client.register(topic, info.text, type=info.type, properties=info.properties)
-        if info.type == "KEY_VALUE":
-            # Pulsar answers 200 with the version of a pair that differs in its encoding alone.
-            self._refuse_other_pair(topic, given, self.client.by_version(topic, version))
-        return version
-
-    def _refuse_other_pair(self, topic: TopicName, given: Known, held: SchemaInfo) -> None:
-        if not given.agrees(held, self._topics.limits):
-            raise SchemaError(
-                f"expected {described(given.info)}, but the registry holds {described(held)}",
-                topic=topic.given,
-                version=held.version,
-                hint="use the encoding and the types that the topic has; they cannot be changed",
-            )
+        return self.client.register(topic, info.text, type=info.type, properties=info.properties)
 
     def _find(self, topic: TopicName, given: Known) -> int:
         infos = self.client.all_versions(topic)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
-from streamnative_serdes.errors import BatchTooLargeError, EncodeError, SerdesError
+from streamnative_serdes.errors import BatchTooLargeError, EncodeError, SchemaError, SerdesError
 
 from .policy import WritePolicy
 
@@ -30,11 +30,12 @@ def write_batch(
     try:
         refuse_no_topic(topic, EncodeError)
         bound = policy.bind(serdes, topic, None, None)
+        if bound.codec is None:
+            raise SchemaError("batches are written by one Avro schema, and the topic is of type KEY_VALUE", topic=topic)
     except SerdesError:
         _call_path.count_written(serdes, 0, 1)
         raise
     policy.topics.add(topic)
-    assert bound.codec is not None
     assert bound.header is not None
     version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
     try:

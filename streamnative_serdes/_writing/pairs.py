@@ -10,7 +10,7 @@ from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._formats.key_value import info_of
 from streamnative_serdes._topics.known import Halves, Known
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema
 
 from .typed import half_of, known_of
@@ -81,15 +81,28 @@ def bound_pair(
 
     Raises:
         ConfigError: the topic has no keys besides its values.
+        EncodeError: ``key`` says that both halves are to be written as one, and they are separated.
     """
     inline = pair.encoding == INLINE
     if is_key and inline:
         raise refuse_inline_key(topic)
+    if not inline and key is not None and issubclass(key, KeyValue):
+        raise refuse_both_halves(topic, version)
     if is_key and pair.key.codec is not None:
         return _call_path.Bound(topic, key, version, b"", pair.key.codec, lifetime)
     framed = not is_key and conf["key.value.framing"] == config.VALUE
     both = _call_path.Pair(pair.key if inline else None, pair.key if is_key else pair.value, KeyValue)
     return _call_path.Bound(topic, key, version, header.pack(version) if framed else b"", None, lifetime, both)
+
+
+def refuse_both_halves(topic: str, version: int) -> EncodeError:
+    """Without this, a KeyValue is written as a record without any of its fields, if all of them have defaults."""
+    return EncodeError(
+        "expected a key or a value, got a KeyValue",
+        topic=topic,
+        version=version,
+        hint="the topic's encoding is SEPARATED: the key's serializer takes keys, and the value's takes values",
+    )
 
 
 def refuse_inline_key(topic: str) -> ConfigError:

@@ -78,43 +78,52 @@ class WritePolicy:
         if self._pair is not None and not self._by_topic():
             version = self._registered(topic, self._pair.known)
             return self._bind_pair(topic, key, self._pair, version)
+        if ctx is not None and ctx.field == MessageField.KEY and not self.is_key:  # has_keys() has denied it
+            refuse_keys(topic, self._type_of(topic))
         codec = None if self._by_topic() else self.codec_for(key)
-        for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         if self.confluent is not None:
-            if for_key:
-                refuse_keys(topic, "AVRO")
             return self._bind_to_id(self.confluent, topic, key, codec)
         if codec is not None:
-            return self._bind_own(topic, key, codec, for_key=for_key)
+            return self._bind_own_key(topic, key, codec) if self.is_key else self._bind_own(topic, key, codec)
         known, lifetime = self._chosen(topic)
         if known.halves is not None:
             pair = topics_pair(known, self.conf, key, is_key=self.is_key)
             return self._bind_pair(topic, key, pair, known.version, lifetime)
-        codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
-        if for_key:
+        if self.is_key:
             refuse_keys(topic, known.type)
+        codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
         return _call_path.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
 
     def _registered(self, topic: str, known: Known) -> int:
         return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
 
-    def _bind_own(self, topic: str, key: type | None, codec: Codec, *, for_key: bool) -> _call_path.Bound:
-        """By a schema that the serializer or the object brings: the topic's, or one half of a KEY_VALUE topic's."""
-        automatic = self.conf["auto.register.schemas"]
+    def _bind_own(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
+        """By a schema that the serializer or the object brings: the topic's, or the value's of a KEY_VALUE topic."""
         try:
-            if for_key:
-                raise SchemaNotFoundError("a key's schema is one half of a topic's")
             version = self._registered(topic, Known.of_schema(codec.schema))
-        except SchemaNotFoundError as error:
-            if for_key and not automatic:
-                self.binding.versions(topic)
-            known = None if automatic else self._with_half(topic, codec.schema)
-            if known is not None:
-                return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
-            if for_key:
-                refuse_keys(topic, "AVRO")
-            raise error from None
+        except SchemaNotFoundError:
+            known = None if self.conf["auto.register.schemas"] else self._with_half(topic, codec.schema)
+            if known is None:
+                raise
+            return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
         return _call_path.Bound(topic, key, version, header.pack(version), codec)
+
+    def _bind_own_key(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
+        """By a key's schema, which is never registered: a pair of the topic has it already."""
+        known = self._with_half(topic, codec.schema)
+        if known is None:
+            self.binding.versions(topic)
+            known = self._with_half(topic, codec.schema)
+        if known is not None:
+            return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
+        kind = self._type_of(topic)
+        if kind != "KEY_VALUE":
+            refuse_keys(topic, kind)
+        raise SchemaNotFoundError(
+            "no version of the topic has this schema as that of its keys",
+            topic=topic,
+            hint="register it together with the value's: give both serializers KeyValueSchema(key, value, encoding)",
+        )
 
     def _with_half(self, topic: str, schema: Schema) -> Known | None:
         """The newest pair of the topic that has this schema as the half to write."""
@@ -134,6 +143,23 @@ class WritePolicy:
         self, topic: str, key: type | None, pair: WrittenPair, version: int, lifetime: float = math.inf
     ) -> _call_path.Bound:
         return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
+
+    def has_keys(self, topic: str) -> bool:
+        """Whether the topic is of type KEY_VALUE, or is going to be: then keys are written by :meth:`for_keys`.
+
+        Raises:
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        return self._type_of(topic) == "KEY_VALUE"
+
+    def _type_of(self, topic: str) -> str:
+        """The type of the topic's schema, or of the one that this serializer registers."""
+        if self._pair is not None:
+            return "KEY_VALUE"
+        registers = self._codec is not None and self.conf["auto.register.schemas"] and not self._by_topic()
+        if registers or self.confluent is not None:
+            return "AVRO"
+        return self.binding.type_of(topic) or "AVRO"
 
     def for_keys(self) -> _call_path.Serializer:
         """What writes keys where a context asks for it: by the same pair, or by the topic's."""

@@ -37,7 +37,11 @@ _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
     409: IncompatibleSchemaError,
     422: InvalidSchemaError,
 }
-_OTHER_TYPE = "the topic's schema is not of type AVRO, and only AVRO can be written here"
+# What a reason says about types -> hint.
+_OTHER_TYPE: Final = {
+    "exists schema type": "the topic has a schema of another type; KEY_VALUE topics are written by a KeyValueSchema",
+    "are different schema type": "the topic's keys or values have another type",
+}
 _STRATEGY = "the topic's compatibility strategy refuses this new schema; registered schemas still serialize"
 
 # 429 and 503 ask for a retry; a proxy sends 502 and 504 while its broker is down, as during a failover.
@@ -98,7 +102,7 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
     hint = None
     if reply.status == 409:
-        hint = _OTHER_TYPE if "exists schema type" in words else _STRATEGY
+        hint = next((hint for sign, hint in _OTHER_TYPE.items() if sign in words), _STRATEGY)
     if reply.status == 401:
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = sign_in_hint

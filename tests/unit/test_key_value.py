@@ -24,6 +24,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
     TypedSchema,
 )
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
 KEY: Final = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "int"}]}
@@ -144,12 +145,16 @@ def test_a_field_of_the_context_decides_for_each_message_also_after_others(regis
         assert deserializer(serializer({"b": number}, AS_VALUE), AS_VALUE) == {"b": number}
 
 
-def test_a_known_pair_takes_one_post_and_one_get(registry: LocalRegistry) -> None:
+def test_a_new_pair_takes_one_post_between_two_gets_and_a_known_one_takes_one_get(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), SEPARATED)
     for context, data in ((AS_VALUE, BOB), (AS_KEY, {"id": 1}), (AS_VALUE, BOB), (AS_KEY, {"id": 2})):
         serializer(data, context)
     KafkaAvroSerializer(conf(registry), SEPARATED, is_key=True)({"id": 3}, AS_KEY)
-    assert registry.calls == {"POST schema": 1, "GET version": 1}
+    assert registry.calls == {"GET schemas": 1, "POST schema": 1, "GET version": 1}
+    Binding.forget()
+    registry.reset_calls()
+    KafkaAvroSerializer(conf(registry), SEPARATED)(BOB, AS_VALUE)
+    assert registry.calls == {"GET schemas": 1}
 
 
 def test_keys_that_begin_like_a_header_are_read_as_keys(registry: LocalRegistry) -> None:
@@ -207,7 +212,7 @@ def test_without_auto_register_each_serializer_may_have_its_half_alone(registry:
     assert KafkaAvroSerializer(options, WIDER).serialize(TOPIC, BOB) == framed(1, BOB_BYTES + b"\x02-")
     with pytest.raises(SchemaNotFoundError, match="the topic does not have the serializer's schema"):
         KafkaAvroSerializer(options, '"long"').serialize(TOPIC, 1)
-    with pytest.raises(ConfigError, match="keys have a schema in topics of type KEY_VALUE only"):
+    with pytest.raises(SchemaNotFoundError, match="no version of the topic has this schema as that of its keys"):
         KafkaAvroSerializer(options, USER, is_key=True).serialize(TOPIC, BOB)
 
 
@@ -441,7 +446,6 @@ def test_schemas_without_meaning_are_refused(make: Any, words: str) -> None:
 def test_damaged_pairs_of_the_registry_are_typed_errors(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, text: str, properties: dict[str, str], words: str
 ) -> None:
-    from streamnative_serdes._topics.binding import Binding
     from streamnative_serdes.schema_registry import SchemaInfo
 
     deserializer = KafkaAvroDeserializer(conf(registry))
@@ -507,8 +511,6 @@ def test_pickles_know_the_pair_and_what_they_are_for(registry: LocalRegistry) ->
     for serdes, (data, expected) in zip(originals, calls, strict=True):
         assert use(serdes, data) == expected
     travelled = [pickle.dumps(serdes) for serdes in originals]
-    from streamnative_serdes._topics.binding import Binding
-
     Binding.forget()
     registry.reset_calls()
     for pickled, (data, expected) in zip(travelled, calls, strict=True):

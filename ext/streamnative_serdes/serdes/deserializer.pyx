@@ -4,7 +4,6 @@ cdef class Deserializer(_Serdes):
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
     cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
     cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
-    cdef bint keys                      # of KEY_VALUE topics are read, which have no header, whatever they begin with
     cdef bint bare                      # the rest stands for signs: messages without a header are read;
     cdef bint prefix                    # signs are looked for in the value,
     cdef bint headers                   # and in headers;
@@ -32,8 +31,8 @@ cdef class Deserializer(_Serdes):
         return obj if self.convert is None else converted(self.convert, obj, self.policy.context(topic, headers))
 
     cdef int prepare(self) except -1:
+        _Serdes.prepare(self)
         signs = self.signs = getattr(self.policy, "signs", None)
-        self.keys = getattr(self.policy, "is_key", False)
         if signs is not None and (signs.prefix or signs.header or not signs.headerless):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
@@ -58,6 +57,9 @@ cdef class Deserializer(_Serdes):
         cache = self.cache
         bound = self.find(cache, name, number)
         if bound is None:
+            bound = self.leading_to_keys(name, LATEST, context)
+            if bound is not None:
+                return bound
             bound = self.ask(name, number, context) if counted else self.policy.bind(self, name, number, context)
             self.remember(cache, bound)
         return bound
@@ -208,7 +210,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     cdef Py_ssize_t offset = HEADER_SIZE
     cdef Bound bound = self.last
     cdef PyObject* datum
-    if unlikely(self.keys):
+    if unlikely(self.keys):             # which have no header, whatever they begin with
         return read_key(self, topic, start, size, data, version)
     self.messages += 1
     if unlikely(number == NO_VERSION):
@@ -285,6 +287,9 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
     cdef int64_t sign = self.sign_of(start, size, context, headers), key = self.first_key(sign, version)
     cdef Bound bound = self.last
     cdef PyObject* datum
+    if for_key(context) and self.leading_to_keys(plain(topic, DecodeError), LATEST, context) is not None:
+        self.messages -= 1              # a key has no framing, even if it begins like one
+        return read_key(<Deserializer>self.for_keys(), topic, start, size, data, version)
     count_framing(self, key, 1)
     if bound is None or bound.number != key or not bound.serves(topic):
         bound = self.look_up(topic, key, context, True)

@@ -32,9 +32,14 @@ cdef class Half:
         return given(message)
 
     cdef object read(self, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
-        if self.codec is None:
+        if self.codec is not None:
+            return self.codec.read(start, size, offset)
+        try:
             return self.decode(PyBytes_FromStringAndSize(<char*>start + offset, size - offset))
-        return self.codec.read(start, size, offset)
+        except DecodeError as error:
+            if error.offset is not None:
+                error.offset += offset
+            raise
 
 
 @cython.final

@@ -32,6 +32,9 @@ cdef class Serializer(_Serdes):
         bound = self.find(cache, name, key)
         if bound is not None and bound.key is key:
             return bound
+        bound = self.leading_to_keys(name, key, context)
+        if bound is not None:
+            return bound
         bound = self.ask(name, key, context)
         if bound is not None and (bound.missing or bound.header is None):
             raise TypeError("the policy bound no codec or no header to write with")
@@ -75,7 +78,7 @@ cdef inline object write_by(Serializer self, Bound bound, object obj):
 
 cdef object write_pair(Serializer self, Bound bound, object obj, object context):
     """A message of a KEY_VALUE topic, or its key if the context says so."""
-    if for_key(context):
+    if for_key(context) and not self.keys:
         self.messages -= 1
         return (<Serializer>self.for_keys()).write_alone(bound.topic, obj)
     try:
