@@ -4,18 +4,26 @@
 //
 // Requests and responses are one line of JSON each. Requests:
 //
-//     {"do": "produce", "topic": ..., "as": class, "values": [{"name": ..., "age": ...}, ...]}
-//     {"do": "consume", "topic": ..., "as": "AUTO_CONSUME", "BYTES" or class, "count": n}
+//     {"do": "produce", "topic": ..., "as": schema, "values": [...]}
+//     {"do": "consume", "topic": ..., "as": schema, "count": n}
 //
-// A class is one of those at the end of this file, used with Schema.AVRO.
+// A schema is one of
+//
+//     "User"                             Schema.AVRO of a class at the end of this file; values are its fields
+//     "JSON User"                        Schema.JSON of it
+//     "STRING"                           that of Pulsar
+//     "BYTES", "AUTO_CONSUME"            to consume only
+//     "KAFKA JSON {...}"                 what Pulsar's Kafka Connect adaptor, and so Debezium, registers for JSON with
+//                                        this Avro schema; values are text
+//     {"encoding": ..., "key": schema, "value": schema}      Schema.KeyValue; values are null or [key, value]
 //
 // Response: {"ok": [one per message]}, or {"error": text}. A consumed message has
 //
-//     data       its bytes, base64
+//     data       its bytes, base64; null if it has none (a tombstone)
 //     key        getKeyBytes(), base64; null if there is none
 //     version    its schema version in Pulsar's metadata; -1 if there is none
-//     type       type of the schema with which it was read
-//     value      the value read: the fields of an object, or base64
+//     type       type of the schema with which it was read; null for null
+//     value      the value read: the fields of an object, [key, value], or base64
 //     error      instead of type and value: the exceptions, from the outermost to the cause
 
 import java.io.BufferedReader;
@@ -23,6 +31,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -43,9 +52,15 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.schema.Field;
 import org.apache.pulsar.client.api.schema.GenericObject;
 import org.apache.pulsar.client.api.schema.GenericRecord;
+import org.apache.pulsar.common.schema.KeyValue;
+import org.apache.pulsar.common.schema.KeyValueEncodingType;
+import org.apache.pulsar.common.schema.SchemaInfo;
+import org.apache.pulsar.common.schema.SchemaType;
 
 public class JavaClient {
     private static final int PATIENCE_SECONDS = 20;
+    private static final String JSON = "JSON ";
+    private static final String KAFKA_JSON = "KAFKA JSON ";
 
     private final PulsarClient client;
     private final ObjectMapper json = new ObjectMapper();
@@ -78,20 +93,39 @@ public class JavaClient {
     // --- produce -----------------------------------------------------------------------------------------------------
 
     private List produce(Map request) throws Exception {
-        Class type = Class.forName((String) request.get("as"));
-        Producer producer = client.newProducer(Schema.AVRO(type)).topic((String) request.get("topic")).create();
+        Object as = request.get("as");
+        Producer producer = client.newProducer(schema(as)).topic((String) request.get("topic")).create();
         List sent = new ArrayList();
         for (Iterator values = ((List) request.get("values")).iterator(); values.hasNext();) {
-            sent.add(producer.send(json.convertValue(values.next(), type)).toString());
+            sent.add(producer.newMessage().value(written(values.next(), as)).send().toString());
         }
         producer.close();
         return sent;
     }
 
+    // What a producer with this schema takes.
+    private Object written(Object value, Object as) throws Exception {
+        if (value == null) {
+            return null;
+        }
+        if (as instanceof Map) {
+            Object key = written(((List) value).get(0), ((Map) as).get("key"));
+            return new KeyValue(key, written(((List) value).get(1), ((Map) as).get("value")));
+        }
+        String name = (String) as;
+        if (name.equals("STRING")) {
+            return value;
+        }
+        if (name.startsWith(KAFKA_JSON)) {
+            return ((String) value).getBytes(StandardCharsets.UTF_8);
+        }
+        return json.convertValue(value, pojo(name));
+    }
+
     // --- consume -----------------------------------------------------------------------------------------------------
 
     private List consume(Map request) throws Exception {
-        Consumer consumer = client.newConsumer(schema((String) request.get("as")))
+        Consumer consumer = client.newConsumer(schema(request.get("as")))
             .topic(new String[] {(String) request.get("topic")})
             .subscriptionName(UUID.randomUUID().toString())
             .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest)
@@ -108,11 +142,29 @@ public class JavaClient {
         return seen;
     }
 
-    private static Schema schema(String name) throws ClassNotFoundException {
+    private static Schema schema(Object as) throws ClassNotFoundException {
+        if (as instanceof Map) {
+            KeyValueEncodingType encoding = KeyValueEncodingType.valueOf((String) ((Map) as).get("encoding"));
+            return Schema.KeyValue(schema(((Map) as).get("key")), schema(((Map) as).get("value")), encoding);
+        }
+        String name = (String) as;
         if (name.equals("AUTO_CONSUME")) {
             return Schema.AUTO_CONSUME();
         }
-        return name.equals("BYTES") ? Schema.BYTES : Schema.AVRO(Class.forName(name));
+        if (name.equals("STRING")) {
+            return Schema.STRING;
+        }
+        if (name.startsWith(KAFKA_JSON)) {
+            return new KafkaJson(name.substring(KAFKA_JSON.length()));
+        }
+        if (name.startsWith(JSON)) {
+            return Schema.JSON(pojo(name));
+        }
+        return name.equals("BYTES") ? Schema.BYTES : Schema.AVRO(pojo(name));
+    }
+
+    private static Class pojo(String name) throws ClassNotFoundException {
+        return Class.forName(name.startsWith(JSON) ? name.substring(JSON.length()) : name);
     }
 
     private Map shown(Message message) {
@@ -138,6 +190,9 @@ public class JavaClient {
         if (value instanceof GenericObject) {
             return ((GenericObject) value).getSchemaType().name();
         }
+        if (value == null || value instanceof KeyValue) {
+            return value == null ? null : "KEY_VALUE";
+        }
         return value instanceof byte[] ? "BYTES" : "AVRO";
     }
 
@@ -145,10 +200,16 @@ public class JavaClient {
         if (value instanceof byte[]) {
             return base64((byte[]) value);
         }
+        if (value instanceof KeyValue) {
+            return Arrays.asList(new Object[] {value(((KeyValue) value).getKey()), value(((KeyValue) value).getValue())});
+        }
+        if (value == null || value instanceof String) {
+            return value;
+        }
         if (!(value instanceof GenericObject)) {
             return json.convertValue(value, Map.class);
         }
-        if (!type(value).equals("AVRO")) {
+        if (!type(value).equals("AVRO") && !type(value).equals("JSON")) {
             return value(((GenericObject) value).getNativeObject());
         }
         Map fields = new LinkedHashMap();
@@ -160,7 +221,7 @@ public class JavaClient {
     }
 
     private static String base64(byte[] bytes) {
-        return Base64.getEncoder().encodeToString(bytes);
+        return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
     }
 
     private static String chain(Throwable error) {
@@ -169,6 +230,34 @@ public class JavaClient {
             text.append("; by ").append(cause);
         }
         return text.toString();
+    }
+}
+
+// As KafkaSchemaWrappedSchema of Pulsar's Kafka Connect adaptor, with the JsonConverter.
+class KafkaJson implements Schema {
+    private final SchemaInfo info;
+
+    KafkaJson(String avro) {
+        Map properties = new LinkedHashMap();
+        properties.put("__AVRO_READ_OFFSET__", "0");
+        info = SchemaInfo.builder().name("KafKaJson").type(SchemaType.JSON)
+            .schema(avro.getBytes(StandardCharsets.UTF_8)).properties(properties).build();
+    }
+
+    public byte[] encode(Object message) {
+        return (byte[]) message;
+    }
+
+    public Object decode(byte[] bytes, byte[] schemaVersion) {
+        return bytes;
+    }
+
+    public SchemaInfo getSchemaInfo() {
+        return info;
+    }
+
+    public Schema clone() {
+        return this;
     }
 }
 
@@ -193,4 +282,8 @@ class Person {
 class Point {
     public int x;
     public int y;
+}
+
+class Key {
+    public int id;
 }

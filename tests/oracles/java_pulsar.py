@@ -25,13 +25,17 @@ _OPTIONS: Final = (
 _PATIENCE: Final = 30.0  # seconds until a client that does not end is killed
 
 
+# As JavaClient.java says: a class for Schema.AVRO, "JSON " and a class, STRING, BYTES, ..., or a dict for KEY_VALUE.
+SchemaName = str | dict[str, str]
+
+
 class Seen(NamedTuple):
     """One message as a Java consumer receives it."""
 
-    data: bytes
+    data: bytes | None  # None for a tombstone
     version: int  # schema version in Pulsar's metadata; -1 if there is none
-    type: str  # AVRO or BYTES; "" if it could not be read
-    value: Any  # fields by name, or bytes
+    type: str  # AVRO, KEY_VALUE, BYTES, ...; "" for null, and if it could not be read
+    value: Any  # fields by name, [key, value], or bytes
     error: str  # the exceptions, from the outermost to the cause; "" if it was read
     key: bytes | None = None
 
@@ -58,13 +62,13 @@ class JavaPulsar:
         finally:
             self._log.close()
 
-    def produce(self, topic: str, pojo: str, *values: dict[str, Any]) -> None:
-        """Send objects of a class of JavaClient.java with its ``Schema.AVRO``."""
-        sent = self._ask({"do": "produce", "topic": topic, "as": pojo, "values": values})
+    def produce(self, topic: str, schema: SchemaName, *values: Any) -> None:
+        """Send values with a schema."""
+        sent = self._ask({"do": "produce", "topic": topic, "as": schema, "values": values})
         assert len(sent) == len(values)
 
-    def consume(self, topic: str, schema: str, count: int) -> list[Seen]:
-        """Return the first messages of a topic, read with AUTO_CONSUME, BYTES, or ``Schema.AVRO`` of a class."""
+    def consume(self, topic: str, schema: SchemaName, count: int) -> list[Seen]:
+        """Return the first messages of a topic, read with a schema or with AUTO_CONSUME."""
         return [
             _seen(message) for message in self._ask({"do": "consume", "topic": topic, "as": schema, "count": count})
         ]
@@ -85,15 +89,19 @@ class JavaPulsar:
 
 
 def _seen(message: dict[str, Any]) -> Seen:
-    value = message.get("value")
+    kind, value = message.get("type") or "", message.get("value")
     return Seen(
-        base64.b64decode(message["data"]),
+        _bytes(message["data"]),
         message["version"],
-        message.get("type", ""),
-        base64.b64decode(value) if isinstance(value, str) else value,
+        kind,
+        _bytes(value) if kind == "BYTES" else value,
         message.get("error", ""),
-        None if message["key"] is None else base64.b64decode(message["key"]),
+        _bytes(message["key"]),
     )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
 
 
 def _command(service_url: str) -> list[str]:

@@ -32,11 +32,11 @@ class PulsarTopic:
     def __init__(self, server: Pulsar, client: Client) -> None:
         self.name = f"topic-{uuid.uuid4()}"
         self.conf = {"schema.registry.url": server.url}
-        self._server, self._client = server, client
+        self._server, self.client = server, client
 
     def send(self, schema: Schema, *values: Any) -> None:
         """Send with a producer of that schema."""
-        producer = self._client.create_producer(self.name, schema=schema)
+        producer = self.client.create_producer(self.name, schema=schema)
         try:
             for value in values:
                 producer.send(value)
@@ -49,7 +49,7 @@ class PulsarTopic:
 
     def raw(self) -> list[Raw]:
         """Return all messages so far, read without a schema."""
-        reader, found = self._client.create_reader(self.name, MessageId.earliest), []
+        reader, found = self.client.create_reader(self.name, MessageId.earliest), []
         try:
             while reader.has_message_available():
                 message = reader.read_next(_PATIENCE_MS)
@@ -60,7 +60,7 @@ class PulsarTopic:
 
     def read(self, schema: Schema, count: int) -> list[Any]:
         """Return the values of the first messages, read by a consumer with that schema; errors in place of values."""
-        consumer = self._client.subscribe(
+        consumer = self.client.subscribe(
             self.name, str(uuid.uuid4()), schema=schema, initial_position=InitialPosition.Earliest
         )
         try:
@@ -70,9 +70,18 @@ class PulsarTopic:
 
     def schemas(self) -> list[Any]:
         """Return all schema versions, in their order from 0, as JSON values."""
-        found = self._server.admin("GET", f"schemas/public/default/{self.name}/schemas").json()["getSchemaResponses"]
+        return [json.loads(one["data"]) for one in self._versions()]
+
+    def properties(self, version: int) -> dict[str, str]:
+        """Return the properties of a schema version."""
+        found: dict[str, str] = self._versions()[version]["properties"]
+        return found
+
+    def _versions(self) -> list[Any]:
+        answer = self._server.admin("GET", f"schemas/public/default/{self.name}/schemas")
+        found: list[Any] = answer.json()["getSchemaResponses"]
         assert [one["version"] for one in found] == [*range(len(found))]
-        return [json.loads(one["data"]) for one in found]
+        return found
 
     def register(self, kind: str, text: str, properties: Mapping[str, str] | None = None) -> int:
         """Register a schema of any type."""
