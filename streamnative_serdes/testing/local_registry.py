@@ -33,14 +33,16 @@ class LocalRegistry:
     """Pulsar's admin REST API for schemas, on ``127.0.0.1``, in threads of this process.
 
     Tenant ``public`` with namespace ``default`` exists; others are created with PUT, as in Pulsar. All data is in
-    memory and is lost with the object. Responses equal those of Apache Pulsar 4.0.8 in status, reason phrase, headers,
-    body and compatibility results; the project's ``tests/integration/contract`` verifies that. Deliberate differences:
+    memory and is lost with the object. It serves all schema types of Pulsar 4.0. Responses equal those of Apache
+    Pulsar 4.0.8 in status, reason phrase, headers, body and compatibility results; the project's
+    ``tests/integration/contract`` verifies that. Deliberate differences:
 
     - topics exist only if they are created or deleted through the admin API;
     - topic-level strategies are on, as with ``topicLevelPoliciesEnabled``, and take effect at once;
     - GET, POST, PUT, DELETE and PATCH are served, HEAD and OPTIONS are not;
-    - parser messages (Jackson's in a 400, Gson's for a KEY_VALUE that is not JSON) are Python's;
-    - a PROTOBUF_NATIVE descriptor is stored as text, neither decoded nor compared;
+    - parser messages (Jackson's in a 400, Gson's for a KEY_VALUE that is not JSON) are Python's, and JSON is parsed
+      strictly, while Gson accepts names without quotation marks, for example;
+    - what is within the options of a PROTOBUF_NATIVE descriptor is not checked;
     - an error about a bad default shows a named type by its name, not by its definition;
     - doubles with many digits, in schemas that an error quotes, are printed as by JDK 19 and later;
     - there are no roles: a valid token permits everything. Use ``Fault.status(401, "Unauthorized to ...")`` to simulate

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from .compatibility import STRATEGIES
-from .schema_data import SchemaData, check_compatible, find, find_exact, validate
+from .schema_checks import check_compatible, find, find_exact, validate
+from .schema_data import SchemaData
 
 DEFAULT_STRATEGY: Final = "FULL"
 _PARTITION = re.compile(r"-partition-(0|[1-9]\d*)")

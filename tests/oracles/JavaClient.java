@@ -11,11 +11,14 @@
 //
 //     "User"                             Schema.AVRO of a class at the end of this file; values are its fields
 //     "JSON User"                        Schema.JSON of it
-//     "STRING"                           that of Pulsar
-//     "BYTES", "AUTO_CONSUME"            to consume only
+//     "STRING", "INT8", ...              the constant of Schema; values only of STRING
+//     "PROTOBUF_NATIVE CLASS"            Schema.PROTOBUF_NATIVE of a class; no values
+//     "AUTO_CONSUME"                     to consume only
 //     "KAFKA JSON {...}"                 what Pulsar's Kafka Connect adaptor, and so Debezium, registers for JSON with
 //                                        this Avro schema; values are text
 //     {"encoding": ..., "key": schema, "value": schema}      Schema.KeyValue; values are null or [key, value]
+//
+// To produce nothing registers the schema.
 //
 // Response: {"ok": [one per message]}, or {"error": text}. A consumed message has
 //
@@ -61,6 +64,7 @@ public class JavaClient {
     private static final int PATIENCE_SECONDS = 20;
     private static final String JSON = "JSON ";
     private static final String KAFKA_JSON = "KAFKA JSON ";
+    private static final String PROTOBUF_NATIVE = "PROTOBUF_NATIVE ";
 
     private final PulsarClient client;
     private final ObjectMapper json = new ObjectMapper();
@@ -142,7 +146,7 @@ public class JavaClient {
         return seen;
     }
 
-    private static Schema schema(Object as) throws ClassNotFoundException {
+    private static Schema schema(Object as) throws Exception {
         if (as instanceof Map) {
             KeyValueEncodingType encoding = KeyValueEncodingType.valueOf((String) ((Map) as).get("encoding"));
             return Schema.KeyValue(schema(((Map) as).get("key")), schema(((Map) as).get("value")), encoding);
@@ -151,8 +155,11 @@ public class JavaClient {
         if (name.equals("AUTO_CONSUME")) {
             return Schema.AUTO_CONSUME();
         }
-        if (name.equals("STRING")) {
-            return Schema.STRING;
+        if (name.equals(name.toUpperCase())) {
+            return (Schema) Schema.class.getField(name).get(null);
+        }
+        if (name.startsWith(PROTOBUF_NATIVE)) {
+            return Schema.PROTOBUF_NATIVE((Class) Class.forName(name.substring(PROTOBUF_NATIVE.length())));
         }
         if (name.startsWith(KAFKA_JSON)) {
             return new KafkaJson(name.substring(KAFKA_JSON.length()));
@@ -160,7 +167,7 @@ public class JavaClient {
         if (name.startsWith(JSON)) {
             return Schema.JSON(pojo(name));
         }
-        return name.equals("BYTES") ? Schema.BYTES : Schema.AVRO(pojo(name));
+        return Schema.AVRO(pojo(name));
     }
 
     private static Class pojo(String name) throws ClassNotFoundException {

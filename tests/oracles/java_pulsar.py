@@ -25,7 +25,7 @@ _OPTIONS: Final = (
 _PATIENCE: Final = 30.0  # seconds until a client that does not end is killed
 
 
-# As JavaClient.java says: a class for Schema.AVRO, "JSON " and a class, STRING, BYTES, ..., or a dict for KEY_VALUE.
+# As JavaClient.java says: a class for Schema.AVRO, "JSON " and a class, STRING, INT8, ..., or a dict for KEY_VALUE.
 SchemaName = str | dict[str, str]
 
 
@@ -63,7 +63,7 @@ class JavaPulsar:
             self._log.close()
 
     def produce(self, topic: str, schema: SchemaName, *values: Any) -> None:
-        """Send values with a schema."""
+        """Send values with a schema; without values, only register it."""
         sent = self._ask({"do": "produce", "topic": topic, "as": schema, "values": values})
         assert len(sent) == len(values)
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import pytest
 from contract import Ask, Case, Player, get, put, register, said_differently
 from contract.avro import array, field, fixed, record
+from contract.descriptors import file, message, native, part
 from contract.script import schema_path
 
-DESCRIPTOR = '{"fileDescriptorSet":"CgA=","rootMessageTypeName":"a","rootFileDescriptorName":"b"}'
+UNFINISHED = native([file(message("M")) + part(8, part(999, part(2, part(1, "an option without its value"))))])
+LENIENT = {"key.schema.type": "STRING", "value.schema.type": "STRING"}
 REFERRING = record(field("f", fixed(2)), field("a", array("F"), default=[1]))
 STRATEGY = "/admin/v2/persistent/public/default/{case}/schemaCompatibilityStrategy"
 
@@ -41,10 +43,16 @@ DIFFERENCES = [
         Ask("OPTIONS", schema_path()).refused(501),
     ),
     Difference(
-        "a PROTOBUF_NATIVE descriptor is not decoded",
+        "a KEY_VALUE text is parsed strictly",
         [],
-        register(DESCRIPTOR, "PROTOBUF_NATIVE").refused(422, "deserialize ProtobufNative Schema failed"),
-        register(DESCRIPTOR, "PROTOBUF_NATIVE").registers(0),
+        register("{key:'', value:''}", "KEY_VALUE", properties=LENIENT).registers(0),
+        register("{key:'', value:''}", "KEY_VALUE", properties=LENIENT).refused(500, "what Gson says"),
+    ),
+    Difference(
+        "what is within the options of a PROTOBUF_NATIVE descriptor is not checked",
+        [],
+        register(UNFINISHED, "PROTOBUF_NATIVE").refused(422, "deserialize ProtobufNative Schema failed"),
+        register(UNFINISHED, "PROTOBUF_NATIVE").registers(0),
     ),
     Difference(
         "a bad default is told without the definition of the type that its own refers to",

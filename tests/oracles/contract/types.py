@@ -55,6 +55,17 @@ def _primitives() -> list[Case]:
             get("schema/0").gives(shown("x", kind="NONE")),
         ),
         Case(
+            "STRING may have the text null, as registered by Pulsar's Python client, and that is another version",
+            register("null", "STRING").registers(0),
+            get().gives(shown("null", kind="STRING")),
+            register("", "STRING").registers(1),
+            register("null", "STRING").registers(0),
+            lookup("", "STRING").finds(1),
+            would_take("null", "STRING").gives(TAKEN, 202),
+            *[register(text, "STRING").refused(422) for text in ("nul", "null ", "NULL", '"null"')],
+            register("null", "INT8", at="8").refused(422, "Invalid schema definition data for primitive schemas"),
+        ),
+        Case(
             "another primitive is refused",
             register("", "INT32").registers(0),
             register("", "INT64").refused(409, "Incompatible schema: exists schema type INT32, new schema type INT64"),
@@ -78,6 +89,7 @@ def _json_and_protobuf() -> list[Case]:
             register(record(A, field("b", default=0)), "JSON").registers(1),
             get("schema/1").gives(shown(json.dumps(record(A, field("b", default=0))), 1, "JSON")),
         ),
+        *_jackson(),
         Case("a JSON topic's schema may be a union", register('["null","string"]', "JSON").registers(0)),
         Case(
             "a PROTOBUF schema is an Avro schema, and every change is accepted",
@@ -90,6 +102,51 @@ def _json_and_protobuf() -> list[Case]:
     ]
 
 
+def _jackson() -> list[Case]:
+    """Before 2.1, Pulsar wrote JSON schemas in the format of Jackson's JsonSchema. Of these, it compares the ids."""
+    a, other_a, b, none = (
+        json.dumps({"type": "object", **more}) for more in ({"id": "a"}, {"id": "a", "x": 1}, {"id": "b"}, {})
+    )
+    nameless = (
+        'Cannot invoke "String.equals(Object)" because the return value of "com.fasterxml.jackson.module.jsonSchema'
+    )
+    null = 'Cannot invoke "com.fasterxml.jackson.module.jsonSchema.JsonSchema.getId()" because "'
+    parse, all_parse = "Type not supported: object", "org.apache.avro.SchemaParseException: Type not supported: object"
+    where = {"namespace": "contract/FULL_TRANSITIVE"}
+    return [
+        Case(
+            "two JSON schemas in Jackson's format are compared by id",
+            register(a, "JSON").registers(0),
+            would_take(other_a, "JSON").gives(TAKEN, 202),
+            would_take(b, "JSON").refused(500, f"Incompatible Schema from {a} + to {b}"),
+            would_take(none, "JSON").refused(500, "Incompatible Schema from "),
+            would_take(ONE, "JSON").gives(TAKEN, 202),
+            register(b, "JSON").refused(500, parse),
+            register(none, "JSON", at="n").registers(0),
+            would_take(a, "JSON", at="n").refused(500, nameless),
+            would_take("null", "JSON", at="n").refused(500, f'{null}toSchema" is null'),
+        ),
+        Case(
+            "a JSON schema may be null",
+            register("null", "JSON").registers(0),
+            get().gives(shown("null", kind="JSON")),
+            register(ONE, "JSON").refused(500, "Schema not yet supported: null"),
+            register("null", "JSON").refused(500, "Schema not yet supported: null"),
+            would_take(a, "JSON").refused(500, f'{null}fromSchema" is null'),
+            would_take(ONE, "JSON").gives(TAKEN, 202),
+            lookup("null", "JSON").finds(0),
+        ),
+        Case(
+            "a transitive strategy parses all JSON schemas as Avro",
+            register(a, "JSON", **where).registers(0),
+            would_take(a, "JSON", **where).refused(500, all_parse),
+            would_take(ONE, "JSON", **where).refused(500, all_parse),
+            register(ONE, "JSON", at="o", **where).registers(0),
+            would_take(a, "JSON", at="o", **where).refused(500, all_parse),
+        ),
+    ]
+
+
 def pair(key: Json, value: Json, **more: Any) -> Ask:
     """POST a KEY_VALUE schema of two schemas, by default Avro and encoded separately."""
     return register({"key": key, "value": value}, "KEY_VALUE", **{"properties": HALVES, **more})
@@ -97,7 +154,7 @@ def pair(key: Json, value: Json, **more: Any) -> Ask:
 
 def kept(key: Json, value: Json, version: int = 0, *, properties: dict[str, str] = HALVES) -> dict[str, Any]:
     """Return a pair as GET returns it: compact."""
-    text = json.dumps({"key": key, "value": value}, separators=(",", ":"))
+    text = json.dumps({"key": key, "value": value}, separators=(",", ":"), ensure_ascii=False)
     return shown(text, version, "KEY_VALUE") | {"properties": properties}
 
 
