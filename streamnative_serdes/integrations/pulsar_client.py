@@ -26,6 +26,7 @@ from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.key_value import KeyValueSchema
 from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
@@ -70,7 +71,8 @@ def pulsar_schema(
 
     Raises:
         ConfigError: pulsar-client is not installed, or is too old; an option is unknown or has a bad value; or it
-            cannot be followed here: ``framing=confluent``, or ``auto.register.schemas=false`` with ``announce``.
+            cannot be followed here: ``framing=confluent``, or ``auto.register.schemas=false`` with ``announce``. Or a
+            KeyValueSchema is announced, which this client cannot do.
         SchemaError: the schema is not valid.
     """
     made: PulsarSchema = _class()(conf, schema, from_dict, topic, announce=announce)
@@ -101,6 +103,7 @@ class PulsarSchema:
         self._topic = topic
         self._writer: WritePolicy | None = None
         if schema is not None and announce:
+            _refuse_pairs(schema)
             self._writer = policy_of(KafkaAvroSerializer(writing, schema))
             _refuse_not_to_register(self._writer.conf)
         self._info = _schema_info(self._writer)
@@ -191,6 +194,15 @@ def _shared_out(conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     second = {option.key for option in config.CONFLUENT_OPTIONS}  # a registry that only readers ask
     reading = {key: value for key, value in conf.items() if key in reads or key not in writes}
     return reading, {key: value for key, value in conf.items() if key in writes - second}
+
+
+def _refuse_pairs(schema: object) -> None:
+    """A pair is nothing without its properties, which this client does not send: the broker would lose both schemas."""
+    if isinstance(schema, KeyValueSchema):
+        raise ConfigError(
+            "pulsar-client for Python cannot attach with a KEY_VALUE schema",
+            hint="to read, pass announce=False; to write, use KafkaAvroSerializer with a Kafka client",
+        )
 
 
 def _refuse_not_to_register(conf: Mapping[str, Any]) -> None:

@@ -28,6 +28,7 @@ from streamnative_serdes import (
     EncodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    KeyValue,
     SchemaError,
     SchemaNotFoundError,
 )
@@ -507,6 +508,41 @@ def test_a_key_that_a_java_producer_set_as_bytes_looks_like_text_unless_the_call
     assert key_of(message) == b"Ag=="
     assert key_of(message, encoded=True) == b"\x02"
     assert java_client.consume(pulsar_topic.name, "BYTES", 1)[0].key == b"\x02"
+
+
+POINT, GRACE = {"x": 1, "y": 2}, {"age": 85, "name": "Grace"}
+PAIRS = ((POINT, GRACE), (None, GRACE), (POINT, None), None)
+
+
+def test_pairs_of_a_java_producer_are_read_inline(
+    pulsar_topic: PulsarTopic, pulsar_client: Client, java_client: JavaPulsar
+) -> None:
+    kind = {"encoding": "INLINE", "key": "Point", "value": "User"}
+    java_client.produce(pulsar_topic.name, kind, *PAIRS)
+    found = messages(pulsar_client, pulsar_topic.name, pulsar_schema(pulsar_topic.conf))
+    assert [message.value() for message in found] == [*map(tuple_or_none, PAIRS)]
+    assert [is_tombstone(message) for message in found] == [False, False, False, True]
+    assert [seen.value for seen in java_client.consume(pulsar_topic.name, kind, 3)] == [
+        list(pair) for pair in PAIRS[:3]
+    ]
+
+
+def test_pairs_of_a_java_producer_are_read_separately_with_the_help_of_key_of(
+    pulsar_topic: PulsarTopic, pulsar_client: Client, java_client: JavaPulsar
+) -> None:
+    kind = {"encoding": "SEPARATED", "key": "Point", "value": "User"}
+    java_client.produce(pulsar_topic.name, kind, *PAIRS)
+    keys = KafkaAvroDeserializer(pulsar_topic.conf, is_key=True)
+    found = messages(pulsar_client, pulsar_topic.name, pulsar_schema(pulsar_topic.conf))
+    assert [message.value() for message in found] == [GRACE, GRACE, None, None]
+    assert [
+        keys.deserialize(pulsar_topic.name, key_of(message, encoded=True), schema_version_of(message))
+        for message in found
+    ] == [POINT, None, POINT, None]
+
+
+def tuple_or_none(pair: Any) -> Any:
+    return None if pair is None else KeyValue(*pair)
 
 
 def test_a_null_is_told_from_an_empty_value_whichever_producer_sent_it(

@@ -14,7 +14,7 @@ import pytest
 from pulsar.schema import Schema
 from schemas import record
 
-from streamnative_serdes import ConfigError, DecodeError, EncodeError, SchemaError
+from streamnative_serdes import ConfigError, DecodeError, EncodeError, KeyValueSchema, SchemaError
 from streamnative_serdes.integrations import pulsar_client
 from streamnative_serdes.integrations.pulsar_client import is_tombstone, key_of, pulsar_schema, schema_version_of
 
@@ -101,6 +101,16 @@ def test_options_of_both_directions_are_accepted_together() -> None:
 def test_a_bad_schema_is_an_error_at_once() -> None:
     with pytest.raises(SchemaError):
         pulsar_schema(CONF, {"type": "recrd", "name": "R"})
+
+
+def test_a_key_value_schema_is_not_announced() -> None:
+    pair = KeyValueSchema("STRING", USER, "SEPARATED")
+    with pytest.raises(
+        ConfigError, match=r"cannot attach with a KEY_VALUE schema \(hint: to read, pass announce=False"
+    ):
+        pulsar_schema(CONF, pair)
+    schema: Any = pulsar_schema(CONF, pair, announce=False)
+    assert schema.schema_info().schema_type() == _pulsar.SchemaType.BYTES
 
 
 def test_bytes_without_a_topic_are_a_clear_error() -> None:
