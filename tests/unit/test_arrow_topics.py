@@ -104,6 +104,27 @@ def test_a_version_that_does_not_resolve_to_the_readers_schema_is_an_error_of_it
         deserializer.deserialize_batch("t", pa.array([None, *messages]))
 
 
+def test_errors_of_one_version_have_nothing_of_the_rows_of_another_one(registry: LocalRegistry) -> None:
+    # An enum that is skipped was remembered as the place of the next fault, by its number in the plan of its version.
+    colors = [
+        {"name": f"c{i}", "type": {"type": "enum", "name": f"C{i}", "symbols": ["A", "B"]}, "default": "A"}
+        for i in range(400)
+    ]
+    many = {**USER, "fields": [*USER["fields"], *colors]}
+    first = KafkaAvroSerializer(conf(registry), many).serialize("t", {"name": "v0"})
+    second = KafkaAvroSerializer(conf(registry), USER).serialize("t", {"name": "v1"})
+    assert first is not None
+    assert second is not None
+    for _ in range(20):
+        rows = [first, second[:-1], first, second[:10], first[:-1]]
+        batch = KafkaAvroDeserializer(conf(registry), USER).deserialize_batch("t", rows, error_column="why")
+        assert batch.column("name").to_pylist() == ["v0", None, "v0", None, None]
+        why = batch.column("why").to_pylist()
+        assert "expected a length from 0 to 1, the number of remaining bytes, got 2" in why[1]
+        assert "the message ends in the middle of a number" in why[3]
+        assert "the message ends in the middle of a number" in why[4]
+
+
 def test_messages_without_a_header_are_read_by_the_latest_version(registry: LocalRegistry) -> None:
     messages = written(registry, 2)
     bare = Codec(version(1)).encode({"name": "bare", "f0": 5})

@@ -81,7 +81,7 @@ cdef object decode_error(Plan plan, Reader* r, const uint8_t* start):
 
 cdef object fault_error(Plan plan, Reader* r):
     cdef int64_t a = r.a, b = r.b
-    cdef str label = "" if r.op is NULL else plan.labels[r.op.number]
+    cdef str label
     if r.fault in FAULTS:
         text, hint = FAULTS[r.fault]
         return DecodeError(text.format(a=a, b=b, left=r.end - r.p, depth=r.max_depth), hint=hint)
@@ -89,10 +89,11 @@ cdef object fault_error(Plan plan, Reader* r):
         return DecodeError(why_bad_varint(r.p, r.end, a))
     if r.fault == BAD_BRANCH:
         return DecodeError(f"expected a union branch index from 0 to {b - 1}, got {a}")
-    if r.fault == NO_SYMBOL:
-        return no_symbol(plan, r.op, label, a)
     if r.fault == BAD_TEXT or r.fault == BAD_UUID:
         return bad_text((<char*>r.text)[:a])
+    label = plan.labels[r.op.number]    # only the faults below have an op: else it may be that of another plan
+    if r.fault == NO_SYMBOL:
+        return no_symbol(plan, r.op, label, a)
     if r.fault == BAD_UNIT:
         return DecodeError(f"{label}: {a} is too large for the reader's unit")
     if r.fault == OUT_OF_RANGE:
