@@ -53,6 +53,11 @@ def main(arguments: list[str]) -> None:
             print(f"{name}:")
             for message in messages:
                 print("   ", json.dumps(deserializer.deserialize(TOPIC, message)))
+        # Not a schema but a policy: each message as the highest version that was read so far.
+        deserializer = KafkaAvroDeserializer(conf | {"reader.schema.policy": "latest.seen"})
+        print("as the latest that was seen:")
+        for message in messages:
+            print("   ", json.dumps(deserializer.deserialize(TOPIC, message)))
         try:  # the registry refuses an incompatible schema, according to the strategy of the namespace ...
             KafkaAvroSerializer(conf, REFUSED).serialize(TOPIC, {"id": "d", "cents": "12.50"})
         except IncompatibleSchemaError as error:

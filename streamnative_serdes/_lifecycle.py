@@ -47,14 +47,15 @@ class _State(NamedTuple):
     known: tuple[Learnt, ...] = ()
     answered: frozenset[str] = frozenset()  # addresses that have answered before
     second: _Second | None = None
+    seen: tuple[Any, ...] = ()  # versions of topics that a deserializer has read
 
 
 class Lifecycle:
     """Mixed into both faces, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
-    constructor was given. The policy has ``conf``, ``binding``, ``topics`` (known without being bound) and
-    ``confluent``: the schemas of the second registry, or None.
+    constructor was given. The policy has ``conf``, ``binding``, ``topics`` (known without being bound), ``confluent``:
+    the schemas of the second registry, or None, and ``seen``: what it has seen of topics and a copy must know, or None.
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
@@ -131,7 +132,9 @@ class Lifecycle:
             topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
             binding: Binding = policy.binding
             second = None if policy.confluent is None else _Second.of(policy.confluent)
-            state = _State(self._given, policy.conf, topics, binding.learnt(topics), binding.client.answered, second)
+            seen = () if policy.seen is None else policy.seen.learnt()
+            known, answered = binding.learnt(topics), binding.client.answered
+            state = _State(self._given, policy.conf, topics, known, answered, second, seen)
         own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
         return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
@@ -150,6 +153,8 @@ class Lifecycle:
             if state.second is not None:
                 policy.confluent.client.met(state.second.answered)
                 policy.confluent.learn(state.second.known)
+            if policy.seen is not None:
+                policy.seen.learn(state.seen)
 
 
 def _kept(schema: object) -> str | Registered | type | KeyValueSchema | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,15 @@ from .errors import DecodeError, EncodeError
 
 # (schema capsule, array capsules)
 Pieces: TypeAlias = tuple[object, Iterable[object]]
+
+
+class Messages(NamedTuple):
+    """Messages that can be read several times, whatever they were given as."""
+
+    kind: object
+    arrays: list[object]
+
+
 _Rows = TypeVar("_Rows")
 
 _KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow can validate the size of their buffers
@@ -58,10 +67,18 @@ def pieces_of_messages(data: Any) -> Pieces:
         DecodeError: pyarrow data is damaged.
         TypeError: ``data`` is neither Arrow data nor a list of bytes.
     """
+    if isinstance(data, Messages):
+        return data
     found = _pieces(_array_of_messages(data) if _is_list(data) else data, DecodeError)
     if found is None:
         raise _not_taken("messages", data, _INSTEAD_OF_MESSAGES)
     return found
+
+
+def messages_of(data: Any) -> Messages:
+    """Return ``data`` as messages that can be read several times; raises as :func:`pieces_of_messages` does."""
+    kind, arrays = pieces_of_messages(data)
+    return Messages(kind, list(arrays))
 
 
 def part_of(rows: _Rows, start: int, stop: int | None) -> _Rows:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import _call_path
 from . import _config as config
 from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
-from ._reading.batches import columns_of, read_batch
+from ._reading.batches import read_batch
+from ._reading.columns import columns_of
 from ._reading.many import OnError, read_many
 from ._reading.policy import ReadPolicy
 from .errors import DecodeError
@@ -28,7 +29,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             :meth:`configure` before the first use.
         schema: the reader's schema: every message is converted to it, whatever schema it was written with. A dict, a
             list, JSON text, the path of an ``.avsc`` file, or a class. The default is the schema of the class in
-            ``value.type``. Without either, each message is read by its writer's schema. For topics of type KEY_VALUE it
+            ``value.type``. Without either, each message comes out as it was written, or as ``reader.schema.policy``
+            says (docs/messages.md). For topics of type KEY_VALUE it
             is a :class:`KeyValueSchema`, or the schema of the half that is read.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
         is_key: read the keys of KEY_VALUE topics. Without it, the context's field decides for each message. Other
@@ -53,7 +55,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     is read by a wrong schema of the same shape, the result is wrong data without an error, which cannot be detected.
 
     Raises:
-        ConfigError: unknown option, bad value, or ``value.type`` with ``from_dict`` or with another class as schema.
+        ConfigError: unknown option, bad value, ``value.type`` with ``from_dict`` or with another class as schema, or a
+            ``reader.schema.policy`` that contradicts the schema.
         SchemaError: the schema is not valid, or does not produce objects of the class in ``value.type``.
 
     Calls raise DecodeError, which names field and byte, or SchemaRegistryError; all errors are confluent_kafka's
@@ -108,8 +111,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     ) -> pa.RecordBatch:
         """Decode a batch of messages to Arrow columns, far faster than message by message; see docs/arrow.md.
 
-        Every message is converted to the schema given to the deserializer, or else to the topic's latest schema. The
-        columns have the types of that schema. ``from_dict`` and ``value.type`` are ignored.
+        Every message is converted to one schema: the one given to the deserializer, or else the topic's latest, or as
+        ``reader.schema.policy`` says. The columns have the types of that schema. ``from_dict`` is ignored, and so are
+        the objects of ``value.type``.
 
         Args:
             topic: the messages' topic.
@@ -127,6 +131,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             one batch with a row for each message of all chunks.
 
         Raises:
+            ConfigError: ``reader.schema.policy`` is ``writer``.
             DecodeError: a message cannot be read; the error has the row number over all chunks, the path and the byte.
                 Or an array is damaged.
             BatchTooLargeError: each message fits, but together they exceed what a batch can hold;
@@ -149,11 +154,14 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> Columns:
         """Return the columns of :meth:`deserialize_batch` for ``topic``; their ``arrow_schema`` has the types.
 
+        With ``latest.seen``, their version counts as seen from then on: later batches have these columns or newer ones.
+
         Raises:
+            ConfigError: ``reader.schema.policy`` is ``writer``.
             SchemaError: the schema has no Arrow type.
             SchemaRegistryError: as for a single message.
         """
-        return columns_of(policy_of(self), topic, dialect, large_types)
+        return columns_of(self, policy_of(self), topic, dialect, large_types)
 
     def warm_up(self, topic: str) -> None:
         """Ask the registry now, in one call, for all schemas that the topic has.

@@ -70,6 +70,8 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
     _refuse_half_of_confluent(values)
     if "use.schema.version" in values:
         _refuse_two_choices(values)
+    if "reader.schema.policy" in values:
+        _refuse_two_readers_schemas(values)
     if values.get("value.type") is not None:
         _refuse_no_objects(values)
 
@@ -122,6 +124,27 @@ def _refuse_two_choices(values: Mapping[str, Any]) -> None:
         raise ConfigError(f"cannot enable both {chosen[0]} and framing={values['framing']}", hint="give it a schema")
     if chosen and values["auto.register.schemas"]:
         raise ConfigError(f"cannot enable both {chosen[0]} and auto.register.schemas", hint="set the latter to false")
+
+
+def _refuse_two_readers_schemas(values: Mapping[str, Any]) -> None:
+    policy = values["reader.schema.policy"]
+    if values["use.latest.version"] and policy not in (None, "latest"):
+        raise ConfigError(
+            f"cannot enable both use.latest.version and reader.schema.policy={policy}",
+            hint="use.latest.version=true is reader.schema.policy=latest",
+        )
+    if values["value.type"] is None:
+        return
+    if policy not in (None, "fixed"):
+        raise ConfigError(
+            f"cannot enable both value.type and reader.schema.policy={policy}",
+            hint="the schema of the class is the reader's schema: reader.schema.policy=fixed",
+        )
+    if values["reader.schema.incompatible"] != "error":
+        raise ConfigError(
+            "cannot enable both value.type and reader.schema.incompatible=writer",
+            hint="a message that does not fit the class cannot be returned as an object of it",
+        )
 
 
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:

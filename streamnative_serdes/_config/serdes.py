@@ -9,6 +9,7 @@ from .option import Option
 from .registry import REGISTRY_OPTIONS
 
 SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS = "snip42", "confluent", "confluent-header", "headerless"
+WRITER, LATEST_SEEN, LATEST, FIXED = "writer", "latest.seen", "latest", "fixed"  # policies for the reader's schema
 
 BARE, VALUE = "bare", "value"
 _KEY_VALUE_FRAMING = Option(
@@ -81,7 +82,26 @@ DESERIALIZER_OPTIONS = (
         "use.latest.version",
         False,
         checks.flag,
-        "Use the topic's latest schema as the reader's schema. A schema given to the deserializer takes precedence.",
+        "Use the topic's latest schema as the reader's schema, like `reader.schema.policy=latest`. A schema given to "
+        "the deserializer takes precedence.",
+    ),
+    Option(
+        "reader.schema.policy",
+        None,
+        checks.one_of(WRITER, LATEST_SEEN, LATEST, FIXED),
+        "The reader's schema, which messages are converted to: `writer`, none: each message is read as it was written; "
+        "`latest.seen`, the highest version of the topic that this deserializer has read; `latest`, the topic's latest "
+        "version; or `fixed`, the schema given to the deserializer, or that of `value.type`. By default, it is `fixed` "
+        "if there is such a schema, else `latest` if `use.latest.version` is true, and else `writer` for objects and "
+        "`latest` for columns. See [messages.md](messages.md#the-readers-schema).",
+    ),
+    Option(
+        "reader.schema.incompatible",
+        "error",
+        checks.one_of("error", WRITER),
+        "What to do with a message that cannot be converted to the reader's schema: `error` raises an error that names "
+        "the field; `writer` returns the message as it was written. Columns always need one schema, so there it is an "
+        "error.",
     ),
     Option(
         "framings",

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from streamnative_serdes import _call_path
-from streamnative_serdes._config import CodecArguments, schema_limits
+from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
 from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import Reading, reading_of
 
-LatestOf = Callable[[str], tuple[Known, float]]
+# As Evolution.reader.
+ReaderOf = Callable[[str, int | None], tuple[Known | None, float]]
 
 
 class PairReading:
@@ -23,7 +24,7 @@ class PairReading:
         conf: checked options.
         schema: the reader's schemas of both halves, if they were given.
         reading: the reader's schema of the half that this deserializer reads, if it was given alone.
-        latest: asks for a topic's latest schema.
+        reader: the version as which messages come out where no schema was given.
         is_key: keys are read.
     """
 
@@ -32,10 +33,10 @@ class PairReading:
         conf: dict[str, Any],
         schema: KeyValueSchema | None,
         reading: Reading | None,
-        latest: LatestOf,
+        reader: ReaderOf,
         is_key: bool,
     ) -> None:
-        self._conf, self._latest, self.is_key = conf, latest, is_key
+        self._conf, self._reader, self.is_key = conf, reader, is_key
         self._given = schema
         own = "key" if is_key else "value"
         self._readings: dict[str, Reading | None] = {"key": None, "value": None, own: reading}
@@ -123,14 +124,16 @@ class PairReading:
         if reading is not None:
             target = reading.of(half.schema)
             reader, shapes = target.schema, target.shapes
-        elif self._conf["use.latest.version"]:
-            latest, lifetime = self._latest(topic)
-            reader = _half_of(latest, name).schema
+        else:
+            version, lifetime = self._reader(topic, known.version)
+            reader = None if version is None else _half_of(version, name).schema
         try:
             if alone and reader is not None:
                 return _call_path.Half(Compiled(reader).codec(options, None, shapes)), lifetime
             return _call_path.Half(half.compiled.codec(options, reader, shapes)), lifetime
         except SchemaError as error:
+            if reader is not None and self._conf["reader.schema.incompatible"] == WRITER:
+                return _call_path.Half(half.compiled.codec(options)), lifetime
             raise error.at(topic=topic, version=known.version) from None
 
     def _refuse_other_type(self, half: Known, name: str, reading: Reading | None) -> None:

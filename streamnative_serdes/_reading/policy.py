@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
@@ -32,6 +32,7 @@ from .attempts import (
     unreadable,
     without_version,
 )
+from .evolution import Evolution
 from .foreign import look_of, with_hint
 from .framings import Signs, UnknownIds, is_sign
 from .pairs import PairReading
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect
 
 
+NOTHING: Final = object()
 AMBIGUOUS = -1  # in the place of a version
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
@@ -54,7 +56,8 @@ class ReadPolicy:
         given: what the deserializer was given: the reader's schema, and ``from_dict``.
 
     Raises:
-        ConfigError: ``value.type`` with ``from_dict`` or with another class as schema.
+        ConfigError: ``value.type`` with ``from_dict`` or with another class as schema, or a ``reader.schema.policy``
+            that contradicts the schema.
         SchemaError: no valid schema.
     """
 
@@ -65,11 +68,14 @@ class ReadPolicy:
         self._given = given
         both = given.schema if isinstance(given.schema, KeyValueSchema) else None
         self.reading = _reading(conf, given.schema if both is None else None)
-        self._pairs = PairReading(conf, both, self.reading, self.binding.latest, given.is_key)
         self.falls_back: bool = conf["fallback.to.latest"]
         self.signs = Signs(conf)
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
+        has_schema = self.reading is not None or both is not None
+        self.evolution = Evolution(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
+        self.seen = self.evolution.seen
+        self._pairs = PairReading(conf, both, self.reading, self.evolution.reader, given.is_key)
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[str, Dialect, bool], Columns] = {}  # that batches are read into
@@ -87,27 +93,31 @@ class ReadPolicy:
         For messages of KEY_VALUE topics there is a pair instead of a codec: it reads a value, or both halves.
         """
         self.binding.attach(serdes)
+        for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
+        return self.evolution.admitted(self._bound(topic, key, for_key=for_key))
+
+    def _bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
         if is_sign(key):
             return self._bind_sign(topic, key)
         known, lifetime = self.known(topic, key)
         if known is None:
             version = key if key >= 0 else _call_path.without_header(key)
             return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
-        options = self._options if key >= 0 else self._of_whole
         if known.halves is not None:
             alone = key == _call_path.LATEST and self._pairs.alone
+            options = self._options if key >= 0 else self._of_whole
             return self._pairs.bound(topic, key, known, lifetime, options, alone=alone)
         self._pairs.refuse_no_pair(known)
-        if self.is_key or (ctx is not None and ctx.field == MessageField.KEY):
+        if for_key:
             refuse_keys(topic, known.type)
-        codec, holds = self._codec(topic, known, options)
+        codec, holds = self._codec(topic, key, known)
         return _call_path.Bound(topic, key, known.version, None, codec, min(lifetime, holds))
 
     def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
         """What reads messages with a sign of Confluent's; without a codec if they are to be read without a header."""
         try:
             known, lifetime = self.by_sign(topic, key)
-            codec, holds = (None, lifetime) if known is None else self._codec(topic, known, self._of_whole)
+            codec, holds = (None, lifetime) if known is None else self._codec(topic, key, known)
         except SchemaError:
             if not self.signs.headerless:
                 raise
@@ -174,16 +184,20 @@ class ReadPolicy:
                 raise self.unknown(topic, key) from None
             return None, self.confluent.missing_seconds(which)
 
-    def _codec(self, topic: str, known: Known, options: config.CodecArguments) -> tuple[Codec, float]:
-        """What reads messages of this version, as the reader's schema if there is one, and for how many seconds."""
-        target, lifetime = None if self.reading is None else self.reading.of(known.schema), math.inf
+    def _codec(self, topic: str, key: int, known: Known) -> tuple[Codec, float]:
+        """What reads messages under ``key``, as the reader's schema if there is one, and for how many seconds."""
+        target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
-        if target is None and self.conf["use.latest.version"]:
-            latest, lifetime = self.binding.latest(topic)
-            reader, shapes = latest.schema, {}
+        lifetime = math.inf
+        if target is None:
+            version, lifetime = self.evolution.reader(topic, None if is_sign(key) else known.version)
+            reader, shapes = (None, None) if version is None else (version.schema, {})
+        options = self._options if key >= 0 else self._of_whole
         try:
             return known.compiled.codec(options, reader, shapes), lifetime
         except SchemaError as error:
+            if reader is not None and self.evolution.lenient:
+                return known.compiled.codec(options), lifetime
             error.at(topic=topic, version=known.version)
             raise
 
@@ -192,7 +206,7 @@ class ReadPolicy:
         lifetime: float = self.conf["cache.missing.ttl.sec"]
         try:
             known, holds = self.known(topic, key)
-            codec = None if known is None else self._codec(topic, known, self._of_whole)[0]
+            codec = None if known is None else self._codec(topic, key, known)[0]
         except SerdesError:  # the message has been read, so nothing about another schema can be its error
             codec, holds = None, lifetime
         return _call_path.Bound(topic, key, 0, None, codec, min(holds, lifetime) if codec is None else holds)
@@ -220,6 +234,12 @@ class ReadPolicy:
             sign: the key of the sign of Confluent's framing that it shows, or None.
             error: why it cannot be read; None where the version is unknown.
         """
+        if error is None and self.evolution.withheld(bound):
+            bound = self._bound(bound.topic, bound.key)
+            try:
+                return self._read(serdes, bound, data, by_key(bound.key).offset)
+            except DecodeError as fault:
+                error = None if bound.missing else fault
         if in_header is None:
             return self._read_unmarked(serdes, bound, data, caller, sign, error)
         if error is None:
@@ -229,6 +249,17 @@ class ReadPolicy:
             failed = [(by_key(bound.key), error)]
             return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNREADABLE, failed)
         return self._read_by_news(serdes, bound, data, in_header, error)
+
+    def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, offset: int) -> Any:
+        """The datum by ``bound``; from then on its version counts as seen."""
+        datum = _call_path.read_by(bound, data, offset)
+        self.evolution.note(serdes, bound)
+        return datum
+
+    def _look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
+        """What reads messages under ``key``, also if none of its version has been read so far."""
+        bound = _call_path.look_up(serdes, topic, key)
+        return self._bound(topic, key) if self.evolution.withheld(bound) else bound
 
     def _read_unmarked(
         self,
@@ -276,11 +307,11 @@ class ReadPolicy:
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
     ) -> Any:
         """The datum of a message that ``bound`` did not read, by ``key``."""
-        other = _call_path.look_up(serdes, bound.topic, key)
+        other = self._look_up(serdes, bound.topic, key)
         if other.missing:
             raise self._why_not(other)
         try:
-            return _call_path.read_by(other, data, by_key(key).offset)
+            return self._read(serdes, other, data, by_key(key).offset)
         except DecodeError as second:
             if is_sign(key):
                 assert error is not None  # there was a schema without a header to try first
@@ -296,7 +327,7 @@ class ReadPolicy:
             return None
         try:
             known, _ = self.by_sign(bound.topic, bound.key, anyway=True)
-            codec = None if known is None else self._codec(bound.topic, known, self._of_whole)[0]
+            codec = None if known is None else self._codec(bound.topic, bound.key, known)[0]
         except SchemaError:
             return None
         return None if codec is None else _call_path.Bound(bound.topic, bound.key, 0, None, codec)
@@ -315,7 +346,7 @@ class ReadPolicy:
         try:
             known, _ = self.by_sign(bound.topic, bound.key)
             if known is not None:
-                self._codec(bound.topic, known, self._of_whole)
+                self._codec(bound.topic, bound.key, known)
         except SchemaError as error:
             return error
         return self.unknown(bound.topic, bound.key)
@@ -334,7 +365,7 @@ class ReadPolicy:
         if not attempts:  # the caller's version is for messages without a header, which are not read
             raise SchemaNotFoundError("the registry does not have this schema version", topic=topic, version=in_header)
         try:
-            bound = _call_path.look_up(serdes, topic, attempts[0].key)
+            bound = self._look_up(serdes, topic, attempts[0].key)
         except SerdesError as error:
             error.at(topic=topic, version=in_header)
             raise
@@ -342,7 +373,7 @@ class ReadPolicy:
             raise failed[0][1].at(topic=topic, version=in_header)
         for attempt in attempts:
             try:
-                datum = _call_path.read_by(bound, data, attempt.offset)
+                datum = self._read(serdes, bound, data, attempt.offset)
             except DecodeError as error:
                 failed.append((attempt, error))
                 continue
@@ -362,17 +393,36 @@ class ReadPolicy:
         """The topic may have been recreated, or have a newer schema than the latest known one."""
         self.binding.doubt(bound.topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
-        news = self.bind(serdes, bound.topic, bound.key, None)
+        news = self._bound(bound.topic, bound.key, for_key=self.is_key)
         if not news.missing and (news.version, news.by) != (bound.version, bound.by):
             serdes.rebind()
             try:
-                return _call_path.read_by(news, data, by_key(bound.key).offset)
+                return self._read(serdes, news, data, by_key(bound.key).offset)
             except DecodeError as still:
                 error, bound = still, news
+        if self.evolution.lenient and (written := self._as_written(bound, data)) is not NOTHING:
+            return written
         where = {} if is_sign(bound.key) else {"version": bound.version}
         # The length in front of an INLINE message looks like Confluent's prefix.
         no_prefix = self.signs.prefix or bound.pair is not None
         raise with_hint(error.at(topic=bound.topic, **where), data, in_header, confluent=no_prefix)
+
+    def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
+        """The datum of a message that cannot be converted to the reader's schema; NOTHING if that is not the reason."""
+        options = self._options if bound.key >= 0 else self._of_whole
+        try:
+            known, _ = self.known(bound.topic, bound.key)
+            if known is None:
+                return NOTHING
+            if known.halves is not None:
+                pairs = PairReading(self.conf, None, None, lambda _topic, _version: (None, math.inf), self.is_key)
+                written = pairs.bound(bound.topic, bound.key, known, math.inf, options, alone=False)
+            else:
+                codec = known.compiled.codec(options)
+                written = _call_path.Bound(bound.topic, bound.key, known.version, None, codec)
+            return NOTHING if written.by == bound.by else _call_path.read_by(written, data, by_key(bound.key).offset)
+        except SerdesError:  # the error at hand says why the message cannot be read
+            return NOTHING
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
         """Log a fallback, once per topic and version."""
@@ -418,7 +468,11 @@ class ReadPolicy:
         """What reads keys where a context asks for it: as the same pair, or as the topic's keys are."""
         schema = self._given.schema if self._pairs.alone else None
         serdes = _call_path.Deserializer()
-        policy = ReadPolicy({**self.conf, "value.type": None}, Given(schema, None, is_key=True))
+        chosen = self.conf["reader.schema.policy"]
+        conf = {**self.conf, "value.type": None, "reader.schema.policy": None if chosen == config.FIXED else chosen}
+        policy = ReadPolicy(conf, Given(schema, None, is_key=True))
+        if self.seen is not None:
+            policy.seen = policy.evolution.seen = self.seen.of_keys()
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
         return serdes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
@@ -38,6 +38,8 @@ class WritePolicy:
     Raises:
         SchemaError: no valid schema.
     """
+
+    seen: ClassVar[None] = None  # nothing is read
 
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         schema = given.schema

@@ -19,7 +19,13 @@ from .options import Connection
 
 _FRAMED, _BARE = "snip42", "headerless"
 # How data must look for avro_json, and that each message is shown by the schema it was written with.
-_RAW: Final = {"avro.logical.types": False, "return.record.name": True, "use.latest.version": False}
+_RAW: Final = {
+    "avro.logical.types": False,
+    "return.record.name": True,
+    "use.latest.version": False,
+    "reader.schema.policy": None,
+    "reader.schema.incompatible": None,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from streamnative_serdes._lifecycle import policy_of
-from streamnative_serdes._reading.batches import columns_of, read_batch
+from streamnative_serdes._reading.batches import read_batch
+from streamnative_serdes._reading.columns import columns_of
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.models import Registered
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
@@ -25,6 +26,8 @@ from .types import has_time, to_spark_type
 from .workers import Carried
 
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name
+# For a query whose schema is fixed when it is planned, whatever policy has chosen it.
+PLANNED: Final = {"reader.schema.policy": None, "use.latest.version": False}
 
 
 class SchemaEvolvedError(SerdesError):
@@ -45,6 +48,7 @@ class TopicReader:
         times: read time-micros as TIME, not as BIGINT.
 
     Raises:
+        ConfigError: ``reader.schema.policy`` is ``writer`` or ``latest.seen``, or contradicts the schema.
         SchemaNotFoundError: no schema is given, and the topic has none.
     """
 
@@ -52,15 +56,23 @@ class TopicReader:
         self._topic, self._times = topic, times
         self._newest: int | None = None
         self._deserializer = KafkaAvroDeserializer(conf, schema)
-        self._deserializer.warm_up(topic)
         policy = self._policy
+        if policy.evolution.of_columns() is not None:
+            raise ConfigError(
+                "from_avro cannot know which versions its column holds, so there is no latest.seen",
+                topic=topic,
+                hint="use decode_df",
+            )
+        self._deserializer.warm_up(topic)
         if policy.reading is None or restart:
             latest, _ = policy.binding.latest(topic)
             if policy.reading is None:
-                self._deserializer = KafkaAvroDeserializer(conf, Registered(latest.schema.text))
+                self._deserializer = KafkaAvroDeserializer({**conf, **PLANNED}, Registered(latest.schema.text))
             if restart:
                 self._newest = latest.version
-        columns_of(self._policy, topic, self._dialect, False)  # so that not the tasks find out that there are none
+        columns_of(
+            self._deserializer, self._policy, topic, self._dialect, False
+        )  # so that not the tasks find out that there are none
 
     @property
     def _policy(self) -> ReadPolicy:

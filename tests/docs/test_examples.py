@@ -1,5 +1,6 @@
 """The code in the README and in examples/ runs unchanged, except for the addresses."""
 
+import json
 import re
 import subprocess
 import sys
@@ -36,5 +37,7 @@ def test_schema_evolution_reads_every_version_as_each_schema() -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert '{"id": "a", "cents": 1250, "state": "OPEN", "note": null}' in done.stdout
+    seen = done.stdout.partition("as the latest that was seen:")[2].splitlines()
+    assert [json.loads(line).get("state") for line in seen[1:4]] == [None, "PAID", "OPEN"]
     assert '{"amount": 3000000000.0, "currency": "EUR"}' in done.stdout
     assert done.stdout.count("refused by the") == 2

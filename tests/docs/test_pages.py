@@ -55,7 +55,7 @@ def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
 
 def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
-    _, code = blocks("messages.md")
+    _, _, code = blocks("messages.md")
     with MockBroker({"orders": 1}) as broker:
         kafka = {"bootstrap.servers": broker.bootstrap_servers}
         producer = Producer(kafka)
@@ -77,7 +77,7 @@ def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: 
 
 
 def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegistry) -> None:
-    code, _ = blocks("messages.md")
+    code, _, _ = blocks("messages.md")
     framed = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", ADA)
     with ConfluentStandIn() as second:
         code = code.replace("http://localhost:8080", registry.url).replace("http://localhost:8081", second.url)
@@ -86,6 +86,11 @@ def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegist
         assert framed is not None
         for message in (framed, b"\0" + second.register("users-value", USER).to_bytes(4) + framed[10:], framed[10:]):
             assert names["deserializer"].deserialize("users", message) == ADA
+
+
+def test_the_code_of_the_messages_page_shows_as_which_schema_messages_come_out() -> None:
+    _, code, _ = blocks("messages.md")
+    exec(code, {})
 
 
 def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:

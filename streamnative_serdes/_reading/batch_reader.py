@@ -1,0 +1,246 @@
+"""How the messages of one batch are read: by the same attempts as single ones, with one answer for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from streamnative_serdes import _call_path
+from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
+
+from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, by_key, no_framing, unreadable, without_version
+from .columns import columns_for
+from .foreign import look_of, with_hint
+from .framings import is_sign
+from .policy import ReadPolicy
+from .target import ReadAgainError, Target
+
+if TYPE_CHECKING:
+    from streamnative_serdes._schema import Schema
+    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes.arrow import Columns, Dialect, Routes
+
+_AMBIGUOUS = -2  # in counts, in place of the number of a route
+ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What ``read_batch`` was given; ``keys`` are those of the schemas that headers name."""
+
+    policy: ReadPolicy
+    topic: str
+    data: Any
+    keys: Any
+    error_column: str | None
+    dialect: Dialect
+    large_types: bool
+    check: Callable[[int], object] | None
+
+    def columns(self, schema: Schema) -> Columns:
+        """Raises: SchemaError: it has no Arrow type."""
+        return columns_for(self.policy, schema, self.dialect, self.large_types)
+
+
+class BatchReader:
+    """How the messages of one batch are read; it asks the registry for what is missing.
+
+    A key stands for a message: the version in its header, LATEST without one, or a sign of Confluent's framings.
+    """
+
+    def __init__(self, given: Given, columns: Columns, target: Target | None) -> None:
+        self._given, self._columns, self._target = given, columns, target
+        self._policy, self._topic = given.policy, given.topic
+        self._attempts = without_version(None, whole=self._policy.signs.headerless)
+        self._known: dict[int, Known] = {}  # by key
+        self._fell_back: dict[int, Known] = {}  # by key; with the latest, by which they are read
+        # By key of a sign: the schema that it names, the latest one, and why the first cannot read at all.
+        self._signed: dict[int, tuple[Known | None, Known | None]] = {}
+        self._why_not: dict[int, SerdesError] = {}
+        # By key: a schema by which not even its own messages can be read, its columns and ways to read them.
+        self._unreadable: dict[int, tuple[Known, Columns, Routes]] = {}
+        self._missing = 0  # versions that the registry did not have
+        self._there: frozenset[int] | None = None  # all that it had when a second one was missing
+
+    def find(self, key: int) -> Routes | SerdesError:
+        """How messages of this key are read, or the error that each of them gets.
+
+        Raises:
+            SchemaRegistryError: the registry is away or refuses to answer, and the messages may be good.
+            ReadAgainError: the batch holds a higher version than it is read as.
+        """
+        try:
+            if is_sign(key):
+                if self._target is not None and self._target.known is None:
+                    return DecodeError("it is not known yet what to read it as")
+                return self._by_sign(key)
+            known = self._version(key)
+            if known is not None and key >= 0 and self._given.check is not None:
+                self._given.check(key)
+            return self._without_version(key) if known is None else self._by(key, known)
+        except ITS_OWN_FAULT as error:
+            return error.at(topic=self._topic, version=key if key >= 0 else None)
+
+    def _version(self, key: int) -> Known | None:
+        """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
+
+        So all are asked for once, when a second one is missing: what a batch holds was written before that.
+        """
+        if key < 0:
+            return self._policy.known(self._topic, key)[0]
+        if self._there is None and self._missing:
+            self._there = self._all_versions()
+        try:
+            known, _ = self._policy.known(self._topic, key, self._there)
+        except SchemaNotFoundError:
+            self._missing += 1
+            raise
+        self._missing += known is None
+        return known
+
+    def _all_versions(self) -> frozenset[int] | None:
+        try:
+            return self._policy.binding.versions(self._topic)
+        except SchemaError:  # one of them is no Avro: each is asked for on its own
+            return None
+
+    def _by(self, key: int, known: Known) -> Routes:
+        self._known[key] = known
+        ways = self._ways(key, (by_key(key),), known)
+        return ways or ((None, 0, True),)
+
+    def _without_version(self, key: int) -> Routes:
+        latest, _ = self._policy.known(self._topic, _call_path.LATEST)
+        assert latest is not None
+        self._fell_back[key] = latest
+        return ((None, 0, True), *self._ways(key, self._attempts, latest))
+
+    def _ways(self, key: int, attempts: tuple[Attempt, ...], known: Known) -> Routes:
+        """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
+        if self._target is None or self._target.takes(known):
+            return tuple(self._route(self._columns, attempt, known) for attempt in attempts)
+        own = self._given.columns(known.schema)
+        self._unreadable[key] = known, own, tuple(self._route(own, attempt, known) for attempt in attempts)
+        return ()
+
+    def _by_sign(self, key: int, *, anyway: bool = False) -> Routes:
+        """By the schema that the sign names, and without a header."""
+        policy = self._policy
+        latest, bare = self._latest(key) if policy.signs.headerless else (None, ())
+        hopeless = latest is None and key not in self._unreadable  # without a header
+        known, ways = None, [(None, 0, True)]
+        try:
+            known = policy.by_sign(self._topic, key, anyway=anyway)[0]
+            if known is None:
+                self._why_not[key] = policy.unknown(self._topic, key)
+            else:
+                ways = [self._route(self._columns, by_key(key), known)]
+        except SchemaError as error:
+            if hopeless:
+                raise
+            self._why_not[key] = error
+        self._signed[key] = known, latest
+        if hopeless and known is None:
+            raise self._why_not[key]
+        return (*ways, *bare)
+
+    def _latest(self, key: int) -> tuple[Known | None, Routes]:
+        """The topic's latest schema and the way by it; None if it has none that could read a message of this key."""
+        try:
+            latest = self._policy.known(self._topic, _call_path.LATEST)[0]
+            assert latest is not None
+            ways = self._ways(key, (by_key(_call_path.LATEST),), latest)
+        except ITS_OWN_FAULT:
+            return None, ()
+        return (latest if ways else None), ways
+
+    @staticmethod
+    def _route(columns: Columns, attempt: Attempt, known: Known) -> tuple[Any, int, bool]:
+        return columns.plan(known.schema), attempt.offset, attempt.whole
+
+    def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
+        """What becomes of a message that could not be read: another way to read it, or its error."""
+        if is_sign(key):
+            return self._failed_by_sign(key, errors, message)
+        if key in self._unreadable:
+            errors = self._own_errors(key, message)
+        if key in self._fell_back:
+            failed = list(zip(self._attempts, errors, strict=True))
+            return unreadable(self._topic, key, UNKNOWN, self._fell_back[key].version, failed)
+        before = self._known[key]
+        error = errors[0].at(topic=self._topic, version=before.version)
+        self._policy.binding.doubt(self._topic)  # it may have been recreated, or have a newer schema
+        news = self.find(key)
+        if self._known[key] is not before:
+            if self._target is not None:
+                self._target.begin()
+                raise ReadAgainError
+            return news
+        self._fell_back.pop(key, None)  # recreated without this version: the first error holds
+        in_header = None if key == _call_path.LATEST else key
+        return with_hint(error, message, in_header, confluent=self._policy.signs.prefix)
+
+    def _own_errors(self, key: int, message: bytes) -> list[DecodeError]:
+        """Why a message cannot be read by its own schema: the error of each attempt."""
+        _, own, ways = self._unreadable[key]
+        found: list[DecodeError] = []
+
+        def failed(_key: int, errors: list[DecodeError], _message: bytes) -> DecodeError:
+            found.extend(errors)
+            return errors[0]
+
+        own.decode([message], lambda _key: ((None, 0, True), *ways), failed, error_column=ERRORS)
+        return found
+
+    def _failed_by_sign(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
+        before = self._signed[key]
+        latest = before[1]
+        if latest is not None:
+            self._policy.binding.doubt(self._topic)
+        news = self._by_sign(key, anyway=True)
+        if self._signed[key] != before:
+            return news
+        why_not = self._why_not.get(key)
+        reasons: list[SerdesError] = [*([] if why_not is None else [why_not]), *errors]
+        if latest is None and key in self._unreadable:
+            latest = self._unreadable[key][0]
+            reasons += self._own_errors(key, message)
+        if latest is None:
+            return reasons[0].at(topic=self._topic)
+        as_confluent, as_bare = reasons
+        as_bare.at(version=latest.version)
+        hint = look_of(message, confluent=True)
+        return no_framing(self._topic, self._policy.signs.schema_of(key), as_confluent, as_bare, hint)
+
+    def has_read(self, known: Known, counts: dict[tuple[int, int], int]) -> bool:
+        """Whether a message was read by ``known``."""
+        return any(way >= 0 and self._read_by(key, way) is known for key, way in counts)
+
+    def _read_by(self, key: int, way: int) -> Known | None:
+        if is_sign(key):
+            return self._signed[key][1] if way > 0 else None
+        return self._fell_back.get(key) or self._known.get(key)
+
+    def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
+        """(messages by key, those that fell back, those that were ambiguous, those that could not be read).
+
+        Versions that fell back, and ambiguous messages, are logged.
+
+        Args:
+            counts: rows by (key, which of its routes read it); -1: none did, -2: two could.
+        """
+        messages: dict[int, int] = {}
+        fallbacks = ambiguous = errors = 0
+        for (key, way), rows in counts.items():
+            if way == _AMBIGUOUS:
+                ambiguous += rows
+                self._policy.ambiguous(self._topic, key)
+                continue
+            by = _call_path.LATEST if is_sign(key) and way > 0 else key
+            messages[by] = messages.get(by, 0) + rows
+            errors += rows if way < 0 else 0
+            if way > 0 and key >= 0:
+                fallbacks += rows
+                self._policy.warn(self._topic, key, UNKNOWN, self._fell_back[key].version, self._attempts[way - 1])
+        return messages, fallbacks, ambiguous, errors
