@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .frames import decode_df, encode_df, split_errors
     from .functions import from_avro, to_avro
     from .outbox import DeliveryError
+    from .seen import SeenSchemas
     from .sink import KafkaAvroSink
     from .source import KafkaAvroSource, Received
     from .topic import OffsetOutOfRangeError, OffsetRange
@@ -26,6 +27,7 @@ __all__ = [
     "OffsetRange",
     "Received",
     "SchemaEvolvedError",
+    "SeenSchemas",
     "decode_df",
     "encode_df",
     "from_avro",
@@ -44,6 +46,7 @@ _HOMES = {
     "OffsetRange": "topic",
     "Received": "source",
     "SchemaEvolvedError": "decoding",
+    "SeenSchemas": "seen",
     "decode_df": "frames",
     "encode_df": "frames",
     "from_avro": "functions",

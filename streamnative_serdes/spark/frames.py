@@ -19,6 +19,7 @@ from .encoding import Encoder
 from .names import backticked, name_of, names_of, pick, refuse_doubles, refuse_intervals, require, require_headers
 from .options import FAILFAST, ReadOptions
 from .pythons import warn_of_workers
+from .seen import SeenSchemas, planned
 
 # The columns of Spark's Kafka source that a dead letter keeps, if the DataFrame has them.
 _DEAD_LETTER: Final = T.StructType(
@@ -59,6 +60,7 @@ def decode_df(
     headers: str = "headers",
     keep: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
+    seen: SeenSchemas | None = None,
 ) -> DataFrame:
     """Decode a binary column of messages to one column per field of the record; works on streams too.
 
@@ -79,6 +81,9 @@ def decode_df(
             the original message, for :func:`split_errors`. ``schemaEvolution``: ``none`` (the default) resolves newer
             versions to the reader's schema, ``restart`` fails the job with SchemaEvolvedError, so that it can restart
             with the new schema.
+        seen: how far the query has read, for ``reader.schema.policy=latest.seen``. With that policy, a job finds the
+            highest version that ``df`` holds, unless the topic has only one that it can be. ``df`` must not be a
+            stream: call ``decode_df`` in a function of ``foreachBatch``.
 
     Returns:
         a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record), and the
@@ -86,14 +91,15 @@ def decode_df(
         session has ``spark.sql.timeType.enabled``.
 
     Raises:
-        ConfigError: an invalid option, a Column instead of a name, a missing column, a duplicate name, or no columns
-            at all.
+        ConfigError: an invalid option, a Column instead of a name, a missing column, a duplicate name, no columns at
+            all, or a ``reader.schema.policy`` that is not possible here.
         SchemaError: Spark has no type for the schema.
         SchemaRegistryError: the registry refuses or cannot be reached, or ``schema`` is None and the topic has none.
     """
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
     warn_of_workers(df.sparkSession)
+    conf, schema = planned(df, conf, schema, topic, (value, headers), seen)
     decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
     around = _around(df, value, chosen)
     of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []

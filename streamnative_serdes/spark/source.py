@@ -18,8 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._kafka import require_options
+from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.many import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext
 
 from .pythons import warn_of_workers
@@ -106,6 +108,7 @@ class KafkaAvroSource:
         """The messages of ``ranges``, deserialized: ``sc.parallelize(ranges, len(ranges)).mapPartitions(source.read)``.
 
         Raises:
+            ConfigError: ``reader.schema.policy`` is ``latest.seen``.
             SerdesError: a message cannot be decoded, and ``on_error`` is ``"raise"``.
             OffsetOutOfRangeError: the broker no longer has the first offsets of a range.
             BrokerUnavailableError: no broker answered for a minute.
@@ -168,6 +171,12 @@ class SourceTask:
     def read(self, ranges: Iterable[OffsetRange]) -> Iterator[Received]:
         """As :meth:`KafkaAvroSource.read`."""
         deserializer, on_error = self.deserializer.get(), self.on_error.get()
+        if policy_of(deserializer).seen is not None:
+            raise ConfigError(
+                "tasks do not know what other tasks have read, so there is no latest.seen",
+                topic=self.topic,
+                hint="use decode_df, or reader.schema.policy=latest or fixed",
+            )
         # A placeholder for skipped messages, so that values and messages stay aligned.
         instead: OnError = (lambda _: _SKIPPED) if on_error == "skip" else on_error
         for each in ranges:

@@ -1,0 +1,188 @@
+"""The policy latest.seen for DataFrames: the driver finds out which version one holds, before its columns are fixed.
+
+A folder keeps how far topics have been read, as JSON lines, of which the last one of a topic counts::
+
+    {"number": 3, "topic": "public/default/orders", "version": 1, "timestamp": 1700000000000,
+     "type": "AVRO", "schema": "{...}", "properties": {}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyspark.sql.functions as F
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from streamnative_serdes import header
+from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._reading.batches import held_version
+from streamnative_serdes._reading.policy import ReadPolicy
+from streamnative_serdes._reading.seen import Mark
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.models import Registered
+from streamnative_serdes.schema_registry import SchemaInfo
+
+from .decoding import PLANNED
+from .names import name_of, pick, require_headers
+from .workers import Carried
+
+_ROW: Final = (
+    "number bigint, topic string, version bigint, timestamp bigint, type string, schema string, "
+    "properties map<string, string>"
+)
+
+
+class SeenSchemas:
+    """How far the batches of a query have read their topics, for ``reader.schema.policy=latest.seen``.
+
+    Create it on the driver, once for each query, and pass it to each ``decode_df`` of that query.
+
+    Args:
+        folder: where it is kept over restarts of the query, such as a folder beside its checkpoint: in any file system
+            that the driver and the executors can write to. It is created with the first batch, and grows by one small
+            file for each new version.
+    """
+
+    def __init__(self, folder: str) -> None:
+        if not folder:
+            raise ConfigError("expected a folder, got an empty text")
+        self._folder = folder
+        self._marks: dict[str, Mark] | None = None  # by topic; None before the folder was read
+        self._count = 0
+
+    def marks(self, session: SparkSession) -> list[Mark]:
+        """What is known; the folder is read once."""
+        if self._marks is None:
+            rows = sorted(self._rows(session), key=lambda row: int(row.number))
+            self._count = len(rows)
+            self._marks = {row.topic: _mark(row) for row in rows}
+        return list(self._marks.values())
+
+    def _rows(self, session: SparkSession) -> list[Any]:
+        try:
+            return session.read.schema(_ROW).option("mode", "FAILFAST").json(self._folder).collect()
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" not in str(error):
+                raise
+            return []
+
+    def keep(self, session: SparkSession, marks: Iterable[Mark]) -> None:
+        """Write what is new to the folder."""
+        known = {mark.path: mark for mark in self.marks(session)}
+        for mark in marks:
+            if mark.info is not None and mark != known.get(mark.path):
+                info, self._count = mark.info, self._count + 1
+                row = self._count, mark.path, info.version, info.timestamp, info.type, info.text, dict(info.properties)
+                session.createDataFrame([row], _ROW).coalesce(1).write.mode("append").json(self._folder)
+                known[mark.path] = mark
+        self._marks = known
+
+
+def _mark(row: Any) -> Mark:
+    return Mark(
+        row.topic, SchemaInfo(row.version, row.type, row.schema, row.timestamp, row.properties or {}), settled=True
+    )
+
+
+def planned(
+    df: DataFrame,
+    conf: Mapping[str, Any],
+    schema: object,
+    topic: str,
+    columns: tuple[str, str],
+    seen: SeenSchemas | None,
+) -> tuple[Mapping[str, Any], object]:
+    """What to plan ``df`` with: ``conf`` and ``schema``, or with ``latest.seen``, the schema that it stands for.
+
+    Args:
+        df: has the messages.
+        conf: as of KafkaAvroDeserializer.
+        schema: the reader's, if there is one.
+        topic: the Kafka topic.
+        columns: the columns of messages and of their headers.
+        seen: how far the query has read.
+
+    Raises:
+        ConfigError: the options contradict each other, or ``df`` is a stream.
+        SchemaNotFoundError: the topic has no schema.
+    """
+    deserializer = KafkaAvroDeserializer(conf, schema)
+    policy: ReadPolicy = policy_of(deserializer)
+    if policy.seen is None:
+        if seen is not None:
+            raise ConfigError("seen has no effect without reader.schema.policy=latest.seen", topic=topic)
+        return conf, schema
+    if df.isStreaming:
+        raise ConfigError(
+            "the columns of a stream are fixed before its first message is read, so there is no latest.seen",
+            topic=topic,
+            hint="call decode_df in a function of foreachBatch, or use latest with the option schemaEvolution=restart",
+        )
+    if seen is not None:
+        policy.seen.learn(seen.marks(df.sparkSession))
+    known = _Scan(df, deserializer, topic, columns).highest()
+    policy.seen.advance(deserializer, topic, known)
+    if seen is not None:
+        seen.keep(df.sparkSession, policy.seen.learnt())
+    return {**conf, **PLANNED}, Registered(known.schema.text)
+
+
+class _Scan:
+    """Finds the highest version that the messages of a DataFrame have, or that was seen before."""
+
+    def __init__(
+        self, df: DataFrame, deserializer: KafkaAvroDeserializer, topic: str, columns: tuple[str, str]
+    ) -> None:
+        self._df, self._deserializer, self._topic = df, deserializer, topic
+        self._policy: ReadPolicy = policy_of(deserializer)
+        self._value, headers = columns
+        self._headers = [require_headers(df, name_of("headers", headers))] if self._policy.signs.header else []
+
+    def highest(self) -> Known:
+        """One job, if the topic has more than one version that may be the highest."""
+        binding, seen = self._policy.binding, self._policy.seen
+        assert seen is not None
+        there = binding.versions(self._topic)
+        before = seen.highest(self._topic)
+        older = sorted(version for version in there if before is not None and version <= before.version)
+        version = None
+        if len(there) - len(older) > (before is None):
+            version = self._held(older)
+        if version is not None:
+            return binding.version(self._topic, version)
+        return before or binding.latest(self._topic)[0]
+
+    def _held(self, older: list[int]) -> int | None:
+        """The highest version of the messages that is not one of ``older``."""
+        message = F.col("0")  # as pick() names the first column
+        rows = pick(self._df, [self._value, *self._headers]).where(message.isNotNull())
+        if older:
+            rows = rows.where(~F.substring(message, 1, header.SIZE).isin([header.pack(version) for version in older]))
+        found = rows.mapInArrow(_Held(self._topic, Carried(self._deserializer)), "version bigint").collect()
+        return max((int(row.version) for row in found), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The task of :class:`_Scan`: the highest new version of each batch of messages."""
+
+    topic: str
+    deserializer: Carried[KafkaAvroDeserializer]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = [version for _, version in in_parts(batch, self._version) if version is not None]
+            yield pa.RecordBatch.from_pydict({"version": pa.array(found, pa.int64())})
+
+    def _version(self, batch: pa.RecordBatch) -> int | None:
+        messages, *headers = batch.columns
+        policy: ReadPolicy = policy_of(self.deserializer.get())
+        assert policy.seen is not None
+        return held_version(policy, policy.seen, self.topic, messages, headers[0] if headers else None, "spark")
