@@ -26,7 +26,13 @@ from .jackson.writing import Write, Writer
 
 _MAX_DEPTH: Final = 256  # as the options max.depth and max.items
 _MAX_ITEMS: Final = 10_000_000
-_MOST_DEPTH: Final = 1_000
+# For what we have encoded ourselves.
+_NO_LIMITS: Final[CodecArguments] = {
+    "max_depth": 1_000,
+    "max_items": 1 << 40,
+    "max_empty_values": 1 << 40,
+    "return_record_name": True,
+}
 # The kinds of the schemas that Pulsar's Java client wrote before 2.1, by Jackson's module for JSON Schema.
 _KINDS_OF_JSON_SCHEMA: Final = ("string", "number", "integer", "boolean", "object", "array", "null", "any")
 
@@ -102,12 +108,17 @@ class _Shaped:
         inner = inner_schema(schema)
         self.shape: Shape = Shaper(options).of(schema.root)
         self._check = Codec(inner, **options)
-        self._tell = Codec(told_apart(inner), max_depth=_MOST_DEPTH, return_record_name=True)
+        self._tell = Codec(told_apart(inner), **_NO_LIMITS)
         self._write: Write = Writer(primitives=has_primitives(properties)).of(inner.root)
 
     def text(self, obj: Any) -> str:
+        checked = self._check.encode(obj)
+        try:
+            told = self._tell.decode(checked)
+        except DecodeError as error:  # each union takes another level
+            raise EncodeError(error.message, path=error.path, hint=error.hint) from None
         out: list[str] = []
-        self._write(self._tell.decode(self._check.encode(obj)), out)
+        self._write(told, out)
         return "".join(out)
 
 

@@ -66,6 +66,42 @@ def test_a_schema_need_not_be_a_record() -> None:
     assert of({"type": "array", "items": "long"}).decode(b"[1,2]") == [1, 2]
 
 
+@pytest.mark.parametrize("deep", ["[[[1]]]", "[[[]]]", '{"a":[{}]}', "[1,[2,[3]],[],[],[],[]]"])
+def test_a_document_nests_as_deep_as_the_limit_and_no_deeper(deep: str) -> None:
+    for schema in (None, {"type": "map", "values": "int"}):
+        if schema is None:
+            format = JsonFormat(None, max_depth=3)
+            assert JsonFormat(None, max_depth=3).decode(deep.encode()) == json.loads(deep)
+        else:
+            format = of(schema, max_depth=3)
+        for data in (f"[{deep}]", f'{{"a":{deep}}}', f"[1,[2],{deep}]"):
+            for _ in range(2):
+                with pytest.raises(DecodeError, match=r"nested deeper than 3 levels .*max\.depth"):
+                    format.decode(data.encode())
+    assert JsonFormat(None, max_depth=1).decode(b"[" + b"1," * 1000 + b"1]") == [1] * 1001
+
+
+def test_as_many_fields_are_filled_in_as_the_limit_allows() -> None:
+    parts = [(name, nullable("int")) for name in "abc"]
+    schema = {"type": "array", "items": record(*parts)}
+    none = dict.fromkeys("abc")
+    assert of(schema, max_items=6).decode(b"[{},{}]") == [none, none]
+    assert of(schema, max_items=6).decode(b'[{},{},{"a":1,"b":2,"c":3}]')[2] == {"a": 1, "b": 2, "c": 3}
+    format = of(schema, max_items=5)
+    with pytest.raises(DecodeError, match=r"^field \[1\]: the message lacks more fields .*max\.items"):
+        format.decode(b"[{},{}]")
+    assert format.decode(b"[{}]") == [none]  # each message has the whole limit
+
+
+def test_values_in_defaults_count_toward_the_limit() -> None:
+    default = {"name": "x", "type": {"type": "array", "items": "int"}, "default": [1, 2, 3]}
+    # The field itself, the array and its items.
+    assert of(record(default), max_items=5).decode(b"{}") == {"x": [1, 2, 3]}
+    with pytest.raises(DecodeError, match=r"the message lacks more fields"):
+        of(record(default), max_items=4).decode(b"{}")
+    assert of(record(default), max_items=0).decode(b'{"x":[1,2,3]}') == {"x": [1, 2, 3]}
+
+
 # --- null, missing and unknown fields ---------------------------------------------------------------------------------
 
 
@@ -146,6 +182,18 @@ def test_writing_checks_against_the_schema_as_for_avro() -> None:
         with pytest.raises(EncodeError, match=f"^field {path}: "):
             format.encode(bad)
     assert format.encode(good) == b'{"a":[{"n":1}],"m":{"k":1}}'
+
+
+def test_what_is_written_has_no_limits_but_that_of_its_depth() -> None:
+    assert len(of({"type": "array", "items": "null"}).encode([None] * (2**20 + 1))) == 5 * (2**20 + 1) + 1
+    linked = record(("n", ["null", "R", "int"]))
+    value: Any = None
+    for _ in range(700):
+        value = {"n": value}
+    with pytest.raises(EncodeError, match="nested deeper than 256"):
+        of(linked).encode(value)
+    with pytest.raises(EncodeError, match="nested"):
+        of(linked, max_depth=1000).encode(value)
 
 
 def test_strictness_and_objects_are_those_of_the_avro_codec() -> None:

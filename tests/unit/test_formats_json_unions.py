@@ -53,6 +53,10 @@ def test_the_branch_is_told_by_the_form_of_the_value(branches: list[Any], text: 
     ("branches", "text", "value"),
     [
         ([CAT, DOG], '{"bark":"woof"}', {"bark": "woof"}), ([CAT, DOG], '{"purr":"prr"}', {"purr": "prr"}),
+        ([record(("a", "int"), name="A"), record(*((name, "int") for name in "abcd"), name="B")], '{"a":1,"b":2}',
+         {"a": 1, "b": 2, "c": None, "d": None}),
+        ([record(*((name, "int") for name in "abc"), name="B"), record(("a", "int"), name="A")], '{"a":1,"x":2}',
+         {"a": 1, "x": 2}),
         ([CAT, DOG], "{}", {"purr": None}), ([DOG, CAT], "{}", {"bark": None}),
         ([CAT, DOG], '{"purr":null}', {"purr": None}), ([CAT, DOG], '{"bark":"woof","x":1}', {"bark": "woof", "x": 1}),
         ([record(("v", "int"), name="A"), record(("v", "string"), name="B")], '{"v":"x"}', {"v": "x"}),

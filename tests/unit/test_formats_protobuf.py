@@ -165,6 +165,9 @@ def test_maps_are_written_in_one_order() -> None:
     first = format.encode({"counts": {"b": 2, "a": 1}, "at": {"seconds": 5}})
     assert first == format.encode({"at": {"seconds": 5}, "counts": {"a": 1, "b": 2}})
     assert dict(format.decode(first).counts) == {"a": 1, "b": 2}
+    many = [f"{number:02}" for number in range(50)]
+    places = [format.encode({"counts": dict.fromkeys(reversed(many), 1)}).index(key.encode()) for key in many]
+    assert places == sorted(places)
     struct = of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema)
     assert struct.encode({"fields": {"a": {"number_value": 1.5}}}) == ROWS["PROTOBUF_NATIVE Struct, recursive"].data
 

@@ -56,18 +56,12 @@ def _too_deep(max_depth: int) -> DecodeError:
 
 
 def _check_depth(value: Any, max_depth: int) -> None:
-    level = [value]
-    for _ in range(max_depth + 1):
-        level = [item for parent in level for item in _items(parent)]
-        if not level:
-            return
-    raise _too_deep(max_depth)
-
-
-def _items(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        if depth > max_depth:
+            raise _too_deep(max_depth)
+        level = [item for parent in level for item in (parent.values() if isinstance(parent, dict) else parent)]
 
 
 def _integer(text: str) -> int:
