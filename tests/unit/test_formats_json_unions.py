@@ -26,6 +26,7 @@ DOG = record(("bark", nullable("string")), name="Dog")
         (["int", "double"], "2147483648", 2147483648.0),
         (["long", "double"], "1.0", 1.0), (["double", "long"], "1", 1), (["float", "double"], "0.1", 0.1),
         (["string", "double"], '"NaN"', "NaN"), (["bytes", "double"], '"-Infinity"', float("-inf")),
+        (["bytes", on("string", "uuid")], '""', b""),
         (["bytes", on("int", "date")], '""', b""), (["bytes", on("int", "date")], '"1970-01-02"', dt.date(1970, 1, 2)),
         (["string", ENUM], '"A"', "A"), (["string", ENUM], '"C"', "C"), (["bytes", "string"], '"AAAA"', "AAAA"),
         (["bytes", ENUM], '"AAAA"', b"\0\0\0"),
@@ -34,6 +35,9 @@ DOG = record(("bark", nullable("string")), name="Dog")
         ([{"type": "array", "items": "int"}, {"type": "map", "values": "int"}], "[1]", [1]),
         ([{"type": "array", "items": "int"}, {"type": "map", "values": "int"}], '{"a":1}', {"a": 1}),
         ([{"type": "array", "items": "int"}, on("int", "date")], "[1970,1,2]", [1970, 1, 2]),
+        ([{"type": "array", "items": "bytes"}, on("int", "date")], "[1970,1,2]", dt.date(1970, 1, 2)),
+        ([{"type": "array", "items": nullable("bytes")}, on("int", "date")], '[null,""]', [None, b""]),
+        ([{"type": "array", "items": ["int", "string"]}, {"type": "map", "values": CAT}], '["x",1]', ["x", 1]),
         (["string", on("int", "date")], "[1970,1,2]", dt.date(1970, 1, 2)),
         (["string", on("int", "date")], "1", dt.date(1970, 1, 2)),
         (["string", MS], "0.0", dt.datetime(1970, 1, 1, tzinfo=dt.UTC)), (["string", DECIMAL], "1.50", Decimal("1.50")),
@@ -71,6 +75,14 @@ def test_the_branch_is_told_by_the_form_of_the_value(branches: list[Any], text: 
 )  # fmt: skip
 def test_of_records_the_one_that_fits_best_counts(branches: list[Any], text: str, value: Any) -> None:
     assert read(["null", *branches], text) == value
+
+
+def test_a_map_with_other_keys_than_text_may_be_a_branch() -> None:
+    pair = record(("key", "int"), ("value", "string"), name="PairIntegerString")
+    pairs = {"type": "array", "items": pair, "java-class": "java.util.Map"}
+    for text in ('{"1":"one"}', '[{"key":1,"value":"one"}]'):
+        assert read(["string", pairs], text) == [{"key": 1, "value": "one"}]
+    assert read(["string", pairs], '"a"') == "a"
 
 
 def test_with_the_names_of_records_the_branch_shows_and_can_be_written_again() -> None:

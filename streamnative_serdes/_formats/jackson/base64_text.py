@@ -29,13 +29,5 @@ def from_base64(value: Any, size: int | None = None) -> bytes:
     return data
 
 
-def is_base64(value: Any, size: int | None = None) -> bool:
-    try:
-        from_base64(value, size)
-    except DecodeError:
-        return False
-    return True
-
-
 def to_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()

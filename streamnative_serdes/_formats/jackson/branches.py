@@ -9,7 +9,8 @@
 | an array | array; date, time and local timestamp |
 | an object | the record with the fewest fields of another form, then of unknown ones, then of missing ones; map |
 
-A map is preferred to a record that would not know two of the keys. Of equal ones, the first branch counts.
+Of an array or a map, the first item counts, too. A map is preferred to a record that would not know two of the keys. Of
+equal branches, the first counts.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from streamnative_serdes._schema import AvroType, Enum, Record, Union, name_of
+from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Map, Primitive, Record, Union, name_of
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
-from .base64_text import is_base64
 from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
 from .parsing import JsonNumber
 
@@ -54,7 +54,6 @@ _RANKS: Final[Mapping[str, Mapping[str, int]]] = {
     "object": {"record": 0, "java": 0, "java date": 0, "map": 0, "pairs": 1},
 }  # fmt: skip
 _OF_MAP: Final = (0, 1, 1)
-_SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 
 
 def choose(rankers: Sequence[Ranker], nodes: Sequence[AvroType], value: Any) -> int:
@@ -66,21 +65,47 @@ def choose(rankers: Sequence[Ranker], nodes: Sequence[AvroType], value: Any) -> 
     return ranks.index(min(found))
 
 
-def ranker_of(node: AvroType) -> Ranker:
-    """What ranks values as being of this branch."""
+def ranker_of(node: AvroType, shape: Callable[[Any, Any], Any]) -> Ranker:
+    """What ranks values as being of this branch, which ``shape`` reads."""
     kinds = _kinds(node)
     fields = {part.name: _forms(part.type) for part in node.fields} if isinstance(node, Record) else None
+    is_leaf = isinstance(node, Primitive | Fixed | Enum)
+    inner = _forms_inside(node)
 
     def rank(value: Any) -> Rank | None:
         form = _FORMS[type(value)]
         places = [_RANKS[form][kind] for kind in kinds if kind in _RANKS[form]]
-        if not places or not _is_possible(node, value):
+        if not places or (is_leaf and not _can_be_read(shape, value)):
+            return None
+        if inner is not None and not _begins_with(inner, value):
             return None
         if form != "object":
             return min(places), 0, 0
         return _OF_MAP if fields is None else _rank_of_record(fields, value)
 
     return rank
+
+
+def _can_be_read(shape: Callable[[Any, Any], Any], value: Any) -> bool:
+    try:
+        shape(value, None)  # a leaf fills in nothing
+    except DecodeError:
+        return False
+    return True
+
+
+def _forms_inside(node: AvroType) -> frozenset[str] | None:
+    """The forms of the items of an array or a map; None for other types."""
+    if isinstance(node, Array) and not is_pairs(node):
+        return _forms(node.items)
+    return _forms(node.values) if isinstance(node, Map) else None
+
+
+def _begins_with(forms: frozenset[str], value: Any) -> bool:
+    """Whether the first item is of one of the forms."""
+    items = value.values() if isinstance(value, dict) else value
+    first = next((item for item in items if item is not None), None)
+    return first is None or _FORMS[type(first)] in forms
 
 
 def _rank_of_record(fields: Mapping[str, frozenset[str]], value: dict[str, Any]) -> Rank:
@@ -109,17 +134,3 @@ def _forms(node: AvroType) -> frozenset[str]:
     branches = node.branches if isinstance(node, Union) else (node,)
     kinds = {kind for branch in branches for kind in _kinds(branch)}
     return frozenset(form for form, ranks in _RANKS.items() if kinds & ranks.keys())
-
-
-def _is_possible(node: AvroType, value: Any) -> bool:
-    """Whether a value that has the form of a type can be of it."""
-    if isinstance(node, Enum):
-        return value in node.symbols
-    if type(value) is int and getattr(node, "logical", None) is None and node.kind in ("int", "long"):
-        limit = 1 << (31 if node.kind == "int" else 63)
-        return -limit <= value < limit
-    if type(value) is str and node.kind in ("double", "float"):
-        return value in _SPECIAL
-    if type(value) is str and node.kind in ("bytes", "fixed") and _kinds(node)[0] in ("bytes", "fixed", "duration"):
-        return is_base64(value, getattr(node, "size", None))
-    return True

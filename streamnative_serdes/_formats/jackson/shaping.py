@@ -10,29 +10,23 @@ Python call.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._schema import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union
 from streamnative_serdes.errors import DecodeError
 
 from .. import moments
-from ..faults import described, not_decodable, within
-from .base64_text import from_base64
+from ..faults import not_decodable, within
 from .branches import choose, ranker_of
 from .defaults import Budget, Default
-from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
+from .java_classes import DATES, is_of_java, is_pairs
+from .leaves import LEAVES
 from .logical import reader_of
-from .notation import to_float
-from .parsing import JsonNumber, parse, plain
-from .parsing import to_float as to_double
+from .parsing import parse, plain
 
 Shape = Callable[[Any, Budget], Any]
-
-_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_BITS: Final = {"int": 32, "long": 64}
 
 
 class Shaper:
@@ -169,7 +163,7 @@ class Shaper:
         shapes = [self._branch(branch) for branch in nodes]
         if len(nodes) == 1:
             return shapes[0]
-        rankers = [ranker_of(branch) for branch in nodes]
+        rankers = list(map(ranker_of, nodes, shapes))
 
         def shape(value: Any, budget: Budget) -> Any:
             return shapes[choose(rankers, nodes, value)](value, budget)
@@ -196,7 +190,7 @@ class Shaper:
     def _leaf(self, node: Primitive | Fixed) -> Shape:
         convert = reader_of(node, logical=self._logical)
         if convert is None:
-            convert = _LEAVES[node.kind](node)
+            convert = LEAVES[node.kind](node)
         return lambda value, _: convert(value)
 
 
@@ -204,94 +198,3 @@ def allows_null(part: Field) -> bool:
     """Whether null is a value of the field."""
     branches = part.type.branches if isinstance(part.type, Union) else (part.type,)
     return any(branch.kind == "null" for branch in branches)
-
-
-# --- leaves -----------------------------------------------------------------------------------------------------------
-
-
-def _null(_: AvroType) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        raise not_decodable("null", value)
-
-    return read
-
-
-def _boolean(_: AvroType) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if not isinstance(value, bool):
-            raise not_decodable("boolean", value)
-        return value
-
-    return read
-
-
-def _integer(node: AvroType) -> Callable[[Any], Any]:
-    kind, limit = node.kind, 1 << _BITS[node.kind] - 1
-    character = java_class(node) == CHARACTER
-
-    def read(value: Any) -> Any:
-        if character and isinstance(value, str) and len(value) == 1:
-            return ord(value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise not_decodable(kind, value)
-        if not -limit <= value < limit:
-            raise DecodeError(f"{kind} out of range: {described(value)}")
-        return value
-
-    return read
-
-
-def _real(node: AvroType) -> Callable[[Any], Any]:
-    kind = node.kind
-
-    def read(value: Any) -> Any:
-        if isinstance(value, bool) or not isinstance(value, JsonNumber | int | float):
-            if isinstance(value, str) and value in _SPECIAL:
-                return _SPECIAL[value]
-            raise not_decodable(kind, value)
-        if isinstance(value, float):
-            return value  # NaN or an infinity without quotes
-        number = to_double(value)
-        if kind == "double":
-            return number
-        try:
-            return to_float(number)
-        except OverflowError:
-            raise not_decodable("a number that a 32-bit float can hold", value) from None
-
-    return read
-
-
-def _text(node: AvroType) -> Callable[[Any], Any]:
-    number = java_class(node) in NUMBERS
-
-    def read(value: Any) -> Any:
-        if type(value) is str:
-            return value
-        if number and isinstance(value, int | JsonNumber) and not isinstance(value, bool):
-            return str.__str__(value) if isinstance(value, JsonNumber) else str(value)
-        raise not_decodable("string", value)
-
-    return read
-
-
-def _bytes(_: AvroType) -> Callable[[Any], Any]:
-    return from_base64
-
-
-def _fixed(node: AvroType) -> Callable[[Any], Any]:
-    assert isinstance(node, Fixed)
-    return lambda value: from_base64(value, node.size)
-
-
-_LEAVES: Final[Mapping[str, Callable[[AvroType], Callable[[Any], Any]]]] = {
-    "null": _null,
-    "boolean": _boolean,
-    "int": _integer,
-    "long": _integer,
-    "float": _real,
-    "double": _real,
-    "string": _text,
-    "bytes": _bytes,
-    "fixed": _fixed,
-}

@@ -5,18 +5,15 @@ The data is that of :func:`told_apart`: raw values, as Avro has them, with the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any, Final
-from uuid import UUID
 
 from streamnative_serdes._schema import (
     ONLY_FIELD,
     Array,
     AvroType,
     Enum,
-    Fixed,
     Map,
     Primitive,
     Record,
@@ -24,23 +21,16 @@ from streamnative_serdes._schema import (
     branch_number,
     only_branch,
 )
-from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
 
-from .. import moments
-from ..faults import described, not_encodable, within
-from .base64_text import to_base64
-from .java_classes import CHARACTER, DATES, NUMBERS, is_of_connect, is_of_java, is_pairs, java_class
-from .logical import UNITS
-from .notation import decimal_text, double_text, float_text, quoted
-from .numbers import NUMBER, seconds_text
+from ..faults import within
+from .java_classes import is_of_java, is_pairs
+from .leaf_texts import text_of
+from .notation import quoted
 
 Write = Callable[[Any, list[str]], None]  # appends the text of a value, which is not None unless its type is null
-Text = Callable[[Any], str]
 
 _QUOTE: Final = '"'
-_BYTES: Final = Codec("bytes")
-_BIG_DECIMAL: Final = Codec({"type": "bytes", "logicalType": "big-decimal"})
 
 
 class Writer:
@@ -162,108 +152,3 @@ class Writer:
                 branches[branch_number(name)](fields[ONLY_FIELD], out)
 
         return write
-
-
-# --- leaves -----------------------------------------------------------------------------------------------------------
-
-
-def text_of(node: Primitive | Fixed) -> Text:
-    """What shows a raw value of the type."""
-    if node.logical is None:
-        return _string(node) if node.kind == "string" else _integer(node) if node.kind == "int" else _PLAIN[node.kind]
-    name = node.logical.name
-    if name in ("decimal", "big-decimal"):
-        return _decimal(node)
-    if name == "uuid":
-        return quoted if node.kind == "string" else lambda raw: quoted(str(UUID(bytes=raw)))
-    if name == "duration":
-        return _base64
-    return str if java_class(node) in DATES or is_of_connect(node) else _moment(name)
-
-
-def _base64(data: bytes) -> str:
-    return f'"{to_base64(data)}"'
-
-
-_PLAIN: Final[Mapping[str, Text]] = {
-    "null": lambda _: "null",
-    "boolean": lambda value: "true" if value else "false",
-    "long": str,
-    "float": float_text,
-    "double": double_text,
-    "bytes": _base64,
-    "fixed": _base64,
-}
-
-
-def _string(node: AvroType) -> Text:
-    if java_class(node) not in NUMBERS:
-        return quoted
-
-    def number(text: str) -> str:
-        if not NUMBER.fullmatch(text):
-            raise not_encodable(f"the text of a number for {java_class(node)}", text)
-        return text
-
-    return number
-
-
-def _integer(node: AvroType) -> Text:
-    if java_class(node) != CHARACTER:
-        return str
-
-    def character(number: int) -> str:
-        if not 0 <= number <= 0xFFFF:
-            raise EncodeError(f"expected the number of a character from 0 to 65535, got {described(number)}")
-        return quoted(chr(number))
-
-    return character
-
-
-def _decimal(node: Primitive | Fixed) -> Text:
-    assert node.logical
-    scale = node.logical.scale
-    if node.logical.name == "big-decimal":
-        return lambda raw: decimal_text(_BIG_DECIMAL.decode(_BYTES.encode(raw)))
-    if is_of_connect(node):
-        return _base64
-    return lambda raw: decimal_text(Decimal(f"{int.from_bytes(raw, signed=True)}E-{scale}"))
-
-
-# --- moments: the forms are listed in logical.py ----------------------------------------------------------------------
-
-
-def _moment(name: str) -> Text:
-    kind, _, unit = name.rpartition("-")
-    if name == "date":
-        return _date
-    ticks, show = UNITS[unit], _SHOW[kind]
-    return lambda raw: show(raw * ticks)
-
-
-def _date(days: int) -> str:
-    date = moments.to_date(days, "date")
-    return f"[{date.year},{date.month},{date.day}]"
-
-
-def _local(nanos: int) -> str:
-    days, rest = divmod(nanos, moments.DAY)
-    return f"{_date(days)[:-1]},{_clock(rest)}]"
-
-
-def _time(nanos: int) -> str:
-    return f"[{_clock(nanos)}]"
-
-
-def _clock(nanos: int) -> str:
-    """Hours and minutes; seconds and nanoseconds if they are not 0."""
-    time, below = moments.to_time(nanos, "time"), nanos % moments.SECOND
-    numbers = [time.hour, time.minute, *([time.second] if time.second or below else []), *([below] if below else [])]
-    return ",".join(map(str, numbers))
-
-
-_SHOW: Final[Mapping[str, Callable[[int], str]]] = {
-    "timestamp": seconds_text,
-    "local-timestamp": _local,
-    "time": _time,
-}
