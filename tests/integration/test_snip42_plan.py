@@ -1,225 +1,169 @@
-"""SNIP 42's test plan: producers of two schemas on one topic of a real Kafka, schemas in a real Pulsar, by strategy."""
+"""SNIP 42's test plan by strategy, for AVRO and KEY_VALUE topics: on a real Kafka and Pulsar, and on the embedded ones.
+
+Bare messages of KEY_VALUE topics have no version, so the plan holds with key.value.framing=value. What happens without
+it, and what helps, is here too.
+"""
 
 from __future__ import annotations
 
-import struct
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import pytest
-from confluent_kafka import Consumer, DeserializingConsumer, Message, SerializingProducer, TopicPartition
-from confluent_kafka.error import ValueDeserializationError, ValueSerializationError
-from servers import Kafka, Pulsar
+from snip42_plan import (
+    ALLOWED,
+    CHANGES,
+    FIELD_WITH_DEFAULT,
+    FIRST,
+    FIRST_USERS,
+    KEY,
+    REFUSED,
+    Json,
+    PairStage,
+    Stage,
+    a_refused_schema_says_why_and_the_old_producer_still_works,
+    old_and_new_producers_share_a_topic,
+    user,
+)
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes.errors import IncompatibleSchemaError, SchemaError
+from streamnative_serdes import KafkaAvroDeserializer, KeyValue, KeyValueSchema
+from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.key_value import KeyValueEncodingType
+from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-PATIENCE = 30.0  # seconds until a client that does not respond fails the test
-# They assign partitions themselves and commit nothing, so the group is only a name. Requests wait for a fetch.
-CONSUMER: Final = {"group.id": "plan", "enable.auto.commit": False, "fetch.wait.max.ms": 10}
-
-
-def user(*fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "record", "name": "User", "namespace": "shop", "fields": [*fields]}
-
-
-NAME, AGE = {"name": "name", "type": "string"}, {"name": "age", "type": "int"}
-FIRST = user(NAME, AGE)
-FIRST_USERS = [{"name": f"user {i}", "age": i} for i in range(10)]
+AVRO, INLINE, SEPARATED = "AVRO", "INLINE", "SEPARATED"
+KINDS: Final = (AVRO, INLINE, SEPARATED)
+S = TypeVar("S", bound=Stage)
+PAIRS: Final[tuple[KeyValueEncodingType, ...]] = (INLINE, SEPARATED)
 
 
 @dataclass(frozen=True)
-class Change:
-    """Producer B's schema and data, and how each of the two schemas reads the other's data."""
+class Place:
+    """A Kafka and a registry.
 
-    schema: dict[str, Any]
-    users: list[dict[str, Any]]
-    by_second: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # converts a user of A as read with B's schema
-    by_first: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # converts a user of B as read with A's schema
+    Args:
+        bootstrap_servers: of the Kafka.
+        create: creates a topic with one partition, unless the Kafka does so by itself.
+        conf_of: returns the options for a namespace with a strategy.
+    """
 
+    bootstrap_servers: str
+    create: Callable[[str], object]
+    conf_of: Callable[[str], Json]
 
-def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    return lambda user: {key: value for key, value in user.items() if key != name}
+    def stage(self, strategy: str, kind: str) -> Stage:
+        if kind != AVRO:
+            return self.pairs(strategy, kind)
+        return self._created(Stage(self.bootstrap_servers, self.conf_of(strategy)))
 
+    def pairs(self, strategy: str, encoding: Any, framing: str = "value") -> PairStage:
+        return self._created(PairStage(self.bootstrap_servers, self.conf_of(strategy), encoding, framing))
 
-EMAIL = {"name": "email", "type": "string"}
-WITH_EMAIL = [{"name": f"b {i}", "age": 100 + i, "email": f"{i}@b"} for i in range(10)]
-FIELD_WITH_DEFAULT = Change(
-    user(NAME, AGE, {**EMAIL, "default": "none"}),
-    WITH_EMAIL,
-    by_second=lambda user: {**user, "email": "none"},
-    by_first=without("email"),
-)
-REQUIRED_FIELD = Change(user(NAME, AGE, EMAIL), WITH_EMAIL, by_first=without("email"))
-FIELD_GONE = Change(user(NAME), [{"name": f"b {i}"} for i in range(10)], by_second=without("age"))
-OTHER_TYPE = Change(user(NAME, {"name": "age", "type": "string"}), [{"name": f"b {i}", "age": "x"} for i in range(10)])
-
-CHANGES: Final = {
-    "field with default": FIELD_WITH_DEFAULT,
-    "required field": REQUIRED_FIELD,
-    "field gone": FIELD_GONE,
-    "other type": OTHER_TYPE,
-}
-
-# For each strategy, a change that it allows and another strategy refuses, if there is one.
-ALLOWED: Final = {  # ALWAYS_INCOMPATIBLE allows nothing
-    "ALWAYS_COMPATIBLE": "other type",
-    "BACKWARD": "field gone",
-    "BACKWARD_TRANSITIVE": "field gone",
-    "FORWARD": "required field",
-    "FORWARD_TRANSITIVE": "required field",
-    "FULL": "field with default",
-    "FULL_TRANSITIVE": "field with default",
-}
-REFUSED: Final = [  # ALWAYS_COMPATIBLE refuses nothing
-    ("ALWAYS_INCOMPATIBLE", "field with default"),
-    ("BACKWARD", "required field"),
-    ("BACKWARD_TRANSITIVE", "required field"),
-    ("FORWARD", "field gone"),
-    ("FORWARD_TRANSITIVE", "field gone"),
-    ("FULL", "required field"),
-    ("FULL", "field gone"),
-    ("FULL_TRANSITIVE", "required field"),
-    ("FULL_TRANSITIVE", "field gone"),
-]
+    def _created(self, stage: S) -> S:
+        self.create(stage.topic)
+        return stage
 
 
-class Stage:
-    """A Kafka topic, in a Pulsar namespace with the strategy."""
-
-    def __init__(self, kafka: Kafka, pulsar: Pulsar, strategy: str) -> None:
-        namespace = strategy.lower().replace("_", "-")
-        assert pulsar.admin("PUT", f"namespaces/public/{namespace}").status_code in (204, 409)  # 409: already exists
-        path = f"namespaces/public/{namespace}/schemaCompatibilityStrategy"
-        assert pulsar.admin("PUT", path, json=strategy).status_code == 204
-        assert pulsar.admin("GET", path).json() == strategy
-        self.conf = {"schema.registry.url": pulsar.url, "pulsar.namespace": namespace}
-        self.topic = f"plan-{uuid.uuid4()}"
-        # Log only errors: clients that outlive the broker would log that repeatedly.
-        self._kafka = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 2}
-
-    def producer(self, schema: dict[str, Any]) -> SerializingProducer:
-        """A producer without cached schemas, as in a new process."""
-        Binding.forget()
-        return SerializingProducer({**self._kafka, "value.serializer": KafkaAvroSerializer(self.conf, schema)})
-
-    def send(self, producer: SerializingProducer, users: list[dict[str, Any]]) -> None:
-        for value in users:
-            producer.produce(self.topic, value=value)
-        assert producer.flush(PATIENCE) == 0
-
-    @contextmanager
-    def consumer(self, reader: dict[str, Any] | None = None) -> Iterator[Callable[[int], list[Any]]]:
-        """Yield a function that returns the next ``count`` users from the start; errors replace unreadable ones.
-
-        It has no cached schemas. All messages must have been read at the end.
-        """
-        Binding.forget()
-        deserializer = KafkaAvroDeserializer(self.conf, reader)
-        consumer = DeserializingConsumer({**self._kafka, **CONSUMER, "value.deserializer": deserializer})
-        partition = TopicPartition(self.topic, 0, 0)
-        consumer.assign([partition])
-        try:
-            yield lambda count: [_value(consumer) for _ in range(count)]
-            assert consumer.position([partition])[0].offset == consumer.get_watermark_offsets(partition)[1]
-        finally:
-            consumer.close()
-
-    def headers(self, count: int) -> list[bytes]:
-        """Return the first ten bytes of each message."""
-        consumer = Consumer({**self._kafka, **CONSUMER})
-        consumer.assign([TopicPartition(self.topic, 0, 0)])
-        try:
-            messages = [taken(consumer.poll(PATIENCE)) for _ in range(count)]
-        finally:
-            consumer.close()
-        return [(message.value() or b"")[:10] for message in messages]
+@pytest.fixture(scope="module", params=["real", "embedded"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    if request.param == "real":
+        kafka, pulsar = request.getfixturevalue("kafka"), request.getfixturevalue("pulsar")
+        yield Place(kafka.bootstrap_servers, lambda _: None, lambda strategy: of_pulsar(pulsar, strategy))
+        return
+    with LocalRegistry() as registry, MockBroker() as broker:
+        create = partial(broker.create_topic, partitions=1)
+        yield Place(broker.bootstrap_servers, create, lambda strategy: of_registry(registry, strategy))
 
 
-def _value(consumer: DeserializingConsumer) -> Any:
-    try:
-        return taken(consumer.poll(PATIENCE)).value()
-    except ValueDeserializationError as error:
-        return error.exception
+def of_pulsar(pulsar: Any, strategy: str) -> Json:
+    namespace = strategy.lower().replace("_", "-")
+    assert pulsar.admin("PUT", f"namespaces/public/{namespace}").status_code in (204, 409)  # 409: already exists
+    path = f"namespaces/public/{namespace}/schemaCompatibilityStrategy"
+    assert pulsar.admin("PUT", path, json=strategy).status_code == 204
+    assert pulsar.admin("GET", path).json() == strategy
+    return {"schema.registry.url": pulsar.url, "pulsar.namespace": namespace}
 
 
-def taken(message: Message | None) -> Message:
-    assert message is not None
-    assert message.error() is None
-    return message
+def of_registry(registry: LocalRegistry, strategy: str) -> Json:
+    registry.set_strategy(strategy)
+    return {"schema.registry.url": registry.url}
 
 
-def header(version: int) -> bytes:
-    return b"\x03\x04" + struct.pack(">q", version)
-
-
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("strategy", sorted(ALLOWED))
-def test_old_and_new_producers_share_a_topic(kafka: Kafka, pulsar: Pulsar, strategy: str) -> None:
-    stage, change = Stage(kafka, pulsar, strategy), CHANGES[ALLOWED[strategy]]
-    first, second = stage.producer(FIRST), stage.producer(change.schema)
-    stage.send(first, FIRST_USERS)
-    with stage.consumer() as received:
-        assert received(10) == FIRST_USERS
-        stage.send(second, change.users)
-        assert received(10) == change.users
-        both_readers_see(stage, change)
-        stage.send(first, FIRST_USERS[:5])
-        stage.send(stage.producer(FIRST), FIRST_USERS[5:])
-        assert received(10) == FIRST_USERS
-    assert stage.headers(30) == [header(0)] * 10 + [header(1)] * 10 + [header(0)] * 10
-    with stage.consumer() as received:
-        assert received(30) == FIRST_USERS + change.users + FIRST_USERS
+def test_old_and_new_producers_share_a_topic(place: Place, strategy: str, kind: str) -> None:
+    old_and_new_producers_share_a_topic(place.stage(strategy, kind), CHANGES[ALLOWED[strategy]])
 
 
-def both_readers_see(stage: Stage, change: Change) -> None:
-    """Check consumers with each of the two reader's schemas on ten messages of each producer."""
-    with stage.consumer(change.schema) as received:
-        read_or_refused(received(10), FIRST_USERS, change.by_second, 0)
-        assert received(10) == change.users
-    with stage.consumer(FIRST) as received:
-        assert received(10) == FIRST_USERS
-        read_or_refused(received(10), change.users, change.by_first, 1)
-
-
-def read_or_refused(
-    got: list[Any], sent: list[dict[str, Any]], reads: Callable[[Any], Any] | None, version: int
-) -> None:
-    if reads is not None:
-        assert got == [reads(user) for user in sent]
-    else:
-        assert [(type(error), error.version) for error in got] == [(SchemaError, version)] * 10
-
-
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("strategy", "change"), REFUSED)
 def test_a_refused_schema_quotes_the_brokers_reason_and_the_old_producer_still_works(
-    kafka: Kafka, pulsar: Pulsar, strategy: str, change: str
+    place: Place, strategy: str, change: str, kind: str
 ) -> None:
-    stage = Stage(kafka, pulsar, strategy)
-    first, second = stage.producer(FIRST), stage.producer(CHANGES[change].schema)
-    stage.send(first, FIRST_USERS)
-    for value in CHANGES[change].users:
-        with pytest.raises(ValueSerializationError) as caught:
-            second.produce(stage.topic, value=value)
-        assert_says_why(caught.value, stage.topic, strategy)
-    stage.send(first, FIRST_USERS)
+    stage = place.stage(strategy, kind)
+    a_refused_schema_says_why_and_the_old_producer_still_works(stage, strategy, CHANGES[change])
+
+
+# Bare messages
+
+
+@pytest.mark.parametrize("encoding", PAIRS)
+def test_bare_messages_from_before_an_evolution_need_the_version_or_the_schemas_that_wrote_them(
+    place: Place, encoding: KeyValueEncodingType
+) -> None:
+    stage, change = place.pairs("FULL", encoding, "bare"), FIELD_WITH_DEFAULT
     stage.send(stage.producer(FIRST), FIRST_USERS)
     with stage.consumer() as received:
-        assert received(30) == FIRST_USERS * 3
-    assert stage.headers(30) == [header(0)] * 30
+        assert received(10) == FIRST_USERS
+    stage.send(stage.producer(change.schema), change.users)
+    with stage.consumer() as received:
+        assert [type(error) for error in received(10)] == [DecodeError] * 10
+        assert received(10) == change.users
+    assert change.by_first
+    as_first = [change.by_first(one) for one in change.users]
+    with stage.consumer(FIRST) as received:  # both deserializers have the pair that the first producer has
+        assert received(20) == FIRST_USERS + as_first
+    reader = KafkaAvroDeserializer(stage.conf)
+    read = [
+        reader.deserialize(stage.topic, message.value(), version=number // 10)
+        for number, message in enumerate(stage.raw(20))
+    ]
+    assert [one.value if isinstance(one, KeyValue) else one for one in read] == FIRST_USERS + change.users
 
 
-def assert_says_why(wrapped: ValueSerializationError, topic: str, strategy: str) -> None:
-    error = wrapped.exception
-    assert type(error) is IncompatibleSchemaError
-    assert (error.status, error.topic, error.retriable) == (409, topic, False)
-    assert error.reason
-    for text in (str(wrapped), str(error), error.reason):
-        assert f"strategy {strategy}: org.apache.avro.SchemaValidationException: Unable to read schema" in text
-        assert '"name" : "User"' in text
-        assert "&" not in text  # such as &quot;, which the broker sends
-    assert f"topic {topic}: cannot register a schema: " in str(wrapped)
-    assert "HTTP 409" in str(wrapped)
+@pytest.mark.parametrize("encoding", PAIRS)
+def test_bare_messages_read_by_a_wrong_schema_of_the_same_shape_are_wrong_data_without_an_error(
+    place: Place, encoding: KeyValueEncodingType
+) -> None:
+    name, nick = ({"name": name, "type": "string", "default": ""} for name in ("name", "nick"))
+    ada = {"name": "ada 1", "nick": "lady 1"}
+    for framing, read in (("bare", {"nick": ada["name"], "name": ada["nick"]}), ("value", ada)):
+        stage = place.pairs("FULL", encoding, framing)
+        stage.send(stage.producer(user(name, nick)), [ada])
+        stage.send(stage.producer(user(nick, name)), [ada])
+        with stage.consumer() as received:
+            assert received(2) == [read, ada]
+
+
+@pytest.mark.parametrize("encoding", PAIRS)
+def test_keys_beside_framed_values_have_no_version_and_keys_inside_them_have(
+    place: Place, encoding: KeyValueEncodingType
+) -> None:
+    stage = place.pairs("FULL", encoding)
+    wider_key = {**KEY, "fields": [*KEY["fields"], {"name": "shard", "type": "int", "default": 0}]}
+    old, new = (KeyValueSchema(key, FIRST, encoding) for key in (KEY, wider_key))
+    stage.send(stage.producer(old), FIRST_USERS)
+    stage.send(stage.producer(new), FIRST_USERS)
+    with stage.consumer(old) as received:  # given schemas read keys of both versions
+        assert received(20) == FIRST_USERS * 2
+    reader = KafkaAvroDeserializer(stage.conf, is_key=encoding == SEPARATED)
+    messages = stage.raw(20)
+    if encoding == INLINE:
+        keys = [reader.deserialize(stage.topic, message.value()).key for message in messages]
+    else:
+        with pytest.raises(DecodeError, match="schema version 1, field shard"):
+            reader.deserialize(stage.topic, messages[0].key())
+        keys = [reader.deserialize(stage.topic, each.key(), number // 10) for number, each in enumerate(messages)]
+    assert keys == [{"id": number} for number in range(10)] + [{"id": number, "shard": 0} for number in range(10)]
