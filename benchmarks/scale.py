@@ -24,6 +24,7 @@ from shapes import SHAPES
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import look_up, policy_of
+from streamnative_serdes._topics.known import Posted
 from streamnative_serdes._topics.topic_state import Learnt
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.schema_registry import TopicName
@@ -52,7 +53,11 @@ def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAv
     made = KafkaAvroDeserializer(conf)
     policy_of(made).binding.learn(
         Learnt(
-            TopicName.parse(f"t{topic}"), version, schema(f"t{topic}", version, alike=alike), version == versions - 1, 1
+            TopicName.parse(f"t{topic}"),
+            version,
+            Posted("AVRO", schema(f"t{topic}", version, alike=alike)),
+            version == versions - 1,
+            1,
         )
         for topic in range(topics)
         for version in range(versions)
