@@ -141,6 +141,27 @@ def test_without_logical_types_the_values_are_those_of_avros_base_types() -> Non
         read(DECIMAL, "1.555", avro_logical_types=False)
 
 
+MOST = (10**4_300 - 1).to_bytes(1_786)  # a decimal of as many digits as there may be
+
+
+def test_without_logical_types_values_that_jacksons_form_cannot_hold_are_not_written() -> None:
+    for type, raw in (
+        (TIME_MS, -1), (TIME_MS, 86_400_000), (TIME_US, 86_400_000_000), (DATE, 2_932_897),
+        (LOCAL_MS, 253_402_300_800_000), (DECIMAL, MOST + b"\0"), (DECIMAL, (10**4_300).to_bytes(1_786)),
+        (on("bytes", "big-decimal"), b"x"),
+    ):  # fmt: skip
+        with pytest.raises(EncodeError, match=r"^field x: "):
+            shown(type, raw, avro_logical_types=False)
+    assert read(TIME_MS, "-1", avro_logical_types=False) == -1
+    for type, raw, text in (
+        (DECIMAL, b"", "0.00"), (DECIMAL, MOST, f"{'9' * 4_298}.99"), (UUID_TEXT, "any", '"any"'),
+        (MS, -1, "-1.999000000"),
+    ):  # fmt: skip
+        written = shown(type, raw, avro_logical_types=False)
+        assert written == text
+    assert read(UUID_TEXT, '"any"', avro_logical_types=False) == "any"
+
+
 def test_values_of_logical_types_are_checked_when_written() -> None:
     for type, value in ((MS, dt.datetime(2013, 1, 1)), (LOCAL_MS, dt.datetime(2013, 1, 1, tzinfo=UTC)),
     (DATE, dt.datetime(2013, 1, 1)),
@@ -238,6 +259,6 @@ def test_the_json_of_kafka_connect_and_debezium_is_read_and_written() -> None:
     assert str(read(amount, '"AJY="')) == "1.50"
     assert read(amount, "1.5") == Decimal("1.5")  # with decimal.format=NUMERIC
     assert read(amount, '""') == 0
-    for text in ('"A"', f'"{"A" * 2384}"'):
+    for text in ('"A"', f'"{"A" * 2388}"'):
         with pytest.raises(DecodeError, match=r"^field x: "):
             read(amount, text)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-from streamnative_serdes._schema import AvroType, Fixed, Primitive
+from streamnative_serdes._schema import MAX_PRECISION, AvroType, Fixed, Primitive
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .. import moments
 from ..faults import described, not_encodable
@@ -17,7 +16,7 @@ from .base64_text import to_base64
 from .java_classes import CHARACTER, DATES, NUMBERS, is_of_connect, java_class
 from .logical import UNITS
 from .notation import decimal_text, double_text, float_text, quoted
-from .numbers import NUMBER, seconds_text
+from .numbers import NUMBER, from_unscaled, seconds_text
 
 Text = Callable[[Any], str]
 
@@ -36,7 +35,19 @@ def text_of(node: Primitive | Fixed) -> Text:
         return quoted if node.kind == "string" else lambda raw: quoted(str(UUID(bytes=raw)))
     if name == "duration":
         return _base64
-    return str if java_class(node) in DATES or is_of_connect(node) else _moment(name)
+    return str if java_class(node) in DATES or is_of_connect(node) else _checked(_moment(name))
+
+
+def _checked(show: Text) -> Text:
+    """The same, for raw values that nobody has checked, with the option avro.logical.types=false."""
+
+    def text(raw: Any) -> str:
+        try:
+            return show(raw)
+        except DecodeError as error:
+            raise EncodeError(error.message) from None
+
+    return text
 
 
 def _base64(data: bytes) -> str:
@@ -82,10 +93,17 @@ def _decimal(node: Primitive | Fixed) -> Text:
     assert node.logical
     scale = node.logical.scale
     if node.logical.name == "big-decimal":
-        return lambda raw: decimal_text(_BIG_DECIMAL.decode(_BYTES.encode(raw)))
+        return _checked(lambda raw: decimal_text(_BIG_DECIMAL.decode(_BYTES.encode(raw))))
     if is_of_connect(node):
         return _base64
-    return lambda raw: decimal_text(Decimal(f"{int.from_bytes(raw, signed=True)}E-{scale}"))
+
+    def text(raw: bytes) -> str:
+        number = from_unscaled(raw, scale)
+        if number is None:
+            raise not_encodable(f"a decimal of at most {MAX_PRECISION} digits", raw)
+        return decimal_text(number)
+
+    return text
 
 
 # --- moments ----------------------------------------------------------------------

@@ -31,7 +31,7 @@ from .. import moments
 from ..faults import not_decodable
 from .base64_text import from_base64
 from .java_classes import is_of_connect
-from .numbers import seconds_to_nanos, to_decimal
+from .numbers import from_unscaled, seconds_to_nanos, to_decimal
 from .parsing import JsonNumber
 
 Leaf = Primitive | Fixed
@@ -40,7 +40,6 @@ Convert = Callable[[Any], Any]
 UNITS: Final[Mapping[str, int]] = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}  # nanoseconds
 _DURATION: Final = Struct("<III")
 _BYTES: Final = Codec("bytes")
-_MOST_BYTES: Final = 1_786  # of a number of 4,300 digits
 
 
 def reader_of(node: Leaf, *, logical: bool) -> Convert | None:
@@ -173,14 +172,11 @@ def _decimal(node: Leaf, logical: bool) -> Convert:
 
     def read(value: Any) -> Any:
         if connect and type(value) is str:
-            unscaled = from_base64(value)
-            if len(unscaled) > _MOST_BYTES:
-                raise not_decodable(f"a decimal of at most {MAX_PRECISION} digits", value)
-            number: Decimal | None = Decimal(f"{int.from_bytes(unscaled, signed=True)}E-{scale}")
+            number = from_unscaled(from_base64(value), scale)
         else:
             number = to_decimal(value)
         if number is None:
-            raise not_decodable("a number for decimal", value)
+            raise not_decodable(f"a number of at most {MAX_PRECISION} digits for decimal", value)
         return number if raw is None else raw(number)
 
     return read
@@ -204,12 +200,12 @@ def _uuid(node: Leaf, logical: bool) -> Convert:
     def read(value: Any) -> Any:
         if type(value) is not str:
             raise not_decodable("text for uuid", value)
+        if not logical and isinstance(node, Primitive):
+            return value
         try:
             found = UUID(value) if "-" in value or isinstance(node, Primitive) else UUID(bytes=from_base64(value, 16))
         except ValueError:
             raise not_decodable("uuid", value) from None
-        if logical:
-            return found
-        return value if isinstance(node, Primitive) else found.bytes
+        return found if logical else found.bytes
 
     return read

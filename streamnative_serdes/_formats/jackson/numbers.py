@@ -14,6 +14,8 @@ from ..moments import SECOND
 from .parsing import JsonNumber
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # the grammar of JSON
+_TOO_LARGE: Final = 10**MAX_PRECISION
+_MOST_BYTES: Final = _TOO_LARGE.bit_length() // 8 + 1
 _LARGEST: Final = 20  # power of ten of seconds that no moment reaches
 _LEAST: Final = -9  # power of ten of a nanosecond
 
@@ -34,6 +36,12 @@ def to_decimal(value: Any) -> Decimal | None:
     if number.adjusted() >= MAX_PRECISION or exponent <= -MAX_PRECISION:
         raise not_decodable(f"a number of at most {MAX_PRECISION} digits", value)
     return number
+
+
+def from_unscaled(data: bytes, scale: int) -> Decimal | None:
+    """The decimal of Avro's bytes: a number in two's complement, big-endian; None if it has more than 4,300 digits."""
+    number = int.from_bytes(data, signed=True) if len(data) <= _MOST_BYTES else _TOO_LARGE
+    return Decimal(f"{number}E-{scale}") if -_TOO_LARGE < number < _TOO_LARGE else None
 
 
 def seconds_to_nanos(seconds: JsonNumber, label: str) -> int:
