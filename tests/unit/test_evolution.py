@@ -47,7 +47,7 @@ def conf(registry: LocalRegistry) -> dict[str, Any]:
     """Topic "t" has the versions 0 to 3."""
     register(registry, "t", range(4))
     registry.reset_calls()
-    return {"schema.registry.url": registry.url, "retries.total.ms": 50, "cache.missing.ttl.sec": 0}
+    return {"schema.registry.url": registry.url, "retries.total.ms": 1_500, "cache.missing.ttl.sec": 0}
 
 
 def reader(conf: dict[str, Any], *arguments: Any, **more: Any) -> KafkaAvroDeserializer:
