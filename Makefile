@@ -85,7 +85,7 @@ lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint i
 # Only names in the stubs are for other modules. All other names in the compiled modules are internal.
 types: $(BUILT) ## run mypy --strict, and check the stubs of compiled modules
 	$(BIN)/mypy --strict $(TYPED)
-	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _flights _header _serdes)
+	$(BIN)/stubtest --ignore-missing-stub --mypy-config-file pyproject.toml $(addprefix streamnative_serdes.,_arrow _cache _codec _flights _header _records _serdes)
 
 imports: $(BUILT) ## check that imports go downwards only
 	$(BIN)/lint-imports
@@ -123,7 +123,7 @@ define sanitized
 	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(1)
 	cd $(1) && CFLAGS="-fno-wrapv $(2)" LDFLAGS="$(3)" STREAMNATIVE_SERDES_ASAN=1 \
 		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	@for module in _codec _arrow; do grep -q __asan_init $(1)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }
+	@for module in _codec _arrow _records; do grep -q __asan_init $(1)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }
 endef
 
 sanitized: $(BUILT)

@@ -13,7 +13,7 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow")
+MODULES = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow", "_records")
 
 
 def switch(name: str) -> bool:

@@ -25,7 +25,7 @@ os.environ["PYTHONSAFEPATH"] = "1"
 # The real servers and Spark's session are shared by all folders, so that each is started once per run.
 pytest_plugins = ["server_fixtures", "spark_fixtures"]
 
-COMPILED = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow")
+COMPILED = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow", "_records")
 
 
 def compiled_suffix(name: str) -> str:
