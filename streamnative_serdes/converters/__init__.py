@@ -1,0 +1,33 @@
+"""Message converters (PIP 94): entries of Kafka's format become Pulsar's messages, and Pulsar's messages Kafka's."""
+
+from .chain import ConverterChain
+from .converter import MessageConverter
+from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFramingConverter
+from .kafka_entries import KafkaEntryReader
+from .pulsar_entries import PulsarEntryReader
+from .samples import BytesConverter, EchoConverter, RejectAllConverter
+from .to_kafka import PulsarToKafkaConverter, framed, write_record_batch
+from .to_pulsar import KafkaToPulsarConverter
+from .transactions import Unknown
+from .validator import validate
+from .wire import Message
+
+__all__ = [
+    "BytesConverter",
+    "ConfluentFramingConverter",
+    "ConverterChain",
+    "EchoConverter",
+    "HeaderlessConverter",
+    "KafkaEntryReader",
+    "KafkaToPulsarConverter",
+    "Message",
+    "MessageConverter",
+    "PulsarEntryReader",
+    "PulsarToKafkaConverter",
+    "RejectAllConverter",
+    "Unknown",
+    "VersionFramingConverter",
+    "framed",
+    "validate",
+    "write_record_batch",
+]

@@ -1,0 +1,149 @@
+"""Kafka's batches in a buffer, one after the other: RecordBatch (format 2), and message sets (formats 0 and 1).
+
+A RecordBatch, all integers big-endian::
+
+    byte 0   base offset int64 | length int32 | leader epoch int32 | magic int8 = 2 | crc32c uint32 |
+    byte 21  attributes int16 | last offset delta int32 | base timestamp int64 | max timestamp int64 |
+    byte 43  producer id int64 | producer epoch int16 | base sequence int32 | count int32 | records
+
+Format 0 or 1: offset int64 | size int32 | crc32 uint32 | magic int8 | ... (:mod:`.message_sets`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from streamnative_serdes.errors import DecodeError
+
+from .checksum import crc32c, require_crc
+from .compression import decompress
+from .message_sets import SET_HEADER, LegacyMessage, read_legacy
+from .wire import Message, RecordReader
+
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE: Final = _HEADER.size  # 61 bytes
+_MAGIC_AT: Final = 16
+_CRC_AT, _CRC_FROM = 17, 21
+_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x08, 0x10, 0x20
+_OVERHEAD: Final = 12  # bytes before what the length counts
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a reader accepts.
+
+    Args:
+        max_batch_size: bytes of one batch after decompression, and of one entry that is made or put together.
+        schema_header: whether a schema version header is taken off the values.
+        check_crc: whether checksums are compared.
+    """
+
+    max_batch_size: int = 64 << 20
+    schema_header: bool = True
+    check_crc: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBatch:
+    """A RecordBatch (format 2); ``records`` are still compressed."""
+
+    base_offset: int
+    attributes: int
+    last_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    count: int
+    records: memoryview
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & 7
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets the batch takes, with those of records that compaction has removed."""
+        return self.last_delta + 1
+
+    @property
+    def control(self) -> bool:
+        """Whether it holds a transaction's marker, or another record of the brokers, and no messages."""
+        return bool(self.attributes & _CONTROL)
+
+    @property
+    def transactional(self) -> bool:
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    def messages(self, limits: Limits, first: int | None = None) -> Iterator[Message]:
+        """The records; ``first`` is the offset of the first one, if it is not the stored one.
+
+        Raises:
+            DecodeError: the records are damaged; also while they are iterated.
+        """
+        return RecordReader(
+            decompress(self.codec, self.records, limits.max_batch_size),
+            count=self.count,
+            base_offset=self.base_offset if first is None else first,
+            last_delta=self.last_delta,
+            base_timestamp=self.base_timestamp,
+            append_time=self.max_timestamp if self.attributes & _APPEND_TIME else None,
+            producer_id=self.producer_id,
+            transactional=self.transactional,
+            schema_header=limits.schema_header and not self.control,
+        )
+
+
+def read_batches(buffer: memoryview, limits: Limits) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
+    """Yield where each batch begins, in bytes, and the batch.
+
+    Raises:
+        DecodeError: one is cut off, has a wrong checksum or an impossible number; ``offset`` is the byte.
+    """
+    start = 0
+    while start < len(buffer):
+        size = _size(buffer, start)
+        batch: RecordBatch | LegacyMessage
+        if buffer[start + _MAGIC_AT] == 2:
+            batch = _record_batch(buffer[start : start + size], start, limits)
+        else:
+            batch = read_legacy(buffer[start : start + size], start, check_crc=limits.check_crc)
+        yield start, batch
+        start += size
+
+
+def _size(buffer: memoryview, start: int) -> int:
+    left = len(buffer) - start
+    if left < _OVERHEAD:
+        raise DecodeError(f"batch: expected at least {_OVERHEAD} bytes, got {left}", offset=start)
+    (length,) = struct.unpack_from(">i", buffer, start + 8)
+    least = SET_HEADER - _OVERHEAD
+    if not least <= length <= left - _OVERHEAD:
+        raise DecodeError(
+            f"batch: expected a length from {least} to {left - _OVERHEAD} bytes, got {length}", offset=start + 8
+        )
+    return length + _OVERHEAD  # type: ignore[no-any-return] # of struct
+
+
+def _record_batch(data: memoryview, start: int, limits: Limits) -> RecordBatch:
+    if len(data) < HEADER_SIZE:
+        raise DecodeError(f"batch: expected at least {HEADER_SIZE} bytes, got {len(data)}", offset=start)
+    base, _, _, _, crc, attributes, last_delta, first, largest, producer, epoch, sequence, count = _HEADER.unpack_from(
+        data
+    )
+    if limits.check_crc:
+        require_crc("batch", crc, crc32c(data[_CRC_FROM:]), start + _CRC_AT)
+    if last_delta < 0 or base < 0 or base + last_delta >= 2**63:
+        raise DecodeError(
+            f"batch: expected offsets from 0 to 2**63 - 1, got {base} and {last_delta} more", offset=start
+        )
+    if not 0 <= count <= last_delta + 1:
+        raise DecodeError(f"batch: expected at most {last_delta + 1} records, got the count {count}", offset=start + 57)
+    if attributes & 7 > 4:
+        raise DecodeError(f"batch: expected a compression codec from 0 to 4, got {attributes & 7}", offset=start + 21)
+    records = data[HEADER_SIZE:]
+    return RecordBatch(base, attributes, last_delta, first, largest, producer, epoch, sequence, count, records)

@@ -1,0 +1,82 @@
+"""Converters of the framings of single values: Confluent's, SNIP 42's, and none.
+
+Their buffers are values of Kafka messages, not entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from typing_extensions import Buffer
+
+from streamnative_serdes import header
+from streamnative_serdes.migration import Rewriter
+
+from .converter import MessageConverter
+
+
+class ConfluentFramingConverter(MessageConverter):
+    """Converts values of Confluent's framing to SNIP 42's, as :class:`streamnative_serdes.migration.Rewriter` does.
+
+    Args:
+        versions: the version in Pulsar's registry for each schema id of Confluent's.
+    """
+
+    def __init__(self, versions: Mapping[int, int]) -> None:
+        self._rewriter = Rewriter("forward", dict[int | str, int](versions.items()))
+
+    def accept(self, buffer: memoryview) -> bool:
+        """Whether the value begins with ``0x00`` and a schema id; that is a guess (:func:`header.confluent_id`)."""
+        return header.confluent_id(buffer) is not None
+
+    def convert(self, buffer: memoryview) -> Buffer:
+        """The value with a schema version header.
+
+        Raises:
+            SchemaError: no version is known for the schema id.
+        """
+        return self._rewriter.rewrite(bytes(buffer), None)[0]
+
+
+class VersionFramingConverter(MessageConverter):
+    """Converts values of SNIP 42's framing to Confluent's.
+
+    Args:
+        ids: the schema id in Confluent's registry for each version in Pulsar's.
+    """
+
+    def __init__(self, ids: Mapping[int, int]) -> None:
+        self._rewriter = Rewriter("back", dict[int | str, int](ids.items()))
+
+    def accept(self, buffer: memoryview) -> bool:
+        """Whether the value begins with a schema version header."""
+        return header.read(buffer) is not None
+
+    def convert(self, buffer: memoryview) -> Buffer:
+        """The value with Confluent's prefix.
+
+        Raises:
+            SchemaError: no schema id is known for the version.
+        """
+        return self._rewriter.rewrite(bytes(buffer), None)[0]
+
+
+class HeaderlessConverter(MessageConverter):
+    """Puts the header of one schema version in front of values that have no schema version header.
+
+    In a chain, it comes after the converters of the other framings, because it accepts what they do not.
+
+    Args:
+        version: in Pulsar's registry.
+    """
+
+    def __init__(self, version: int) -> None:
+        self._header = header.pack(version)
+
+    def accept(self, buffer: memoryview) -> bool:
+        """Whether the value has no schema version header."""
+        return header.read(buffer) is None
+
+    def convert(self, buffer: memoryview) -> Buffer:
+        """The value with the header."""
+        return self._header + buffer

@@ -1,0 +1,184 @@
+"""Kafka's batches, bare or in the entries that KoP stores with ``entryFormat=kafka``, become messages."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
+
+from typing_extensions import Buffer
+
+from streamnative_serdes.errors import ConfigError, DecodeError
+
+from .batches import HEADER_SIZE, Limits, RecordBatch, read_batches
+from .compression import KAFKA, decompress_pulsar
+from .converter import read_only
+from .entry import Entry, read_entry
+from .message_sets import LegacyMessage
+from .transactions import HeldTransactions, Unknown, committed
+from .wire import Message
+
+FORMAT: Final = b"entry.format"
+KAFKA_FORMAT: Final = b"kafka"
+Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
+_MIB: Final = 1 << 20
+
+
+class KafkaEntryReader:
+    """Reads the messages of entries, or of Kafka's own batches.
+
+    Args:
+        isolation: ``read_uncommitted`` returns each record as it comes. ``read_committed`` holds the records of open
+            transactions until their marker, and drops those of aborted ones, in the order of offsets; then one reader
+            reads one partition, in order.
+        max_batch_size: bytes that one batch may have after decompression.
+        max_held: bytes that ``read_committed`` may hold.
+        schema_header: whether a schema version header (SNIP 42) is taken off the values and becomes
+            ``message.schema_version``.
+        check_crc: whether the checksums of entries and batches are compared.
+
+    Raises:
+        ConfigError: an argument has an impossible value.
+    """
+
+    def __init__(
+        self,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        max_batch_size: int = 64 * _MIB,
+        max_held: int = 64 * _MIB,
+        schema_header: bool = True,
+        check_crc: bool = True,
+    ) -> None:
+        if isolation not in ("read_uncommitted", "read_committed"):
+            raise ConfigError(f"isolation: expected read_uncommitted or read_committed, got {isolation!r}")
+        for name, size in (("max_batch_size", max_batch_size), ("max_held", max_held)):
+            if not 0 < size < 2**31:
+                raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
+        self.limits = Limits(max_batch_size, schema_header, check_crc)
+        self._held = HeldTransactions(max_held) if isolation == "read_committed" else None
+
+    @property
+    def unknown(self) -> Unknown:
+        """What ``read_committed`` does not know about the transactions in what was read.
+
+        Raises:
+            ConfigError: the reader is ``read_uncommitted``, and knows of no transaction.
+        """
+        if self._held is None:
+            raise ConfigError("a reader that is read_uncommitted does not follow transactions")
+        return self._held.unknown
+
+    def entry(self, buffer: Buffer) -> Iterator[Message]:
+        """Yield the messages of an entry as KoP stores it with ``entryFormat=kafka``.
+
+        Raises:
+            DecodeError: the entry has another format or is damaged; ``offset`` is the byte. Messages before a damaged
+                one have been yielded.
+        """
+        entry = self.kafka_entry(buffer)
+        yield from self._batches(entry.payload, entry.start, _first_offset(entry, self.limits))
+
+    def batches(self, buffer: Buffer) -> Iterator[Message]:
+        """Yield the messages of Kafka's batches that follow each other, as in a log segment or a fetch response.
+
+        Raises:
+            DecodeError: a batch is damaged; ``offset`` is the byte. Messages before it have been yielded.
+        """
+        yield from self._batches(read_only(buffer), 0, None)
+
+    def kafka_entry(self, buffer: Buffer) -> Entry:
+        """An entry of Kafka's format, taken apart; its payload is decompressed if a Pulsar producer has compressed it.
+
+        Raises:
+            DecodeError: the entry has another format or is damaged.
+        """
+        entry = read_entry(read_only(buffer), check_crc=self.limits.check_crc)
+        if not is_kafka(entry):
+            got = (entry.metadata.property(FORMAT) or b"nothing").decode(errors="replace")
+            raise DecodeError(
+                f"expected an entry whose property {FORMAT.decode()} is kafka, got {got!r:.40}",
+                hint="PulsarEntryReader reads entries of Pulsar's own format",
+            )
+        if entry.metadata.encrypted:
+            raise DecodeError("expected a payload in plain text, got an encrypted one")
+        size = entry.metadata.uncompressed_size
+        entry.payload = decompress_pulsar(entry.metadata.compression, entry.payload, size, self.limits.max_batch_size)
+        return entry
+
+    def _batches(self, payload: memoryview, start: int, first: int | None) -> Iterator[Message]:
+        try:
+            for at, batch in read_batches(payload, self.limits):
+                try:
+                    count = yield from self._messages(batch, first)
+                except DecodeError as error:
+                    raise _inside(error, batch, at) from None
+                if first is not None:
+                    first += count
+        except DecodeError as error:
+            if error.offset is not None:
+                error.offset += start
+            raise
+
+    def _messages(self, batch: RecordBatch | LegacyMessage, first: int | None) -> Generator[Message, None, int]:
+        """Yield a batch's messages, as the isolation demands; returns how many offsets it takes."""
+        if isinstance(batch, LegacyMessage):
+            # Transactions came with RecordBatch, but what follows an open one waits.
+            return (yield from self._isolated(batch.messages(self.limits, first)))
+        if not batch.control:
+            yield from (
+                self._isolated(batch.messages(self.limits, first)) if self._held else batch.messages(self.limits, first)
+            )
+        elif self._held:
+            yield from self._ended(batch, first, self._held)
+        return batch.offsets
+
+    def _isolated(self, messages: Iterator[Message]) -> Generator[Message, None, int]:
+        count = 0
+        for message in messages:
+            count += 1
+            if self._held:
+                yield from self._held.take(message)
+            else:
+                yield message
+        return count
+
+    def _ended(self, batch: RecordBatch, first: int | None, held: HeldTransactions) -> Iterator[Message]:
+        for marker in batch.messages(self.limits, first):
+            commits = committed(marker)
+            if commits is not None and batch.transactional:
+                yield from held.end(batch.producer_id, commits, marker.offset)
+
+
+def is_kafka(entry: Entry) -> bool:
+    """Whether KoP has stored the entry with ``entryFormat=kafka`` (or ``mixed_kafka``)."""
+    return entry.metadata.property(FORMAT) == KAFKA_FORMAT
+
+
+def _first_offset(entry: Entry, limits: Limits) -> int | None:
+    """The offset of the entry's first record; None if the broker has not added the index of the last one.
+
+    The batches themselves have the offsets that the producer gave them, from 0.
+    """
+    if entry.broker.index is None:
+        return None
+    headers = (batch for _, batch in read_batches(entry.payload, replace(limits, check_crc=False)))
+    taken = 0
+    for batch in headers:
+        if isinstance(batch, LegacyMessage):
+            taken = entry.metadata.messages or 1  # the metadata count what is inside compressed messages
+            break
+        taken += batch.offsets
+    first = entry.broker.index - taken + 1
+    if first < 0 or taken < 1:
+        raise DecodeError(f"expected an index that {taken} offsets end with, got {entry.broker.index}")
+    return first
+
+
+def _inside(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> DecodeError:
+    """The error with its position in the buffer; positions in compressed records stay as they are, and say so."""
+    if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
+        return DecodeError(error.message, offset=at + HEADER_SIZE + error.offset, hint=error.hint)
+    name = KAFKA[batch.codec]
+    where = "" if error.offset is None else f" at byte {error.offset} of the records, which are compressed with {name}"
+    return DecodeError(f"batch: {error.message}{where}", offset=at, hint=error.hint)

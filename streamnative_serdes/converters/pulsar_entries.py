@@ -1,0 +1,228 @@
+"""Entries of Pulsar's own format become messages: single ones, batches, and chunks put together."""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from typing_extensions import Buffer
+
+from streamnative_serdes.errors import ConfigError, DecodeError
+
+from .compression import decompress_pulsar
+from .converter import read_only
+from .entry import Entry, read_entry
+from .kafka_entries import is_kafka
+from .metadata import Metadata, read_single
+from .pulsar_batches import EXACT_HEADERS
+from .wire import Message, RecordReader, zigzag
+
+_MIB: Final = 1 << 20
+_SIZE: Final = struct.Struct(">i")
+_NO_VERSION: Final = b"\xff" * 8
+
+
+class PulsarEntryReader:
+    """Reads the messages of entries that Pulsar's producers, or KoP with ``entryFormat=pulsar``, have written.
+
+    Keys, headers and timestamps are those that KoP gives to a Kafka consumer: the ordering key, else the partition key;
+    the properties; the event time, else the time of publishing.
+
+    Args:
+        max_batch_size: bytes of a payload after decompression.
+        max_chunked: bytes of chunks whose message is not yet whole.
+        check_crc: whether checksums are compared.
+
+    Raises:
+        ConfigError: an argument has an impossible value.
+    """
+
+    def __init__(
+        self, *, max_batch_size: int = 64 * _MIB, max_chunked: int = 64 * _MIB, check_crc: bool = True
+    ) -> None:
+        for name, size in (("max_batch_size", max_batch_size), ("max_chunked", max_chunked)):
+            if not 0 < size < 2**31:
+                raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
+        self._most, self._most_chunked, self._check_crc = max_batch_size, max_chunked, check_crc
+        self._chunked: dict[str, _Chunks] = {}
+
+    @property
+    def unfinished(self) -> dict[str, int]:
+        """Messages of which a chunk is missing: their UUID, and how many chunks have been read."""
+        return {uuid: chunks.count for uuid, chunks in self._chunked.items()}
+
+    def entry(self, buffer: Buffer) -> Iterator[Message]:
+        """Yield the messages of an entry. A chunk yields nothing but the last one, which yields the whole message.
+
+        Raises:
+            DecodeError: the entry is damaged, encrypted, or of Kafka's format; or a chunk follows the wrong one.
+        """
+        entry = read_entry(read_only(buffer), check_crc=self._check_crc)
+        self._refuse(entry)
+        if entry.metadata.marker is not None:
+            return  # of the broker: replication, transactions
+        if entry.metadata.chunks > 1:
+            whole = self._assembled(entry)
+            if whole is None:
+                return
+            entry.payload = whole
+        metadata = entry.metadata
+        payload = decompress_pulsar(metadata.compression, entry.payload, metadata.uncompressed_size, self._most)
+        if metadata.messages is None:
+            yield self._message(metadata, metadata, bytes(payload), _offset(entry, 0, 1))
+        else:
+            yield from self._batch(entry, payload)
+
+    def _refuse(self, entry: Entry) -> None:
+        if is_kafka(entry):
+            raise DecodeError(
+                "expected an entry of Pulsar's format, got one of Kafka's", hint="KafkaEntryReader reads those"
+            )
+        if entry.metadata.encrypted:
+            raise DecodeError("expected a payload in plain text, got an encrypted one: this reader has no keys")
+
+    def _batch(self, entry: Entry, payload: memoryview) -> Iterator[Message]:
+        count, place = entry.metadata.messages or 0, 0
+        if not 0 < count <= len(payload) // 4:
+            raise DecodeError(f"batch: expected 1 to {len(payload) // 4} messages, got the count {count}")
+        for number in range(count):
+            single, value, place = _single(payload, place, number)
+            if not single.compacted_out:
+                yield self._message(single, entry.metadata, value, _offset(entry, number, count))
+        if place != len(payload):
+            raise DecodeError(f"batch: expected the end after {count} messages, got {len(payload) - place} more bytes")
+
+    def _message(self, own: Metadata, whole: Metadata, value: bytes, offset: int) -> Message:
+        """A message; ``own`` has what is its own, ``whole`` what the entry's messages share."""
+        return Message(
+            None if own.null_value else value,
+            key=_key(own),
+            headers=_headers(own),
+            timestamp=_timestamp(own.event_time or whole.publish_time),
+            offset=offset,
+            schema_version=None if own.null_value else version_of(whole.schema_version),
+        )
+
+    def _assembled(self, entry: Entry) -> memoryview | None:
+        """The payload of a message whose last chunk this is; None for the chunks before it."""
+        metadata = entry.metadata
+        if metadata.chunk_id == 0:
+            self._chunked[metadata.uuid] = _Chunks(metadata.chunks)
+        chunks = self._chunked.get(metadata.uuid)
+        if chunks is None or (metadata.chunk_id, metadata.chunks) != (chunks.count, chunks.expected):
+            raise self._out_of_order(metadata, chunks)
+        size = sum(len(each.data) for each in self._chunked.values()) + len(entry.payload)
+        if size > self._most_chunked:
+            del self._chunked[metadata.uuid]
+            raise DecodeError(
+                f"message {metadata.uuid!r} in chunks: expected at most {self._most_chunked} bytes of unfinished "
+                f"messages, got {size}",
+                hint="max_chunked allows more",
+            )
+        chunks.data += entry.payload
+        chunks.count += 1
+        if chunks.count < chunks.expected:
+            return None
+        del self._chunked[metadata.uuid]
+        return memoryview(bytes(chunks.data))
+
+    def _out_of_order(self, metadata: Metadata, chunks: _Chunks | None) -> DecodeError:
+        self._chunked.pop(metadata.uuid, None)
+        expected = f"chunk {chunks.count} of {chunks.expected}" if chunks else "its first chunk"
+        got = f"chunk {metadata.chunk_id} of {metadata.chunks}"
+        return DecodeError(
+            f"message {metadata.uuid!r} in chunks: expected {expected}, got {got}",
+            hint="all chunks have to be read, in order, with one reader",
+        )
+
+
+@dataclass(slots=True)
+class _Chunks:
+    expected: int
+    count: int = 0
+    data: bytearray = field(default_factory=bytearray)
+
+
+def version_of(data: bytes) -> int | None:
+    """The schema version in metadata: int64, big-endian; None if there is none.
+
+    Raises:
+        DecodeError: it has another size, or is negative.
+    """
+    if not data:
+        return None
+    if len(data) != 8 or data[0] & 0x80:
+        hint = "-1 is the version of type EXTERNAL (PIP-420), whose schemas another registry has"
+        raise DecodeError(
+            f"schema version: expected 8 bytes, a number from 0, got {data[:16].hex()!r}",
+            hint=hint if data == _NO_VERSION else None,
+        )
+    return int.from_bytes(data)
+
+
+def _single(payload: memoryview, place: int, number: int) -> tuple[Metadata, bytes, int]:
+    """A message's metadata and value, and where they end."""
+    left = len(payload) - place - 4
+    size: int = _SIZE.unpack_from(payload, place)[0] if left >= 0 else -1
+    if not 0 <= size <= left:
+        raise DecodeError(
+            f"message {number} of the batch: expected metadata of 0 to {left} bytes, got {size}", offset=place
+        )
+    start = place + 4 + size
+    try:
+        single = read_single(bytes(payload[place + 4 : start]))
+    except DecodeError as error:
+        raise DecodeError(f"message {number} of the batch: {error.message}", offset=place + 4) from None
+    if not 0 <= single.payload_size <= len(payload) - start:
+        raise DecodeError(
+            f"message {number} of the batch: expected 0 to {len(payload) - start} bytes, got {single.payload_size}",
+            offset=start,
+        )
+    end = start + single.payload_size
+    return single, bytes(payload[start:end]), end
+
+
+def _offset(entry: Entry, number: int, count: int) -> int:
+    """Offset of a message: the index is that of the last one."""
+    return -1 if entry.broker.index is None else max(-1, entry.broker.index - count + 1 + number)
+
+
+def _timestamp(milliseconds: int) -> int:
+    if milliseconds >= 2**63:
+        raise DecodeError(f"expected a timestamp below 2**63, got {milliseconds}")
+    return milliseconds
+
+
+def _key(metadata: Metadata) -> bytes | None:
+    if metadata.ordering_key is not None:
+        return metadata.ordering_key
+    if metadata.partition_key is None or not metadata.base64_key:
+        return metadata.partition_key
+    try:
+        return b64decode(metadata.partition_key, validate=True)
+    except NotBase64 as error:
+        raise DecodeError(f"partition key: expected base64, as its flag says, got {error}") from None
+
+
+def _headers(metadata: Metadata) -> tuple[tuple[str, bytes | None], ...]:
+    exact = metadata.property(EXACT_HEADERS)
+    if exact is not None:
+        return _exact_headers(exact)
+    return tuple((name.decode("utf-8", "surrogateescape"), value) for name, value in metadata.properties)
+
+
+def _exact_headers(encoded: bytes) -> tuple[tuple[str, bytes | None], ...]:
+    """The headers that :func:`~.pulsar_batches.write_headers` has written: those of a record without anything else."""
+    try:
+        body = b"\0\0\0\x01\x01" + b64decode(encoded, validate=True)
+        record = zigzag(len(body)) + body
+        (message,) = RecordReader(record, count=1, base_offset=0, last_delta=0, base_timestamp=0)
+    except (NotBase64, DecodeError) as error:
+        raise DecodeError(
+            f"property {EXACT_HEADERS.decode()}: expected Kafka's headers in base64, got {error}"
+        ) from None
+    return message.headers

@@ -1,0 +1,103 @@
+"""The converter from KoP's entries of Kafka's format to entries that Pulsar's own clients read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from typing_extensions import Buffer
+
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
+
+from .converter import MessageConverter, read_only
+from .entry import read_entry
+from .kafka_entries import Isolation, KafkaEntryReader, is_kafka
+from .pulsar_batches import write_batches
+from .wire import Message
+
+_MIB = 1 << 20
+
+
+class KafkaToPulsarConverter(MessageConverter):
+    """Converts entries that KoP has stored with ``entryFormat=kafka`` to batches of Pulsar.
+
+    The schema version in front of the values goes into the metadata, and the header is taken off, so that Pulsar's
+    clients with a schema read them. All other fields are as KoP's own PulsarEntryFormatter writes them.
+
+    Args:
+        isolation: only ``read_uncommitted``. One entry does not say how its transaction ends; read entries in order
+            with :class:`KafkaEntryReader` for that.
+        max_batch_size: bytes of a batch, before and after.
+        schema_header: False leaves the header in front of the values, and sets no schema version.
+        check_crc: whether checksums are compared.
+
+    Raises:
+        ConfigError: an argument has an impossible value.
+    """
+
+    def __init__(
+        self,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        max_batch_size: int = 64 * _MIB,
+        schema_header: bool = True,
+        check_crc: bool = True,
+    ) -> None:
+        if isolation == "read_committed":
+            raise ConfigError(
+                "isolation: a converter sees one entry, which does not say whether its transaction is committed",
+                hint="KafkaEntryReader(isolation='read_committed') reads entries in order",
+            )
+        self._reader = KafkaEntryReader(
+            isolation=isolation, max_batch_size=max_batch_size, schema_header=schema_header, check_crc=check_crc
+        )
+
+    def accept(self, buffer: memoryview) -> bool:
+        """Whether the buffer is an entry of Kafka's format; its checksum and payload are not looked at."""
+        try:
+            return is_kafka(read_entry(buffer, check_crc=False))
+        except DecodeError:
+            return False
+
+    def convert(self, buffer: memoryview) -> Buffer:
+        """The entry as one batch of Pulsar.
+
+        The marker of a transaction becomes a message that is marked as compacted out, which consumers skip.
+
+        Raises:
+            DecodeError: the entry is damaged.
+            EncodeError: its values have several schema versions, and a batch has only one; or it is too large.
+        """
+        converted = self.entries(buffer)
+        first = next(converted, None)
+        if next(converted, None) is not None:
+            raise EncodeError(
+                "expected values of one schema version, because the metadata of a batch name only one, got several",
+                hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
+            )
+        return self._nothing(buffer) if first is None else first
+
+    def entries(self, buffer: Buffer) -> Iterator[bytes]:
+        """Yield the entry as batches of Pulsar, in order, each with values of one schema version; none for a marker.
+
+        Raises:
+            DecodeError: the entry is damaged.
+            EncodeError: a batch would be too large.
+        """
+        view = read_only(buffer)
+        entry = read_entry(view, check_crc=False)  # entry() below compares the checksum
+        publish_time, most = entry.metadata.publish_time, self._reader.limits.max_batch_size
+        yield from write_batches(self._reader.entry(view), entry.broker, publish_time, most)
+
+    def _nothing(self, buffer: memoryview) -> bytes:
+        """An entry for one without messages: Pulsar has no batch of none."""
+        entry = self._reader.kafka_entry(buffer)
+        index = -1 if entry.broker.index is None else entry.broker.index
+        return next(
+            write_batches(
+                [Message(None, offset=index)],
+                entry.broker,
+                entry.metadata.publish_time,
+                self._reader.limits.max_batch_size,
+                compacted_out=True,
+            )
+        )

@@ -1,0 +1,143 @@
+"""Records of open transactions, held until the transaction's marker says whether they count."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamnative_serdes.errors import DecodeError
+
+from .wire import Message
+
+_ABORT, _COMMIT = 0, 1
+_OBJECT: Final = 200  # bytes that a held message takes beside its data, about
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What a reader that saw only a part of a topic cannot know about its transactions.
+
+    Args:
+        open: producer ids of transactions without a marker yet, and the offset of the first record seen of each. Their
+            records, and all records after the first of them, are held.
+        held: how many messages are held.
+        markers: producer ids and offsets of markers without any record: the transaction was empty, or all of its
+            records lie before the first entry that was read.
+        may_have_begun_before: producer ids whose first transaction here may have begun before the first entry that was
+            read. What was returned of it is committed, but may not be all of it.
+    """
+
+    open: dict[int, int]
+    held: int
+    markers: tuple[tuple[int, int], ...]
+    may_have_begun_before: frozenset[int]
+
+
+@dataclass(slots=True)
+class _Transaction:
+    first: int  # offset
+    committed: bool | None = None
+
+
+@dataclass(slots=True)
+class HeldTransactions:
+    """Passes messages on in the order of their offsets, as a Kafka consumer with ``read_committed`` gets them.
+
+    What follows the first record of an open transaction waits too, as it does at a broker (last stable offset).
+
+    Args:
+        most: bytes that may be held, counted as the data plus 200 for each message.
+    """
+
+    most: int
+    size: int = 0
+    first_offset: int | None = None
+    _queue: deque[tuple[Message, _Transaction | None]] = field(default_factory=deque)
+    _open: dict[int, _Transaction] = field(default_factory=dict)
+    _first_of: dict[int, int] = field(default_factory=dict)  # producer id -> offset of its first record here
+    _markers: list[tuple[int, int]] = field(default_factory=list)
+
+    def take(self, message: Message) -> Iterator[Message]:
+        """Yield the message at once, or hold it.
+
+        Raises:
+            DecodeError: more than ``most`` bytes would be held.
+        """
+        self._begin(message.offset)
+        transaction = self._of(message) if message.transactional else None
+        if transaction is None and not self._queue:
+            yield message
+            return
+        self._hold(message, transaction)
+
+    def end(self, producer_id: int, committed: bool, offset: int) -> Iterator[Message]:
+        """End a producer's transaction, and yield what need not wait any longer."""
+        self._begin(offset)
+        transaction = self._open.pop(producer_id, None)
+        if transaction is None:
+            self._markers.append((producer_id, offset))
+            return
+        transaction.committed = committed
+        yield from self._decided()
+
+    @property
+    def unknown(self) -> Unknown:
+        cut = self._first_of if self.first_offset else {}
+        return Unknown(
+            {producer: transaction.first for producer, transaction in self._open.items()},
+            len(self._queue),
+            tuple(self._markers),
+            frozenset(cut),
+        )
+
+    def _begin(self, offset: int) -> None:
+        if self.first_offset is None:
+            self.first_offset = offset
+
+    def _of(self, message: Message) -> _Transaction:
+        self._first_of.setdefault(message.producer_id, message.offset)
+        return self._open.setdefault(message.producer_id, _Transaction(message.offset))
+
+    def _hold(self, message: Message, transaction: _Transaction | None) -> None:
+        size = self.size + _size(message)
+        if size > self.most:
+            producers = ", ".join(f"{producer} from offset {each.first}" for producer, each in self._open.items())
+            raise DecodeError(
+                f"offset {message.offset}: expected the end of the open transactions (producer {producers}) within "
+                f"{self.most} bytes, got {size}",
+                hint="max_held allows more, and isolation='read_uncommitted' holds nothing",
+            )
+        self.size = size
+        self._queue.append((message, transaction))
+
+    def _decided(self) -> Iterator[Message]:
+        while self._queue and not _is_open(self._queue[0][1]):
+            message, transaction = self._queue.popleft()
+            self.size -= _size(message)
+            if transaction is None or transaction.committed:
+                yield message
+
+
+def _is_open(transaction: _Transaction | None) -> bool:
+    return transaction is not None and transaction.committed is None
+
+
+def _size(message: Message) -> int:
+    headers = sum(len(name) + len(value or b"") + _OBJECT for name, value in message.headers)
+    return len(message.value or b"") + len(message.key or b"") + headers + _OBJECT
+
+
+def committed(marker: Message) -> bool | None:
+    """Whether a control record commits (True) or aborts (False); None if it is of another kind.
+
+    Raises:
+        DecodeError: its key is too short.
+    """
+    key = marker.key or b""
+    if len(key) < 4:
+        raise DecodeError(f"control record at offset {marker.offset}: expected a key of 4 bytes, got {len(key)}")
+    _, kind = struct.unpack_from(">hh", key)
+    return kind == _COMMIT if kind in (_ABORT, _COMMIT) else None
