@@ -21,6 +21,7 @@ from .wire import Message
 FORMAT: Final = b"entry.format"
 KAFKA_FORMAT: Final = b"kafka"
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
+Batch: TypeAlias = RecordBatch | LegacyMessage
 _MIB: Final = 1 << 20
 
 
@@ -107,20 +108,15 @@ class KafkaEntryReader:
         return entry
 
     def _batches(self, payload: memoryview, start: int, first: int | None) -> Iterator[Message]:
-        try:
-            for at, batch in read_batches(payload, self.limits):
-                try:
-                    count = yield from self._messages(batch, first)
-                except DecodeError as error:
-                    raise _inside(error, batch, at) from None
-                if first is not None:
-                    first += count
-        except DecodeError as error:
-            if error.offset is not None:
-                error.offset += start
-            raise
+        for at, batch in _placed(read_batches(payload, self.limits), start):
+            try:
+                count = yield from self._messages(batch, first)
+            except DecodeError as error:
+                raise _inside(error, batch, start + at) from None
+            if first is not None:
+                first += count
 
-    def _messages(self, batch: RecordBatch | LegacyMessage, first: int | None) -> Generator[Message, None, int]:
+    def _messages(self, batch: Batch, first: int | None) -> Generator[Message, None, int]:
         """Yield a batch's messages, as the isolation demands; returns how many offsets it takes."""
         if isinstance(batch, LegacyMessage):
             # Transactions came with RecordBatch, but what follows an open one waits.
@@ -159,23 +155,46 @@ def _first_offset(entry: Entry, limits: Limits) -> int | None:
     """The offset of the entry's first record; None if the broker has not added the index of the last one.
 
     The batches themselves have the offsets that the producer gave them, from 0.
+
+    Raises:
+        DecodeError: batches are missing, or the index is too small for them.
     """
+    declared, taken = entry.metadata.messages or 1, _offsets_in(entry, limits)
+    if taken is None:
+        taken = declared  # the metadata count what is inside compressed messages of formats 0 and 1
+    elif taken < max(declared, 1):
+        raise DecodeError(
+            f"expected batches of {declared} offsets, as the metadata say, got {taken}", offset=entry.start
+        )
     if entry.broker.index is None:
         return None
-    headers = (batch for _, batch in read_batches(entry.payload, replace(limits, check_crc=False)))
-    taken = 0
-    for batch in headers:
-        if isinstance(batch, LegacyMessage):
-            taken = entry.metadata.messages or 1  # the metadata count what is inside compressed messages
-            break
-        taken += batch.offsets
     first = entry.broker.index - taken + 1
     if first < 0 or taken < 1:
         raise DecodeError(f"expected an index that {taken} offsets end with, got {entry.broker.index}")
     return first
 
 
-def _inside(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> DecodeError:
+def _offsets_in(entry: Entry, limits: Limits) -> int | None:
+    """How many offsets the batches take; None if a batch of format 0 or 1 does not say it."""
+    taken = 0
+    for _, batch in _placed(read_batches(entry.payload, replace(limits, check_crc=False)), entry.start):
+        if isinstance(batch, LegacyMessage):
+            return None
+        taken += batch.offsets
+    return taken
+
+
+def _placed(batches: Iterator[tuple[int, Batch]], start: int) -> Iterator[tuple[int, Batch]]:
+    """The batches; positions in errors count from the entry's first byte, not from the payload's."""
+    try:
+        yield from batches
+    except DecodeError as error:
+        if error.offset is not None:
+            error.offset += start
+        raise
+
+
+def _inside(error: DecodeError, batch: Batch, at: int) -> DecodeError:
     """The error with its position in the buffer; positions in compressed records stay as they are, and say so."""
     if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
         return DecodeError(error.message, offset=at + HEADER_SIZE + error.offset, hint=error.hint)
