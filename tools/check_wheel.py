@@ -42,6 +42,7 @@ TRIED = tuple(
         "compat_client",
         "compat_serdes",
         "confluent_client",
+        "converters",
         "deserializer",
         "header",
         "import",

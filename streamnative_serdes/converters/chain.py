@@ -6,15 +6,16 @@ import importlib
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from types import ModuleType, TracebackType
-from typing import Any, Final, Self
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
 from .converter import MessageConverter, read_only
 from .validator import validate
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 OPTION: Final = "messageConverters"
 

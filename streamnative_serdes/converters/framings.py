@@ -6,13 +6,15 @@ Their buffers are values of Kafka messages, not entries.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import Rewriter
 
 from .converter import MessageConverter
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class ConfluentFramingConverter(MessageConverter):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
@@ -17,6 +15,9 @@ from .entry import Entry, read_entry
 from .message_sets import LegacyMessage
 from .transactions import HeldTransactions, Unknown, committed
 from .wire import Message
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 FORMAT: Final = b"entry.format"
 KAFKA_FORMAT: Final = b"kafka"

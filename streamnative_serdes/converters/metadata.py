@@ -15,7 +15,7 @@ from streamnative_serdes.errors import DecodeError
 
 from .wire import fields_of
 
-NUM_MESSAGES, COMPRESSION, UNCOMPRESSED_SIZE, SCHEMA_VERSION = 11, 8, 9, 16
+NUM_MESSAGES, MARKER_TYPE = 11, 20
 _NUMBER, _BYTES = int, bytes
 
 

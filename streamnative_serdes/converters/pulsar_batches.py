@@ -34,8 +34,8 @@ class _Batch:
         """Whether the message may have the same metadata; a null has no schema version."""
         return message.value is None or not self.has_value or message.schema_version == self.version
 
-    def add(self, message: Message, compacted_out: bool = False) -> None:
-        single = _single(message, compacted_out)
+    def add(self, message: Message) -> None:
+        single = _single(message)
         value = message.value or b""
         if len(self.payload) + 4 + len(single) + len(value) > self.most:
             raise EncodeError(
@@ -67,9 +67,7 @@ class _Batch:
         return encoded
 
 
-def write_batches(
-    messages: Iterable[Message], broker: BrokerMetadata, publish_time: int, most: int, *, compacted_out: bool = False
-) -> Iterator[bytes]:
+def write_batches(messages: Iterable[Message], broker: BrokerMetadata, publish_time: int, most: int) -> Iterator[bytes]:
     """Yield entries, each a batch of successive messages whose values have the same schema version.
 
     Args:
@@ -77,7 +75,6 @@ def write_batches(
         broker: what the entry had; the index of each new entry is the offset of its last message.
         publish_time: milliseconds, for messages without a timestamp.
         most: bytes that a batch may have.
-        compacted_out: whether consumers are to skip the messages.
 
     Raises:
         EncodeError: a batch would be larger.
@@ -87,19 +84,17 @@ def write_batches(
         if not batch.fits(message):
             yield batch.entry(broker, publish_time)
             batch = _Batch(most)
-        batch.add(message, compacted_out)
+        batch.add(message)
     if batch.count:
         yield batch.entry(broker, publish_time)
 
 
-def _single(message: Message, compacted_out: bool) -> bytes:
+def _single(message: Message) -> bytes:
     """SingleMessageMetadata, its fields in the order in which Pulsar's classes write them."""
     encoded = b"".join(text(1, text(1, name) + text(2, value)) for name, value in _properties(message.headers))
     if message.key is not None:
         encoded += text(2, b64encode(message.key))
     encoded += number(3, len(message.value or b""))
-    if compacted_out:
-        encoded += number(4, 1)
     if message.timestamp >= 0:
         encoded += number(5, message.timestamp)
     if message.key is not None:

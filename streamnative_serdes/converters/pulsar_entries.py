@@ -7,9 +7,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Final
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
@@ -20,6 +18,9 @@ from .kafka_entries import is_kafka
 from .metadata import Metadata, read_single
 from .pulsar_batches import EXACT_HEADERS
 from .wire import Message, RecordReader, zigzag
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _MIB: Final = 1 << 20
 _SIZE: Final = struct.Struct(">i")

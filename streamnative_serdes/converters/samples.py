@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Final
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Final
 
 from streamnative_serdes.errors import DecodeError
 
@@ -14,6 +12,9 @@ from .entry import read_entry, write_entry
 from .kafka_entries import FORMAT
 from .metadata import NUM_MESSAGES, without
 from .wire import number
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 BYTES_FORMAT: Final = b"bytes"
 

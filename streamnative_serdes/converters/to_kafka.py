@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, EncodeError
@@ -19,6 +18,9 @@ from .kafka_entries import is_kafka
 from .pulsar_batches import write_headers
 from .pulsar_entries import PulsarEntryReader
 from .wire import Message, zigzag
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _MIB = 1 << 20
 _COVERED = struct.Struct(">hiqqqhii")  # what the checksum covers, before the records

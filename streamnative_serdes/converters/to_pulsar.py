@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Final
 
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
 from .converter import MessageConverter, read_only
-from .entry import read_entry
+from .entry import read_entry, write_entry
 from .kafka_entries import Isolation, KafkaEntryReader, is_kafka
+from .metadata import MARKER_TYPE
 from .pulsar_batches import write_batches
-from .wire import Message
+from .wire import number, text
 
-_MIB = 1 << 20
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_MIB: Final = 1 << 20
+_MARKER: Final = 21  # TXN_COMMIT of Pulsar's MarkerType; without a transaction's id, brokers only skip it
 
 
 class KafkaToPulsarConverter(MessageConverter):
@@ -61,7 +65,8 @@ class KafkaToPulsarConverter(MessageConverter):
     def convert(self, buffer: memoryview) -> Buffer:
         """The entry as one batch of Pulsar.
 
-        The marker of a transaction becomes a message that is marked as compacted out, which consumers skip.
+        An entry without messages, such as the marker of a transaction, becomes a marker of Pulsar, which
+        brokers send to no consumer.
 
         Raises:
             DecodeError: the entry is damaged.
@@ -74,7 +79,7 @@ class KafkaToPulsarConverter(MessageConverter):
                 "expected values of one schema version, because the metadata of a batch name only one, got several",
                 hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
             )
-        return self._nothing(buffer) if first is None else first
+        return self._marker(buffer) if first is None else first
 
     def entries(self, buffer: Buffer) -> Iterator[bytes]:
         """Yield the entry as batches of Pulsar, in order, each with values of one schema version; none for a marker.
@@ -88,16 +93,8 @@ class KafkaToPulsarConverter(MessageConverter):
         publish_time, most = entry.metadata.publish_time, self._reader.limits.max_batch_size
         yield from write_batches(self._reader.entry(view), entry.broker, publish_time, most)
 
-    def _nothing(self, buffer: memoryview) -> bytes:
-        """An entry for one without messages: Pulsar has no batch of none."""
+    def _marker(self, buffer: memoryview) -> bytes:
+        """An entry for one without messages: Pulsar has no batch of none, but markers, which brokers send to nobody."""
         entry = self._reader.kafka_entry(buffer)
-        index = -1 if entry.broker.index is None else entry.broker.index
-        return next(
-            write_batches(
-                [Message(None, offset=index)],
-                entry.broker,
-                entry.metadata.publish_time,
-                self._reader.limits.max_batch_size,
-                compacted_out=True,
-            )
-        )
+        metadata = text(1, b"") + number(2, 0) + number(3, entry.metadata.publish_time) + number(MARKER_TYPE, _MARKER)
+        return write_entry(metadata, b"", entry.broker)

@@ -1,4 +1,6 @@
-"""The code in docs/testing.md, migration.md, messages.md and interoperability.md runs unchanged, except for addresses.
+"""The code in docs/testing.md, migration.md, messages.md, converters.md and interoperability.md runs unchanged.
+
+Only addresses are replaced.
 
 README.md and the other pages have tests of their own: test_examples.py, test_auth_docs.py, test_arrow_docs.py,
 test_cli_docs.py, test_typed_document.py and tests/docs/test_spark_docs.py.
@@ -11,6 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import kop_golden
+import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_stand_in import ConfluentStandIn
 
@@ -109,3 +113,11 @@ def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(r
         }
         exec(code, names)
         assert names["user"] == ADA
+
+
+def test_the_code_of_the_page_on_converters_reads_entries(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("google_crc32c")
+    names: dict[str, Any] = {"entry": kop_golden.KAFKA_VALUE}
+    for code in blocks("converters.md"):
+        exec(code, names)
+    assert capsys.readouterr().out == "0 1600000000000 None () 0 b'\\x02a\\x02'\nNone b'\\x02a\\x02'\n"

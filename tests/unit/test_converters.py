@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kop_entries import _number, _text, pulsar_entry, sealed
-from typing_extensions import Buffer
 
 from streamnative_serdes import header
 from streamnative_serdes.converters import (
@@ -23,6 +22,9 @@ from streamnative_serdes.converters import (
     validate,
 )
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 HERE = "streamnative_serdes.converters"
 
