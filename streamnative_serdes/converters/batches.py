@@ -94,7 +94,7 @@ class RecordBatch:
             append_time=self.max_timestamp if self.attributes & _APPEND_TIME else None,
             producer_id=self.producer_id,
             transactional=self.transactional,
-            schema_header=limits.schema_header and not self.control,
+            schema_header=limits.schema_header,
         )
 
 

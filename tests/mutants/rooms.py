@@ -81,6 +81,13 @@ ROOMS = (
         12,
     ),
     Room(
+        "converters",
+        (f"{EXT}/_records.*", f"{PACKAGE}/converters/*"),
+        units("converters", "kafka_entries", "entry_conversion"),
+        (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py"),
+        0,
+    ),
+    Room(
         "words",
         package("errors.py", "_nearest.py", "_log.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
         units("words", "bad_input", "header", "serializer", "deserializer"),

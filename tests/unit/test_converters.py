@@ -226,6 +226,10 @@ async def asynchronous(self: Any, buffer: memoryview) -> bool:
     return True
 
 
+async def asynchronous_generator(self: Any, buffer: memoryview) -> Any:
+    yield True
+
+
 def generator(self: Any, buffer: memoryview) -> Iterator[bool]:
     yield True
 
@@ -238,6 +242,7 @@ def no_buffer(self: Any) -> bool:
     ("members", "said"),
     [
         ({"accept": asynchronous}, r"accept\(\) is asynchronous"),
+        ({"accept": asynchronous_generator}, r"accept\(\) is asynchronous"),
         ({"convert": generator}, r"convert\(\) is a generator"),
         ({"accept": no_buffer}, r"accept\(\) cannot be called with a buffer"),
         ({"init": lambda self, more: None}, r"init\(\) cannot be called with no arguments"),

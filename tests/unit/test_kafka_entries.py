@@ -22,6 +22,7 @@ from kop_entries import pulsar_entry
 from streamnative_serdes import header
 from streamnative_serdes.converters import KafkaEntryReader, Message
 from streamnative_serdes.converters.compression import xxh32
+from streamnative_serdes.converters.wire import RecordReader
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -249,6 +250,15 @@ def test_compressed_messages_are_not_compressed_again() -> None:
         batches(kb.sealed(struct.pack(">qiI", 0, len(body) + 4, 0) + body))
 
 
+def test_offsets_inside_a_compressed_message_that_exceed_an_int64_are_refused() -> None:
+    inner = kb.patched(kb.legacy(RECORDS[0], magic=1), 0, ">q", 5) + kb.legacy(RECORDS[0], magic=1)
+    value = kb.gzipped(inner)
+    body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(value)) + value
+    data = kb.sealed(struct.pack(">qiI", 2**63 - 1, len(body) + 4, 0) + body)
+    with pytest.raises(DecodeError, match=r"expected offsets from 0 to 2\*\*63 - 1, got 9223372036854775812"):
+        batches(data)
+
+
 def test_compressed_messages_have_one_format() -> None:
     inner = kb.gzipped(kb.legacy(RECORDS[0], magic=0))
     body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(inner)) + inner
@@ -431,6 +441,14 @@ def test_a_count_that_the_bytes_cannot_have_is_refused_before_the_first_record()
         next(reader)
 
 
+def test_a_record_takes_at_least_seven_bytes() -> None:
+    smallest = kb.with_records(kb.batch(Rec(b"")), bytes((0x0C, 0, 0, 0, 1, 1, 0)))
+    assert len(batches(smallest)) == 1
+    data = kb.patched(kb.patched(smallest, 23, ">i", 9), 57, ">i", 2)
+    with pytest.raises(DecodeError, match="expected at most 1 records in 7 bytes, got the count 2"):
+        batches(data)
+
+
 @pytest.mark.parametrize(
     ("count", "said"), [(4, "record 4: expected the end after 4 records"), (6, "record 5: expected")]
 )
@@ -456,8 +474,11 @@ def one_record(*body: int) -> bytes:
         ((0x0C, 0, 0, 0, 6, 1, 0), "expected a key of -1 to 2 bytes, got the length 3", 4),
         ((0x0C, 0, 0, 0, 1, 3, 0), "expected a value of -1 to 1 bytes, got the length -2", 5),
         ((0x0C, 0, 0, 0, 1, 4, 0), "expected a value of -1 to 1 bytes, got the length 2", 5),
+        ((0x0C, 0, 0, 0, 1, 4, 0, 0, 0, 0), "expected a value of -1 to 1 bytes, got the length 2", 5),
+        ((0x0C, 0, 0, 0, 6, 1, 0, 0, 0, 0), "expected a key of -1 to 2 bytes, got the length 3", 4),
         ((0x0C, 0, 0, 0, 1, 1, 1), "expected a count of headers from 0 to 0, got -1", 6),
         ((0x0C, 0, 0, 0, 1, 1, 2), "expected a count of headers from 0 to 0, got 1", 6),
+        ((0x10, 0, 0, 0, 1, 1, 4, 0, 1), "expected a count of headers from 0 to 1, got 2", 6),
         ((0x10, 0, 0, 0, 1, 1, 2, 1, 1), "expected a header's name, got null", 8),
         ((0x10, 0, 0, 0, 1, 1, 2, 0, 3), "expected a header's value of -1 to 0 bytes, got the length -2", 8),
         ((0x10, 0, 0, 0, 1, 1, 2, 4, 0), "expected a header's name of -1 to 1 bytes, got the length 2", 7),
@@ -500,6 +521,47 @@ def test_records_before_a_damaged_one_are_returned_and_none_after_it() -> None:
     with pytest.raises(DecodeError, match="record 1: expected a value"):
         found.extend(iter(reader))
     assert next(reader, None) is None
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        (kb.gzipped(bytes(7))[:-1], "gzip: expected the end of the stream, got the end of the 22 bytes"),
+        (kb.gzipped(bytes(7)) + b"more", "gzip: expected the end, got 4 bytes after the stream"),
+        (b"no gzip", "gzip: the compressed data are damaged"),
+        (b"", "gzip: expected the end of the stream, got the end of the 0 bytes"),
+    ],
+)
+def test_gzip_that_does_not_end_with_its_stream(records: bytes, said: str) -> None:
+    with pytest.raises(DecodeError, match=said):
+        batches(kb.with_records(kb.batch(Rec(b"")), records, attributes=kb.GZIP))
+
+
+def test_the_last_property_of_a_name_counts() -> None:
+    """As Pulsar's clients make a map of them."""
+    other = struct.pack(">b", 0x22) + b"\x14\x0a\x0centry.format\x12\x04text"
+    assert other[1] == len(other) - 2
+    whole = kb.entry(kb.batch(RECORDS[0]), records=1)
+    size = struct.unpack_from(">i", whole)[0] + len(other)
+    assert len(entry(struct.pack(">i", size) + other + whole[4:])) == 1
+    end = 4 + size - len(other)
+    with pytest.raises(DecodeError, match="got 'text'"):
+        entry(struct.pack(">i", size) + whole[4:end] + other + whole[end:])
+
+
+@pytest.mark.parametrize(("size", "left"), [(-1, 1), (2, 1), (-(2**31), 1), (2**31 - 1, 1)])
+def test_impossible_sizes_of_metadata(size: int, left: int) -> None:
+    for front, name in ((b"", "MessageMetadata"), (b"\x0e\x02", "BrokerEntryMetadata")):
+        with pytest.raises(DecodeError, match=f"{name}: expected a size from 0 to {left}, got {size}") as caught:
+            entry(front + struct.pack(">i", size) + b"\0")
+        assert caught.value.offset == len(front)
+
+
+def test_a_reader_of_records_ends_after_a_damaged_one() -> None:
+    reader = RecordReader(bytes((0x0C, 0, 0, 0, 6, 1, 0)) * 3, count=3, base_offset=0, last_delta=2, base_timestamp=0)
+    with pytest.raises(DecodeError, match="record 0: expected a key"):
+        next(reader)
+    assert list(reader) == []
 
 
 def test_every_bit_is_covered_by_the_checksum() -> None:
