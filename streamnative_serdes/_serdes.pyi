@@ -23,7 +23,10 @@ def without_header(version: int) -> int:
 
 @final
 class Half:
-    """Writes and reads keys or values. Never changes. ``encode`` and ``decode`` are used where there is no codec."""
+    """Writes and reads keys or values. Never changes. ``encode`` and ``decode`` are used where there is no codec.
+
+    Without ``encode`` it only reads.
+    """
 
     def __new__(
         cls,

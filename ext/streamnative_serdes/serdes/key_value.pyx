@@ -11,14 +11,17 @@ cdef enum:
 
 @cython.final
 cdef class Half:
-    """Writes and reads keys or values. Never changes. ``encode`` and ``decode`` are used where there is no codec."""
+    """Writes and reads keys or values. Never changes. ``encode`` and ``decode`` are used where there is no codec.
+
+    Without ``encode`` it only reads.
+    """
 
     cdef readonly Codec codec
     cdef readonly object encode, decode
 
     def __cinit__(self, Codec codec, encode=None, decode=None):
-        if codec is None and not (callable(encode) and callable(decode)):
-            raise TypeError("expected a codec or two functions")
+        if codec is None and not (callable(decode) and (encode is None or callable(encode))):
+            raise TypeError("expected a codec or functions")
         self.codec, self.encode, self.decode = codec, encode, decode
 
     cdef object write(self, object obj, const char* header, Py_ssize_t header_size):
