@@ -9,6 +9,7 @@ from . import _call_path
 from . import _config as config
 from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
 from ._reading.batches import read_batch
+from ._reading.client_messages import Received
 from ._reading.columns import columns_of
 from ._reading.many import OnError, read_many
 from ._reading.policy import ReadPolicy
@@ -83,7 +84,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
 
         Args:
             topic: the messages' topic; None takes each message's own.
-            messages: values as bytes, or messages of confluent-kafka, kafka-python or aiokafka.
+            messages: values as bytes, or messages of confluent-kafka, kafka-python, aiokafka or pulsar-client. The
+                latter are read by the schema version in Pulsar's metadata.
             on_error: what happens if a message cannot be read. ``"raise"`` raises the error. ``"skip"`` leaves the
                 message out. A function is called with the error, and its return value takes the message's place.
                 ``error.raw`` has the bytes and, if a client's message was passed, its partition, offset, key and
@@ -97,7 +99,10 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         """
         if topic is not None:
             refuse_no_topic(topic, DecodeError)
-        return read_many(self.deserialize, topic, messages, on_error)
+        return read_many(self._read, topic, messages, on_error)
+
+    def _read(self, message: Received) -> Any:
+        return self.deserialize(message.topic, message.raw.data, message.version, message.raw.headers)
 
     def deserialize_batch(
         self,

@@ -15,36 +15,27 @@ Source: pulsar/__init__.py and pulsar/schema of pulsar-client 3.13.0, and what i
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
-from typing import Any, Final, Protocol
+from functools import cache
+from typing import Any
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._reading.pulsar_messages import (
+    PulsarMessage,
+    is_tombstone,
+    key_of,
+    schema_version_of,
+    topic_with_schemas,
+)
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, DecodeError
 from streamnative_serdes.key_value import KeyValueSchema
-from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
-_VERSION_BYTES: Final = 8  # Pulsar before 2.4 wrote 64 bytes, and these are the first of them
-
-
-class PulsarMessage(Protocol):
-    """What is used of ``pulsar.Message``, and of the compiled message inside it."""
-
-    def data(self) -> bytes: ...
-    def topic_name(self) -> str: ...
-    def properties(self) -> dict[str, str]: ...
-    def partition_key(self) -> str: ...
-    def ordering_key(self) -> str: ...
-    def schema_version(self) -> str: ...
-    def producer_name(self) -> str: ...
-    def has_null_value(self) -> bool: ...
+__all__ = ["PulsarMessage", "PulsarSchema", "is_tombstone", "key_of", "pulsar_schema", "schema_version_of"]
 
 
 def pulsar_schema(
@@ -138,7 +129,7 @@ class PulsarSchema:
         data, version = msg.data(), schema_version_of(msg)
         headers = [(name, value.encode()) for name, value in msg.properties().items()]
         try:
-            return self.deserializer.deserialize(_with_schemas(msg.topic_name()), data, version, headers or None)
+            return self.deserializer.deserialize(topic_with_schemas(msg.topic_name()), data, version, headers or None)
         except DecodeError as error:
             if not data and not msg.producer_name():
                 error.hint = "with entryFormat=kafka in KoP, this client gets every message without its bytes"
@@ -211,64 +202,3 @@ def _refuse_not_to_register(conf: Mapping[str, Any]) -> None:
             "auto.register.schemas=false has no effect: the broker registers the schema that a client attaches with",
             hint="to read, pass announce=False; for producers, set isAllowAutoUpdateSchema=false in the namespace",
         )
-
-
-@lru_cache(maxsize=4096)
-def _with_schemas(topic: str) -> str:
-    """The topic that has the schemas of a partition, or of a topic that is not persistent."""
-    return str(TopicName.parse(topic.removeprefix("non-")))
-
-
-# What the client does not show
-
-
-def schema_version_of(message: PulsarMessage) -> int | None:
-    """Return the schema version in Pulsar's metadata; None if there is none, as in messages of Kafka producers.
-
-    The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
-    """
-    data = _bytes_of(message.schema_version)
-    return int.from_bytes(data[:_VERSION_BYTES]) if data else None
-
-
-def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:
-    """Return the key of a message, like ``getKeyBytes()`` in Java; None if it has none or an empty one.
-
-    KoP writes the key of a Kafka message twice: as base64 into ``partition_key``, and unchanged into ``ordering_key``.
-    So a ``partition_key`` that is the base64 of the ``ordering_key`` is decoded, and any other is returned as it is, in
-    UTF-8.
-
-    Args:
-        message: as the client returns it.
-        encoded: whether all keys of the topic are base64, as those that Java's producers set with ``keyBytes()``, and
-            those of KEY_VALUE topics with encoding SEPARATED. The client does not show the difference, and these
-            messages have no ``ordering_key``.
-
-    Raises:
-        DecodeError: with ``encoded``, the key is not base64.
-    """
-    key = _bytes_of(message.partition_key)
-    ordering = _bytes_of(message.ordering_key)
-    if not key:
-        return None
-    if ordering and base64.b64encode(ordering) == key:
-        return ordering
-    if not encoded:
-        return key
-    try:
-        return base64.b64decode(key, validate=True)
-    except binascii.Error as error:
-        raise DecodeError(f"expected a key in base64, got {key!r:.80}: {error}", topic=message.topic_name()) from None
-
-
-def is_tombstone(message: PulsarMessage) -> bool:
-    """Return whether a message has null for a value, whichever producer sent it; an empty value is not null."""
-    return message.has_null_value()
-
-
-def _bytes_of(read: Callable[[], str]) -> bytes:
-    """The bytes of what the client decodes as UTF-8; if that fails, its error has them."""
-    try:
-        return read().encode()
-    except UnicodeDecodeError as error:
-        return error.object
