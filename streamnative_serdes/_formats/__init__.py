@@ -15,6 +15,7 @@ from .format import Format, PrimitiveFormat
 from .json_format import JsonFormat, json_format
 from .numbers import NUMBERS, number_format
 from .protobuf_native import ProtobufNativeFormat, protobuf_native_format
+from .protobuf_text import protobuf_native_text
 from .texts import CHARSET, TEXTS, text_format
 from .times import TIMES, time_format
 
@@ -28,6 +29,7 @@ __all__ = [
     "ProtobufNativeFormat",
     "format_of",
     "primitive_format",
+    "protobuf_native_text",
 ]
 
 PRIMITIVES: Final = (*NUMBERS, *TEXTS, *TIMES)  # the types without a schema text
