@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .auto_consume import GenericObject, KafkaAutoConsumeDeserializer, TopicSchema
 from .codec import Codec
 from .deserializer import KafkaAvroDeserializer
 from .errors import (
@@ -33,8 +34,10 @@ __all__ = [
     "ConfigError",
     "DecodeError",
     "EncodeError",
+    "GenericObject",
     "IncompatibleSchemaError",
     "InvalidSchemaError",
+    "KafkaAutoConsumeDeserializer",
     "KafkaAvroDeserializer",
     "KafkaAvroDeserializerBuilder",
     "KafkaAvroSerializer",
@@ -48,6 +51,7 @@ __all__ = [
     "SchemaRegistryError",
     "SchemaWarning",
     "SerdesError",
+    "TopicSchema",
     "TypedSchema",
 ]
 

@@ -1,5 +1,6 @@
 """Options of the SerDes, as tables of dotted keys; defaults, checks and docs/config.md come from them."""
 
+from .any_type import AUTO_CONSUME_OPTIONS, PULSAR_SERIALIZER_OPTIONS
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
 from .confluent import CONFLUENT_OPTIONS, confluent_conf, inherits
 from .kafka_user import refuse_other_tenant
@@ -21,6 +22,7 @@ from .serdes import (
 )
 
 __all__ = [
+    "AUTO_CONSUME_OPTIONS",
     "CODEC_OPTIONS",
     "CONFLUENT",
     "CONFLUENT_HEADER",
@@ -31,6 +33,7 @@ __all__ = [
     "LATEST",
     "LATEST_SEEN",
     "NOT_THERE",
+    "PULSAR_SERIALIZER_OPTIONS",
     "READ_OPTIONS",
     "REGISTRY_OPTIONS",
     "SERIALIZER_OPTIONS",

@@ -78,7 +78,7 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
 
 def _refuse_half_of_confluent(values: Mapping[str, Any]) -> None:
     name, asked = _confluents(values)
-    if asked and values[_SECOND] is None:
+    if asked and values.get(_SECOND) is None:
         raise ConfigError(
             f"{name} has {asked}, and {_SECOND} is missing",
             hint="set it to the address of the registry with Confluent's schemas: http://localhost:8081",
@@ -88,7 +88,7 @@ def _refuse_half_of_confluent(values: Mapping[str, Any]) -> None:
 def refuse_idle_registry(values: Mapping[str, Any]) -> None:
     """Raise ConfigError if the checked options of a SerDes have a second registry that no framing needs."""
     name, asked = _confluents(values)
-    if values[_SECOND] is not None and not asked:
+    if values.get(_SECOND) is not None and not asked:
         example = "framings=snip42,confluent,headerless reads" if name == "framings" else "framing=confluent writes"
         raise ConfigError(
             f"{_SECOND} has no effect with {name}={_joined(values[name])}",
@@ -120,7 +120,7 @@ def _refuse_two_choices(values: Mapping[str, Any]) -> None:
     chosen = [key for key, value in asked.items() if value is not None and value is not False]
     if len(chosen) == 2:
         raise ConfigError(f"cannot enable both {' and '.join(chosen)}")
-    if chosen and values["framing"] != "snip42":
+    if chosen and values.get("framing", "snip42") != "snip42":
         raise ConfigError(f"cannot enable both {chosen[0]} and framing={values['framing']}", hint="give it a schema")
     if chosen and values["auto.register.schemas"]:
         raise ConfigError(f"cannot enable both {chosen[0]} and auto.register.schemas", hint="set the latter to false")

@@ -97,8 +97,7 @@ class PairReading:
             )
         inline = halves.encoding == INLINE
         if self.is_key and inline:
-            hint = "read the values; each is a KeyValue"
-            raise ConfigError("the topic's keys are part of its values: its encoding is INLINE", topic=topic, hint=hint)
+            raise inline_keys(topic)
         if self.is_key:
             half, holds = self._half(topic, known, "key", options, alone=alone)
             lifetime = min(lifetime, holds)
@@ -146,6 +145,15 @@ class PairReading:
                 topic=half.topic,
                 version=half.version,
             )
+
+
+def inline_keys(topic: str) -> ConfigError:
+    """The error of reading keys where they are part of the values."""
+    return ConfigError(
+        "the topic's keys are part of its values: its encoding is INLINE",
+        topic=topic,
+        hint="read the values; each is a KeyValue",
+    )
 
 
 def _half_of(known: Known, name: str) -> Known:

@@ -94,9 +94,10 @@ class ReadPolicy:
         """
         self.binding.attach(serdes)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
-        return self.evolution.admitted(self._bound(topic, key, for_key=for_key))
+        return self.evolution.admitted(self.bound(topic, key, for_key=for_key))
 
-    def _bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
+    def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
+        """As :meth:`bind`, whatever this deserializer has seen."""
         if is_sign(key):
             return self._bind_sign(topic, key)
         known, lifetime = self.known(topic, key)
@@ -235,7 +236,7 @@ class ReadPolicy:
             error: why it cannot be read; None where the version is unknown.
         """
         if error is None and self.evolution.withheld(bound):
-            bound = self._bound(bound.topic, bound.key)
+            bound = self.bound(bound.topic, bound.key)
             try:
                 return self._read(serdes, bound, data, by_key(bound.key).offset)
             except DecodeError as fault:
@@ -259,7 +260,7 @@ class ReadPolicy:
     def _look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
         """What reads messages under ``key``, also if none of its version has been read so far."""
         bound = _call_path.look_up(serdes, topic, key)
-        return self._bound(topic, key) if self.evolution.withheld(bound) else bound
+        return self.bound(topic, key) if self.evolution.withheld(bound) else bound
 
     def _read_unmarked(
         self,
@@ -393,7 +394,7 @@ class ReadPolicy:
         """The topic may have been recreated, or have a newer schema than the latest known one."""
         self.binding.doubt(bound.topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
-        news = self._bound(bound.topic, bound.key, for_key=self.is_key)
+        news = self.bound(bound.topic, bound.key, for_key=self.is_key)
         if not news.missing and (news.version, news.by) != (bound.version, bound.by):
             serdes.rebind()
             try:
@@ -403,9 +404,13 @@ class ReadPolicy:
         if self.evolution.lenient and (written := self._as_written(bound, data)) is not NOTHING:
             return written
         where = {} if is_sign(bound.key) else {"version": bound.version}
+        raise self.explained(error.at(topic=bound.topic, **where), bound, data, in_header)
+
+    def explained(self, error: DecodeError, bound: _call_path.Bound, data: Any, in_header: int | None) -> DecodeError:
+        """Add what the bytes look like to the error of a message that ``bound`` did not read."""
         # The length in front of an INLINE message looks like Confluent's prefix.
         no_prefix = self.signs.prefix or bound.pair is not None
-        raise with_hint(error.at(topic=bound.topic, **where), data, in_header, confluent=no_prefix)
+        return with_hint(error, data, in_header, confluent=no_prefix)
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
         """The datum of a message that cannot be converted to the reader's schema; NOTHING if that is not the reason."""

@@ -1,0 +1,207 @@
+"""Reading topics of any type: each message by the schema that it was written with, as far as that is known (PIP 85).
+
+It is the read policy of KafkaAvroDeserializer, with three differences:
+
+- Schemas of all types read messages. Only AVRO and KEY_VALUE have messages with a header; in all other types, bytes
+  that look like one are data.
+- A topic without a schema holds bytes.
+- What is read is a GenericObject, which has the schema that read it, and says why that one did.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from streamnative_serdes import _call_path
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._log import logger
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.key_value import INLINE, KeyValue
+
+from .attempts import headerless
+from .foreign import with_hint
+from .generic_object import DecodedBy, GenericObject, Rule
+from .pairs import inline_keys
+from .policy import ReadPolicy
+from .readers import FRAMED, Read, Readers
+from .topic_schema import TopicSchema
+
+_MAX_SCHEMAS: Final = 10_000  # that one deserializer keeps
+NO_SCHEMA: Final = "BYTES"  # the type of messages of a topic without a schema, and of those of type NONE, as in Java
+
+
+class _Reading:
+    """A schema, and what reads messages by it for each rule; always the same function, so that they can be compared."""
+
+    def __init__(self, known: Known, schema: TopicSchema) -> None:
+        self.known, self.schema = known, schema
+        self._reads: dict[Rule, Read] = {}
+
+    def by(self, rule: Rule) -> Read:
+        """Raises: SchemaError: messages of this type cannot be read."""
+        return self._reads.get(rule) or self._reads.setdefault(rule, self._make(rule))
+
+    def _make(self, rule: Rule) -> Read:
+        schema = self.schema
+        kind = NO_SCHEMA if schema.type == "NONE" else schema.type
+        try:
+            read = schema.reader(whole=rule != "header")
+        except SchemaError as error:
+            raise error.at(topic=schema.topic, version=schema.version) from None
+        return partial(_object, kind, read, DecodedBy(schema, rule))
+
+
+def _object(kind: str, read: Read, decoded_by: DecodedBy, data: bytes) -> GenericObject:
+    return GenericObject(kind, read(data), decoded_by)
+
+
+class AnyTypePolicy(ReadPolicy):
+    """Which schema reads a topic's messages; for one KafkaAutoConsumeDeserializer.
+
+    Args:
+        conf: checked options.
+        given: whether keys are read.
+    """
+
+    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+        super().__init__({**_DEFAULTS, **conf}, Given(is_key=given.is_key))
+        self._readers = Readers.by(conf)
+        self._readings: dict[tuple[str, int], _Reading] = {}
+        self._bare: set[str] = set()  # topics without a schema that were logged
+
+    def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
+        """A version of the topic's schema, or else the latest; None if the topic has no schema.
+
+        Raises:
+            SchemaNotFoundError: the topic has no such version.
+        """
+        if version is not None:
+            return self._reading(topic, self.binding.version(topic, version)).schema
+        try:
+            return self._reading(topic, self.binding.latest(topic)[0]).schema
+        except SchemaNotFoundError:
+            return None
+
+    def _reading(self, topic: str, known: Known) -> _Reading:
+        key = topic, known.version
+        found = self._readings.get(key)
+        if found is None or found.known is not known:
+            if len(self._readings) >= _MAX_SCHEMAS:
+                self._readings.clear()
+            schema = TopicSchema(known, self._readers, self.binding, "key" if self.is_key else None)
+            found = self._readings[key] = _Reading(known, schema)
+        return found
+
+    # What the call path asks
+
+    def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
+        """What reads messages under ``key`` as GenericObjects.
+
+        Nothing where the registry does not have the version in a header, or where messages of its type have no header.
+        """
+        if key >= 0:
+            return self._bind_header(topic, key, for_key=for_key)
+        rule: Rule = "latest" if key == _call_path.LATEST else "caller"
+        try:
+            known, lifetime = self.known(topic, key)
+        except SchemaNotFoundError:
+            if rule == "caller" or for_key:
+                raise
+            return self._bind_bytes(topic, key)
+        if known is None:
+            version = _call_path.without_header(key)
+            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
+        return self._bind(topic, key, known, rule, lifetime, for_key=for_key)
+
+    def _bind_header(self, topic: str, version: int, *, for_key: bool) -> _call_path.Bound:
+        try:
+            known = self.binding.version(topic, version)
+        except SchemaNotFoundError:
+            return _call_path.Bound(topic, version, version, None, None, self.binding.missing_seconds(topic, version))
+        if known.type not in FRAMED:
+            return _call_path.Bound(topic, version, version, None, None)
+        return self._bind(topic, version, known, "header", math.inf, for_key=for_key)
+
+    def _bind(
+        self, topic: str, key: int, known: Known, rule: Rule, lifetime: float, *, for_key: bool
+    ) -> _call_path.Bound:
+        if for_key and known.halves is None:
+            refuse_keys(topic, known.type)
+        if self.is_key and known.halves is not None and known.halves.encoding == INLINE:
+            raise inline_keys(topic)
+        return self._wrapped(topic, key, known.version, self._reading(topic, known).by(rule), lifetime)
+
+    def _bind_bytes(self, topic: str, key: int) -> _call_path.Bound:
+        """What reads messages of a topic without a schema."""
+        if topic not in self._bare and len(self._bare) < _MAX_SCHEMAS:
+            self._bare.add(topic)
+            logger.warning("topic %s has no schema, so its messages are returned as bytes", topic)
+        return self._wrapped(topic, key, 0, _AS_BYTES, self.conf["cache.missing.ttl.sec"])
+
+    def _wrapped(self, topic: str, key: int, version: int, read: Read, lifetime: float) -> _call_path.Bound:
+        pair = _call_path.Pair(None, _call_path.Half(None, None, read), KeyValue)
+        return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
+
+    def recover(
+        self,
+        serdes: _call_path.Deserializer,
+        bound: _call_path.Bound,
+        data: Any,
+        in_header: int | None,
+        caller: int | None,
+        sign: int | None,
+        error: DecodeError | None,
+    ) -> Any:
+        """As for the base class, except that bytes which look like a header may be data."""
+        if in_header is None or error is not None:
+            return super().recover(serdes, bound, data, in_header, caller, sign, error)
+        if self._is_header(bound.topic, in_header, caller):
+            found: GenericObject = super().recover(serdes, bound, data, in_header, caller, sign, None)
+            return found if found.decoded_by.rule == "caller" else _fallen_back(found)
+        whole = _call_path.look_up(serdes, bound.topic, headerless(caller))
+        try:
+            return _call_path.read_by(whole, data, 0)
+        except DecodeError as fault:
+            return super().recover(serdes, whole, data, None, caller, sign, fault)
+
+    def _is_header(self, topic: str, version: int, caller: int | None) -> bool:
+        """Whether ten bytes that look like a header with this version are one, by the type of the messages.
+
+        Raises:
+            SchemaNotFoundError: they are, and no schema is to be used in place of this version.
+        """
+        try:
+            return self.binding.version(topic, version).type in FRAMED
+        except SchemaNotFoundError as error:
+            instead = self.schema(topic, caller)
+            if instead is None:
+                error.hint = "the message has a header, but the topic has no schema: it may have been deleted"
+                raise
+            if instead.type in FRAMED and not self.falls_back:
+                raise
+        return instead.type in FRAMED
+
+    def explained(self, error: DecodeError, bound: _call_path.Bound, data: Any, in_header: int | None) -> DecodeError:
+        """Add what the bytes look like, where they should have been Avro."""
+        reading = self._readings.get((bound.topic, bound.version))
+        avro = reading is not None and reading.schema.type == "AVRO"
+        return with_hint(error, data, in_header) if avro else error
+
+    def for_keys(self) -> _call_path.Deserializer:
+        """What reads the keys of KEY_VALUE topics where a context asks for it."""
+        serdes = _call_path.Deserializer()
+        _call_path.set_up(serdes, AnyTypePolicy(self.conf, Given(is_key=True)), None, self.conf["cache.capacity"])
+        return serdes
+
+
+def _fallen_back(found: GenericObject) -> GenericObject:
+    return replace(found, decoded_by=found.decoded_by._replace(rule="fallback"))
+
+
+_AS_BYTES: Final = partial(_object, NO_SCHEMA, bytes, DecodedBy(None, "no schema"))
+_DEFAULTS: Final = {option.key: option.default for option in config.DESERIALIZER_OPTIONS}

@@ -1,0 +1,200 @@
+"""TopicSchema: a schema version of a topic, of any of Pulsar's types, which reads the messages written by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from streamnative_serdes import header
+from streamnative_serdes._formats.faults import within
+from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.known import Known, known_from
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
+from streamnative_serdes.key_value import SEPARATED, KeyValue
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName
+
+from .readers import FRAMED, UNREAD_KEY, Read, Readers
+
+Part: TypeAlias = Literal["key", "value"]
+
+
+class TopicSchema:
+    """One version of a topic's schema, of any of Pulsar's types. It reads the messages that were written by it.
+
+    :class:`KafkaAutoConsumeDeserializer` makes them. A schema never changes, so threads may share it. It pickles; the
+    copy reads messages, and does not ask the registry for other versions.
+    """
+
+    def __init__(self, known: Known, readers: Readers, binding: Binding | None, part: Part | None = None) -> None:
+        self._whole, self._readers, self._binding, self._part = known, readers, binding, part
+        self._known = _part_of(known, part)
+        self._reads: dict[bool, Read] = {}
+
+    # What it is
+
+    @property
+    def topic(self) -> str:
+        return self._whole.topic
+
+    @property
+    def type(self) -> str:
+        """Pulsar's SchemaType, such as ``AVRO`` or ``INT32``."""
+        return self._known.type
+
+    @property
+    def version(self) -> int:
+        return self._known.version
+
+    @property
+    def info(self) -> SchemaInfo:
+        """What the registry holds: type, version, text, time of registration and properties."""
+        return self._known.info
+
+    @cached_property
+    def native(self) -> Any:
+        """The schema as its own library has it, parsed once; do not change it.
+
+        For AVRO and JSON it is the parsed JSON of an Avro schema; for PROTOBUF_NATIVE a protobuf ``Descriptor``; for
+        KEY_VALUE a :class:`KeyValue` of the native schemas of key and value; for other types None.
+
+        Raises:
+            SchemaError: messages of this type cannot be read.
+        """
+        if self.key is not None and self.value is not None:
+            return KeyValue(self.key.native, self.value.native)
+        if self._known.avro is not None:
+            return json.loads(self.info.text)
+        try:
+            return self._readers.format(self._known).native
+        except SchemaError as error:
+            raise error.at(topic=self.topic, version=self.version) from None
+
+    @property
+    def encoding(self) -> str | None:
+        """``INLINE`` or ``SEPARATED`` for KEY_VALUE; None for other types."""
+        return None if self._known.halves is None else self._known.halves.encoding
+
+    @cached_property
+    def key(self) -> TopicSchema | None:
+        """The schema of the keys for KEY_VALUE; None for other types."""
+        return self._half("key")
+
+    @cached_property
+    def value(self) -> TopicSchema | None:
+        """The schema of the values for KEY_VALUE; None for other types."""
+        return self._half("value")
+
+    def _half(self, part: Part) -> TopicSchema | None:
+        if self._known.halves is None:
+            return None
+        return TopicSchema(self._whole, self._readers, self._binding, part)
+
+    def __repr__(self) -> str:
+        return f"TopicSchema({self.topic!r}, {self.type}, version {self.version})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopicSchema):
+            return NotImplemented
+        return (self.topic, self.info, self._part) == (other.topic, other.info, other._part)
+
+    def __hash__(self) -> int:
+        return hash((self.topic, self.version, self._part))
+
+    def __reduce__(self) -> tuple[Callable[..., TopicSchema], tuple[Any, ...]]:
+        return _unpickled, (self.topic, self._whole.info, self._readers, self._part)
+
+    # Reading
+
+    def at_version(self, version: int) -> TopicSchema:
+        """Return another version of the topic's schema.
+
+        Raises:
+            SchemaNotFoundError: the topic has no such version.
+            SchemaError: it is not valid.
+            SchemaRegistryError: the registry cannot be asked.
+            ConfigError: this is a copy from a pickle.
+        """
+        if self._binding is None:
+            raise ConfigError(
+                "a schema from a pickle does not ask the registry",
+                topic=self.topic,
+                hint="call schema(topic, version) of a KafkaAutoConsumeDeserializer",
+            )
+        return TopicSchema(self._binding.version(self.topic, version), self._readers, self._binding, self._part)
+
+    def decode(self, data: bytes | None, key: Any = UNREAD_KEY) -> Any:
+        """Return what a message that was written by this version holds; None for None.
+
+        Args:
+            data: the message's value, with or without the header of this version.
+            key: the message's key as bytes, or None; only used for KEY_VALUE with the encoding SEPARATED.
+
+        Raises:
+            DecodeError: the message was not written by this version.
+            SchemaError: messages of this type cannot be read.
+        """
+        try:
+            found = None if data is None else self._decoded(bytes(data))
+        except (DecodeError, SchemaError) as error:
+            raise error.at(topic=self.topic, version=self.version) from None
+        return found if key is UNREAD_KEY else self.with_key(found, key)
+
+    def _decoded(self, data: bytes) -> Any:
+        if self._part is not None or self.type not in FRAMED or header.read(data) != self.version:
+            return self.reader(whole=True)(data)
+        try:
+            return self.reader(whole=False)(data[header.SIZE :])
+        except DecodeError as error:
+            try:
+                return self.reader(whole=True)(data)  # Avro may begin like a header
+            except DecodeError:
+                error.offset = None if error.offset is None else error.offset + header.SIZE
+                raise error from None
+
+    def reader(self, *, whole: bool) -> Read:
+        """What reads values, or, with the encoding INLINE, keys and values; always the same function.
+
+        ``whole``: every byte has to be used; without it, the options decide.
+
+        Raises:
+            SchemaError: messages of this type cannot be read.
+        """
+        found = self._reads.get(whole)
+        return found or self._reads.setdefault(whole, self._readers.of(self._known, whole=whole))
+
+    def with_key(self, found: Any, key: Any) -> Any:
+        """Return what a message holds, including its key if that has a schema: KEY_VALUE with encoding SEPARATED.
+
+        Args:
+            found: what its value holds.
+            key: as bytes, or None.
+
+        Raises:
+            DecodeError: the key does not fit its schema.
+        """
+        if self.encoding != SEPARATED:
+            return found
+        return KeyValue(self._read_key(key), None if found is None else found.value)
+
+    def _read_key(self, key: Any) -> Any:
+        assert self.key is not None
+        try:
+            return None if key is None else self.key.reader(whole=True)(bytes(key))
+        except DecodeError as error:
+            raise within("key", error.at(topic=self.topic, version=self.version)) from None
+
+
+def _part_of(known: Known, part: Part | None) -> Known:
+    if part is None:
+        return known
+    if known.halves is None:
+        raise SchemaError(
+            f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
+        )
+    return known.halves.key if part == "key" else known.halves.value
+
+
+def _unpickled(topic: str, info: SchemaInfo, readers: Readers, part: Part | None) -> TopicSchema:
+    return TopicSchema(known_from(TopicName.parse(topic), info, readers.limits), readers, None, part)

@@ -1,0 +1,105 @@
+"""Schemas of any type on topics of a LocalRegistry, and messages of clients as their attributes show them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.testing import LocalRegistry
+
+
+def register(
+    registry: LocalRegistry, topic: str, kind: str, schema: Any = "", properties: dict[str, str] | None = None
+) -> int:
+    """Register a schema, and return its version. ``schema`` is text, or an Avro schema."""
+    text = schema if isinstance(schema, str) else json.dumps(schema)
+    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
+    answer = requests.post(url, json={"type": kind, "schema": text, "properties": properties or {}}, timeout=10)
+    answer.raise_for_status()
+    version: int = answer.json()["version"]["version"]
+    return version
+
+
+def header(version: int) -> bytes:
+    return b"\x03\x04" + version.to_bytes(8, "big")
+
+
+def framed(version: int, schema: Any, datum: Any) -> bytes:
+    return header(version) + Codec(schema).encode(datum)
+
+
+@dataclass
+class KafkaMessage:
+    """As kafka-python's and aiokafka's."""
+
+    value: bytes | None
+    topic: str = "users"
+    key: bytes | None = None
+    headers: Any = None
+    partition: int = 0
+    offset: int = 7
+
+
+class ConfluentMessage:
+    """As confluent-kafka's, whose parts are methods."""
+
+    def __init__(self, message: KafkaMessage, error: Any = None) -> None:
+        self._message, self._error = message, error
+
+    def error(self) -> Any:
+        return self._error
+
+    def value(self) -> Any:
+        return self._message.value
+
+    def topic(self) -> str:
+        return self._message.topic
+
+    def key(self) -> Any:
+        return self._message.key
+
+    def headers(self) -> Any:
+        return self._message.headers
+
+    def partition(self) -> int:
+        return self._message.partition
+
+    def offset(self) -> int:
+        return self._message.offset
+
+
+class PulsarMessage:
+    """As pulsar-client's: it decodes the bytes of key and version as UTF-8, and a null is empty."""
+
+    def __init__(
+        self, data: bytes | None, topic: str = "users", version: int | None = None, partition_key: str = ""
+    ) -> None:
+        self._data, self._topic, self._version, self._key = data, topic, version, partition_key
+
+    def data(self) -> bytes:
+        return self._data or b""
+
+    def value(self) -> Any:
+        raise AssertionError("this would read it by pulsar-client's own schema")
+
+    def has_null_value(self) -> bool:
+        return self._data is None
+
+    def topic_name(self) -> str:
+        return f"persistent://public/default/{self._topic}"
+
+    def properties(self) -> dict[str, str]:
+        return {"a": "b"}
+
+    def partition_key(self) -> str:
+        return self._key
+
+    def ordering_key(self) -> str:
+        return ""
+
+    def schema_version(self) -> str:
+        return "" if self._version is None else self._version.to_bytes(8, "big").decode()
