@@ -24,6 +24,7 @@ from .errors import (
 )
 from .integrations.builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
 from .key_value import KeyValue, KeyValueSchema, TypedSchema
+from .pulsar_serializer import KafkaPulsarSerializer
 from .serializer import KafkaAvroSerializer
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "KafkaAvroDeserializerBuilder",
     "KafkaAvroSerializer",
     "KafkaAvroSerializerBuilder",
+    "KafkaPulsarSerializer",
     "KeyValue",
     "KeyValueSchema",
     "MissingEndpointError",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
 from . import _config as config
+from ._formats import protobuf_native_text
 from ._schema import load
 from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
@@ -22,7 +23,7 @@ from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 class Given(NamedTuple):
     """What a constructor was given: each configure() makes a policy of it."""
 
-    schema: str | Registered | type | KeyValueSchema | None = None
+    schema: str | Registered | type | TypedSchema | KeyValueSchema | None = None
     convert: Any = None  # to_dict or from_dict
     is_key: bool = False
 
@@ -51,7 +52,7 @@ class _State(NamedTuple):
 
 
 class Lifecycle:
-    """Mixed into both faces, over a compiled ``_call_path`` class.
+    """Mixed into each face, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
     constructor was given. The policy has ``conf``, ``binding``, ``topics`` (known without being bound), ``confluent``:
@@ -72,7 +73,7 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._given = Given(_kept(schema), convert, is_key)
+        self._given = Given(_loaded(schema), convert, is_key)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 
@@ -157,21 +158,20 @@ class Lifecycle:
                 policy.seen.learn(state.seen)
 
 
-def _kept(schema: object) -> str | Registered | type | KeyValueSchema | None:
-    """A schema as a pickle carries it: what is in a file is read now.
+def _loaded(schema: Any) -> Any:
+    """What a constructor keeps of a schema: a file is read now, and may be missing where a pickle goes.
 
     Raises:
-        SchemaError: the file cannot be read.
+        SchemaError: it is no schema, or the file cannot be read.
+        ConfigError: a library that the type needs is not installed.
     """
     if isinstance(schema, KeyValueSchema):
-        return replace(schema, key=_kept_half(schema.key), value=_kept_half(schema.value))
+        return replace(schema, key=_loaded(schema.key), value=_loaded(schema.value))
+    if isinstance(schema, TypedSchema):
+        if schema.type == "PROTOBUF_NATIVE":  # a descriptor does not pickle
+            return replace(schema, schema=protobuf_native_text(schema.schema))
+        return schema if schema.schema is None else replace(schema, schema=_loaded(schema.schema))
     return schema if schema is None or isinstance(schema, (type, Registered)) else load(schema)
-
-
-def _kept_half(half: TypedSchema) -> TypedSchema:
-    if half.type not in ("AVRO", "JSON") or isinstance(half.schema, (type, Registered)):
-        return half
-    return replace(half, schema=load(half.schema))
 
 
 def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -100,9 +101,9 @@ class Known:
     _formats: dict[Hashable, Format] = field(default_factory=dict)
 
     @classmethod
-    def of_schema(cls, schema: Schema) -> Known:
+    def of_schema(cls, schema: Schema, properties: Mapping[str, str] = MappingProxyType({})) -> Known:
         """An Avro schema to be registered: its version has no meaning yet."""
-        return cls(SchemaInfo(0, "AVRO", schema.text), avro=Compiled(schema))
+        return cls(SchemaInfo(0, "AVRO", schema.text, properties=properties), avro=Compiled(schema))
 
     @property
     def version(self) -> int:

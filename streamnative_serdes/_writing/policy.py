@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,8 +15,8 @@ from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
-from streamnative_serdes.key_value import KeyValueSchema
+from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.key_value import KeyValueSchema, TypedSchema
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -42,7 +43,7 @@ class WritePolicy:
     seen: ClassVar[None] = None  # nothing is read
 
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
-        schema = given.schema
+        schema, self._properties = _of_avro(given.schema)
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
@@ -70,19 +71,19 @@ class WritePolicy:
     @property
     def has_schema(self) -> bool:
         """Whether it writes by the schema that it was given, and not by one of the topic's."""
-        return (self._codec is not None or self._pair is not None) and not self._by_topic()
+        return (self._codec is not None or self._pair is not None) and not self.by_topic()
 
     def bind(
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
         self.binding.attach(serdes)
-        if self._pair is not None and not self._by_topic():
+        if self._pair is not None and not self.by_topic():
             version = self._registered(topic, self._pair.known)
             return self._bind_pair(topic, key, self._pair, version)
         if ctx is not None and ctx.field == MessageField.KEY and not self.is_key:  # has_keys() has denied it
             refuse_keys(topic, self._type_of(topic))
-        codec = None if self._by_topic() else self.codec_for(key)
+        codec = None if self.by_topic() else self.codec_for(key)
         if self.confluent is not None:
             return self._bind_to_id(self.confluent, topic, key, codec)
         if codec is not None:
@@ -93,6 +94,14 @@ class WritePolicy:
             return self._bind_pair(topic, key, pair, known.version, lifetime)
         if self.is_key:
             refuse_keys(topic, known.type)
+        return self.bind_topics(topic, key, known, lifetime)
+
+    def bind_topics(self, topic: str, key: type | None, known: Known, lifetime: float) -> _call_path.Bound:
+        """What to write with by a schema of the topic, which is not of type KEY_VALUE.
+
+        Raises:
+            SchemaError: messages of its type cannot be written.
+        """
         codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
         return _call_path.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
 
@@ -102,7 +111,7 @@ class WritePolicy:
     def _bind_own(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
         """By a schema that the serializer or the object brings: the topic's, or the value's of a KEY_VALUE topic."""
         try:
-            version = self._registered(topic, Known.of_schema(codec.schema))
+            version = self._registered(topic, Known.of_schema(codec.schema, self._properties))
         except SchemaNotFoundError:
             known = None if self.conf["auto.register.schemas"] else self._with_half(topic, codec.schema)
             if known is None:
@@ -158,7 +167,7 @@ class WritePolicy:
         """The type of the topic's schema, or of the one that this serializer registers."""
         if self._pair is not None:
             return "KEY_VALUE"
-        registers = self._codec is not None and self.conf["auto.register.schemas"] and not self._by_topic()
+        registers = self._codec is not None and self.conf["auto.register.schemas"] and not self.by_topic()
         if registers or self.confluent is not None:
             return "AVRO"
         return self.binding.type_of(topic) or "AVRO"
@@ -184,7 +193,7 @@ class WritePolicy:
         number = confluent.writing(f"{topic}-value", codec.schema, register=self.conf["auto.register.schemas"])
         return _call_path.Bound(topic, key, number, header.pack_id(number), codec)
 
-    def _by_topic(self) -> bool:
+    def by_topic(self) -> bool:
         """Whether the options say to write by a schema of the topic, whatever the serializer was given."""
         return bool(self.conf["use.latest.version"]) or self.conf["use.schema.version"] is not None
 
@@ -216,3 +225,19 @@ class WritePolicy:
     def context(self, topic: str, headers: Any) -> SerializationContext:
         """What ``to_dict`` is called with."""
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
+
+
+def _of_avro(schema: Any) -> tuple[Any, Mapping[str, str]]:
+    """An Avro schema or a KeyValueSchema, and what is registered with it.
+
+    Raises:
+        SchemaError: the schema is of another type.
+    """
+    if not isinstance(schema, TypedSchema):
+        return schema, {}
+    if schema.type != "AVRO":
+        raise SchemaError(
+            f"expected a schema of type AVRO, got type {schema.type}",
+            hint="KafkaPulsarSerializer writes messages of any type",
+        )
+    return schema.schema, schema.properties

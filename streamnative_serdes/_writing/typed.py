@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats import Format, protobuf_native_text
 from streamnative_serdes._schema import Schema, Shapes, parse
 from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.codec import Codec
@@ -37,16 +39,21 @@ def known_of(typed: TypedSchema, conf: dict[str, Any]) -> Known:
 
     Raises:
         SchemaError: the schema is not valid.
+        ConfigError: a library that the type needs is not installed.
     """
     if typed.type == "AVRO":
         parsed = parsed_of(typed.schema, conf)
         return Known(SchemaInfo(0, "AVRO", parsed.text, properties=typed.properties), avro=Compiled(parsed))
-    text = parsed_of(typed.schema, conf).text if typed.type == "JSON" else ""
+    text = ""
+    if typed.type == "JSON":
+        text = parsed_of(typed.schema, conf).text
+    elif typed.type == "PROTOBUF_NATIVE":
+        text = protobuf_native_text(typed.schema)
     return Known(SchemaInfo(0, typed.type, text, properties=typed.properties))
 
 
 def half_of(known: Known, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:
-    """What writes one half of a KEY_VALUE message; objects of ``cls`` too.
+    """What writes one half of a KEY_VALUE message, or a message of another type; objects of ``cls`` too.
 
     Raises:
         SchemaError: messages of this type cannot be written.
@@ -55,4 +62,15 @@ def half_of(known: Known, conf: dict[str, Any], cls: type | None = None) -> _cal
     if known.avro is not None:
         return _call_path.Half(known.compiled.codec(options, shapes=shapes_of(cls, known.schema)))
     form = known.format(options, schema_limits(conf))
+    if known.type == "JSON" and known.info.text and cls is not None and is_model(cls):
+        return _call_path.Half(None, _plain_first(form, known.info.text, cls, conf), form.decode)
     return _call_path.Half(None, form.encode, form.decode)
+
+
+def _plain_first(form: Format, text: str, cls: type, conf: dict[str, Any]) -> Callable[[Any], bytes]:
+    """Encodes objects of a class, which the format does not know, as the plain data that they stand for."""
+    schema, options = parse(text, strict=False, limits=schema_limits(conf)), config.codec_arguments(conf)
+    written = Codec(schema, shapes=shapes_of(cls, schema), **options)
+    options["return_record_name"] = True  # the branch of a union that was written
+    plain = Codec(schema, **options)
+    return lambda obj: form.encode(plain.decode(written.encode(obj)))

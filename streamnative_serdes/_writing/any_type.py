@@ -1,0 +1,114 @@
+"""Writing topics of any type: by a schema with its type, or by the topic's own.
+
+It is the write policy of KafkaAvroSerializer, which this one asks for AVRO and KEY_VALUE. Messages of all other types
+are their data alone, without a header.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from streamnative_serdes import _call_path
+from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema, typed
+from streamnative_serdes.models import is_model
+from streamnative_serdes.serialization import MessageField, SerializationContext
+
+from .policy import WritePolicy
+from .typed import half_of, known_of
+
+_SCHEMALESS: Final = frozenset({"BYTES", "NONE"})
+_MAX_CLASSES: Final = 1_000  # whose codecs one serializer keeps
+
+
+class AnyTypeWritePolicy(WritePolicy):
+    """Which schema an object is written by; for one KafkaPulsarSerializer.
+
+    Args:
+        conf: checked options.
+        given: a TypedSchema or what stands for one, a KeyValueSchema, or None.
+
+    Raises:
+        SchemaError: no valid schema.
+        ConfigError: a library that the type needs is not installed.
+    """
+
+    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+        pair = given.schema if isinstance(given.schema, KeyValueSchema) else None
+        schema = typed(given.schema) if pair is None and given.schema is not None else None
+        other = schema is not None and schema.type != "AVRO"
+        super().__init__(conf, given._replace(schema=pair if other else pair or schema))
+        self._without = given.schema is None
+        self._own: Known | None = None
+        self._halves: dict[type, _call_path.Half] = {}  # by the class of the objects
+        if schema is not None and other:
+            self._refuse_key()
+            self._own = known_of(schema, conf)
+            self._half = half_of(self._own, conf)  # a schema that cannot be used is refused now
+
+    def _refuse_key(self) -> None:
+        if self.is_key:
+            raise ConfigError(
+                "cannot write keys by a schema of their own: Pulsar has one schema per topic",
+                hint="give both serializers the same KeyValueSchema(key, value, encoding), or none, to write by the "
+                "topic's",
+            )
+
+    def by_topic(self) -> bool:
+        """Whether to write by a schema of the topic: if no other was given, or if the options say so."""
+        return self._without or super().by_topic()
+
+    def bind(
+        self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
+    ) -> _call_path.Bound:
+        """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
+        if self._own is None or self.by_topic():
+            return super().bind(serdes, topic, key, ctx)
+        self.binding.attach(serdes)
+        if ctx is not None and ctx.field == MessageField.KEY:
+            refuse_keys(topic, self._own.type)
+        if self._own.type == "BYTES":
+            self._refuse_schema(topic)
+            return self._bare(topic, key, 0, self._half, self.conf["cache.latest.ttl.sec"])
+        version = self.binding.registered(topic, self._own, new=self.conf["auto.register.schemas"])
+        return self._bare(topic, key, version, self._half_for(self._own, key), math.inf)
+
+    def _half_for(self, own: Known, key: type | None) -> _call_path.Half:
+        """What writes objects of this class by the serializer's own schema."""
+        if key is None or own.type != "JSON" or not is_model(key):
+            return self._half
+        found = self._halves.get(key)
+        if found is None:
+            if len(self._halves) >= _MAX_CLASSES:
+                self._halves.clear()
+            found = self._halves.setdefault(key, half_of(own, self.conf, key))
+        return found
+
+    def _refuse_schema(self, topic: str) -> None:
+        """Messages of a topic without a schema are bytes, and registering that would give it one."""
+        try:
+            known, _ = self.binding.latest(topic)
+        except SchemaNotFoundError:
+            return
+        if known.type not in _SCHEMALESS:
+            raise SchemaError(
+                f"expected a topic without a schema, but it has one of type {known.type}",
+                topic=topic,
+                version=known.version,
+                hint="without a schema, KafkaPulsarSerializer writes by the topic's",
+            )
+
+    def bind_topics(self, topic: str, key: type | None, known: Known, lifetime: float) -> _call_path.Bound:
+        """What to write with by a schema of the topic."""
+        if known.avro is not None:
+            return super().bind_topics(topic, key, known, lifetime)
+        return self._bare(topic, key, known.version, half_of(known, self.conf, key), lifetime)
+
+    def _bare(
+        self, topic: str, key: type | None, version: int, half: _call_path.Half, lifetime: float
+    ) -> _call_path.Bound:
+        pair = _call_path.Pair(None, half, KeyValue)
+        return _call_path.Bound(topic, key, version, b"", None, lifetime, pair)
