@@ -6,12 +6,13 @@
 //
 //     {"do": "produce", "topic": ..., "as": schema, "values": [...]}
 //     {"do": "consume", "topic": ..., "as": schema, "count": n}
+//     {"do": "receive", "topic": ..., "as": schema, "count": n}        like consume, but see AnyType.shown
 //
 // A schema is one of
 //
 //     "User"                             Schema.AVRO of a class at the end of this file; values are its fields
 //     "JSON User"                        Schema.JSON of it
-//     "STRING", "INT8", ...              the constant of Schema; values only of STRING
+//     "INT64", "PROTOBUF", ...           that of Pulsar; values are text, see AnyType.value
 //     "PROTOBUF_NATIVE CLASS"            Schema.PROTOBUF_NATIVE of a class; no values
 //     "AUTO_CONSUME"                     to consume only
 //     "KAFKA JSON {...}"                 what Pulsar's Kafka Connect adaptor, and so Debezium, registers for JSON with
@@ -117,8 +118,8 @@ public class JavaClient {
             return new KeyValue(key, written(((List) value).get(1), ((Map) as).get("value")));
         }
         String name = (String) as;
-        if (name.equals("STRING")) {
-            return value;
+        if (AnyType.NAMES.contains(name)) {
+            return AnyType.value(name, (String) value);
         }
         if (name.startsWith(KAFKA_JSON)) {
             return ((String) value).getBytes(StandardCharsets.UTF_8);
@@ -129,6 +130,7 @@ public class JavaClient {
     // --- consume -----------------------------------------------------------------------------------------------------
 
     private List consume(Map request) throws Exception {
+        boolean any = request.get("do").equals("receive");
         Consumer consumer = client.newConsumer(schema(request.get("as")))
             .topic(new String[] {(String) request.get("topic")})
             .subscriptionName(UUID.randomUUID().toString())
@@ -140,7 +142,7 @@ public class JavaClient {
             if (message == null) {
                 throw new IllegalStateException("no message came after " + seen.size());
             }
-            seen.add(shown(message));
+            seen.add(any ? AnyType.shown(message) : shown(message));
         }
         consumer.close();
         return seen;
@@ -154,6 +156,9 @@ public class JavaClient {
         String name = (String) as;
         if (name.equals("AUTO_CONSUME")) {
             return Schema.AUTO_CONSUME();
+        }
+        if (AnyType.NAMES.contains(name)) {
+            return AnyType.schema(name);
         }
         if (name.equals(name.toUpperCase())) {
             return (Schema) Schema.class.getField(name).get(null);
@@ -189,7 +194,7 @@ public class JavaClient {
         return shown;
     }
 
-    private static long version(byte[] bytes) {
+    static long version(byte[] bytes) {
         return bytes == null || bytes.length == 0 ? -1 : java.nio.ByteBuffer.wrap(bytes).getLong();
     }
 
@@ -227,11 +232,11 @@ public class JavaClient {
         return fields;
     }
 
-    private static String base64(byte[] bytes) {
+    static String base64(byte[] bytes) {
         return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
     }
 
-    private static String chain(Throwable error) {
+    static String chain(Throwable error) {
         StringBuilder text = new StringBuilder(error.toString());
         for (Throwable cause = error.getCause(); cause != null; cause = cause.getCause()) {
             text.append("; by ").append(cause);
@@ -265,6 +270,186 @@ class KafkaJson implements Schema {
 
     public Schema clone() {
         return this;
+    }
+}
+
+// Messages of each of Pulsar's types.
+
+class AnyType {
+    static final List NAMES = Arrays.asList(new Object[] {"BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE",
+        "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP", "INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME",
+        "PROTOBUF_NATIVE", "PROTOBUF"});
+
+    // Messages of PROTOBUF_NATIVE and PROTOBUF are google.protobuf.Timestamp.
+    static Schema schema(String type) throws Exception {
+        if (type.equals("PROTOBUF_NATIVE")) {
+            return Schema.PROTOBUF_NATIVE(com.google.protobuf.Timestamp.class);
+        }
+        if (type.equals("PROTOBUF")) {
+            return Schema.PROTOBUF(com.google.protobuf.Timestamp.class);
+        }
+        return (Schema) Schema.class.getField(type.equals("BOOLEAN") ? "BOOL" : type).get(null);
+    }
+
+    // Numbers as text; BYTES in base64; milliseconds since 1970 for DATE, TIME and TIMESTAMP; days for LOCAL_DATE; nanoseconds
+    // for LOCAL_TIME; seconds and nanoseconds for INSTANT and protobuf's Timestamp; days and nanoseconds for LOCAL_DATE_TIME.
+    static Object value(String type, String text) {
+        String[] parts = text.split(" ");
+        if (type.equals("STRING")) {
+            return text;
+        } else if (type.equals("BYTES")) {
+            return Base64.getDecoder().decode(text);
+        } else if (type.equals("BOOLEAN")) {
+            return Boolean.valueOf(text);
+        } else if (type.equals("FLOAT")) {
+            return Float.valueOf(text);
+        } else if (type.equals("DOUBLE")) {
+            return Double.valueOf(text);
+        }
+        long number = Long.parseLong(parts[0]);
+        if (type.equals("INT8")) {
+            return Byte.valueOf((byte) number);
+        } else if (type.equals("INT16")) {
+            return Short.valueOf((short) number);
+        } else if (type.equals("INT32")) {
+            return Integer.valueOf((int) number);
+        } else if (type.equals("INT64")) {
+            return Long.valueOf(number);
+        } else if (type.equals("DATE")) {
+            return new java.util.Date(number);
+        } else if (type.equals("TIME")) {
+            return new java.sql.Time(number);
+        } else if (type.equals("TIMESTAMP")) {
+            return new java.sql.Timestamp(number);
+        } else if (type.equals("LOCAL_DATE")) {
+            return java.time.LocalDate.ofEpochDay(number);
+        } else if (type.equals("LOCAL_TIME")) {
+            return java.time.LocalTime.ofNanoOfDay(number);
+        }
+        long rest = Long.parseLong(parts[1]);
+        if (type.equals("INSTANT")) {
+            return java.time.Instant.ofEpochSecond(number, rest);
+        } else if (type.equals("LOCAL_DATE_TIME")) {
+            return java.time.LocalDateTime.of(java.time.LocalDate.ofEpochDay(number),
+                java.time.LocalTime.ofNanoOfDay(rest));
+        }
+        return com.google.protobuf.Timestamp.newBuilder().setSeconds(number).setNanos((int) rest).build();
+    }
+
+    // data, key and version as for "consume"; "null": whether the value is null; else "type" of the GenericObject, "class"
+    // of its native object, and "value", that object as in schema_types/SchemaTypes.java. "reader": type, text, properties
+    // and native schema of getReaderSchema(), and in "decoded" what it decodes of data. "error": instead of what fails.
+    static Map shown(Message message) {
+        Map shown = new LinkedHashMap();
+        shown.put("data", JavaClient.base64(message.getData()));
+        shown.put("key", message.hasKey() ? JavaClient.base64(message.getKeyBytes()) : null);
+        shown.put("version", Long.valueOf(JavaClient.version(message.getSchemaVersion())));
+        try {
+            Object object = message.getValue();
+            shown.put("null", Boolean.valueOf(object == null));
+            if (object != null) {
+                boolean generic = object instanceof GenericObject;
+                Object held = generic ? ((GenericObject) object).getNativeObject() : object;
+                shown.put("type", generic ? ((GenericObject) object).getSchemaType().name() : null);
+                shown.put("class", held == null ? null : held.getClass().getSimpleName());
+                shown.put("value", of(held));
+            }
+            shown.put("reader", reader(message));
+        } catch (Throwable error) {
+            shown.put("error", JavaClient.chain(error));
+        }
+        return shown;
+    }
+
+    private static Map reader(Message message) throws Exception {
+        java.util.Optional found = message.getReaderSchema();
+        Schema schema = found.isPresent() ? (Schema) found.get() : null;
+        if (schema == null || schema.getSchemaInfo() == null) {
+            return null;
+        }
+        Map reader = new LinkedHashMap();
+        reader.put("type", schema.getSchemaInfo().getType().name());
+        reader.put("text", new String(schema.getSchemaInfo().getSchema(), StandardCharsets.UTF_8));
+        reader.put("properties", schema.getSchemaInfo().getProperties());
+        java.util.Optional nativeSchema = schema.getNativeSchema();
+        reader.put("native", nativeSchema.isPresent() ? nativeText(nativeSchema.get()) : null);
+        if (message.getData() != null && !reader.get("type").equals("KEY_VALUE")) {
+            Object decoded = schema.decode(message.getData());
+            reader.put("decoded", of(decoded instanceof GenericObject
+                ? ((GenericObject) decoded).getNativeObject() : decoded));
+        }
+        return reader;
+    }
+
+    private static String nativeText(Object schema) {
+        return schema instanceof com.google.protobuf.Descriptors.Descriptor
+            ? ((com.google.protobuf.Descriptors.Descriptor) schema).getFullName() : schema.toString();
+    }
+
+    static Object of(Object value) throws Exception {
+        if (value == null) {
+            return null;
+        }
+        Map shown = new LinkedHashMap();
+        if (value instanceof GenericObject) {
+            return of(((GenericObject) value).getNativeObject());
+        } else if (value instanceof KeyValue) {
+            KeyValue pair = (KeyValue) value;
+            shown.put("KeyValue", Arrays.asList(new Object[] {of(pair.getKey()), of(pair.getValue())}));
+        } else if (value instanceof byte[]) {
+            shown.put("bytes", JavaClient.base64((byte[]) value));
+        } else if (value instanceof CharSequence) {
+            shown.put("String", value.toString());
+        } else if (value instanceof com.fasterxml.jackson.databind.JsonNode) {
+            shown.put("json", value.toString());
+        } else if (value instanceof com.google.protobuf.Message) {
+            shown.put("message", com.google.protobuf.TextFormat.printer().printToString((com.google.protobuf.Message) value));
+        } else if (value instanceof org.apache.avro.generic.IndexedRecord) {
+            shown.put("record", avroParts((org.apache.avro.generic.IndexedRecord) value));
+        } else if (value.getClass().getName().indexOf('.') < 0) { // one of those at the end of this file
+            shown.put("record", parts(value));
+        } else {
+            shown.put(value.getClass().getSimpleName(), text(value));
+        }
+        return shown;
+    }
+
+    private static List parts(Object value) throws Exception {
+        List parts = new ArrayList();
+        java.lang.reflect.Field[] fields = value.getClass().getFields();
+        for (int i = 0; i < fields.length; i++) {
+            parts.add(Arrays.asList(new Object[] {fields[i].getName(), of(fields[i].get(value))}));
+        }
+        return parts;
+    }
+
+    private static List avroParts(org.apache.avro.generic.IndexedRecord record) throws Exception {
+        List parts = new ArrayList();
+        for (Iterator fields = record.getSchema().getFields().iterator(); fields.hasNext();) {
+            org.apache.avro.Schema.Field field = (org.apache.avro.Schema.Field) fields.next();
+            parts.add(Arrays.asList(new Object[] {field.name(), of(record.get(field.pos()))}));
+        }
+        return parts;
+    }
+
+    private static String text(Object value) {
+        if (value instanceof Float) {
+            return Integer.toHexString(Float.floatToRawIntBits(((Float) value).floatValue()));
+        } else if (value instanceof Double) {
+            return Long.toHexString(Double.doubleToRawLongBits(((Double) value).doubleValue()));
+        } else if (value instanceof java.util.Date) {
+            return String.valueOf(((java.util.Date) value).getTime());
+        } else if (value instanceof java.time.Instant) {
+            return ((java.time.Instant) value).getEpochSecond() + " " + ((java.time.Instant) value).getNano();
+        } else if (value instanceof java.time.LocalDate) {
+            return String.valueOf(((java.time.LocalDate) value).toEpochDay());
+        } else if (value instanceof java.time.LocalTime) {
+            return String.valueOf(((java.time.LocalTime) value).toNanoOfDay());
+        } else if (value instanceof java.time.LocalDateTime) {
+            java.time.LocalDateTime moment = (java.time.LocalDateTime) value;
+            return moment.toLocalDate().toEpochDay() + " " + moment.toLocalTime().toNanoOfDay();
+        }
+        return value.toString();
     }
 }
 

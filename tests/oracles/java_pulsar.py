@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from schema_types import java_value
 from servers import requirements
 
 PROGRAM = Path(__file__).with_name("JavaClient.java")
@@ -38,6 +39,30 @@ class Seen(NamedTuple):
     value: Any  # fields by name, [key, value], or bytes
     error: str  # the exceptions, from the outermost to the cause; "" if it was read
     key: bytes | None = None
+
+
+class Reader(NamedTuple):
+    """What ``Message.getReaderSchema()`` gives."""
+
+    type: str
+    text: str
+    properties: dict[str, str]
+    native: str | None  # Avro's schema as text, or the name of a protobuf message
+    decoded: Any  # what its decode() makes of the message's bytes, see schema_types.java_value; not for KEY_VALUE
+
+
+class Received(NamedTuple):
+    """One message of any type as a Java consumer receives it."""
+
+    data: bytes | None
+    key: bytes | None
+    version: int  # schema version in Pulsar's metadata; -1 if there is none
+    null: bool  # the consumer gets null
+    type: str | None  # of the GenericObject that AUTO_CONSUME gives
+    native: str | None  # the class of its native object, or of the value
+    value: Any  # that object, see schema_types.java_value
+    reader: Reader | None
+    error: str | None
 
 
 class JavaPulsar:
@@ -73,6 +98,11 @@ class JavaPulsar:
             _seen(message) for message in self._ask({"do": "consume", "topic": topic, "as": schema, "count": count})
         ]
 
+    def receive(self, topic: str, count: int, schema: SchemaName = "AUTO_CONSUME") -> list[Received]:
+        """Return the first messages of a topic as :meth:`consume` does, with all that Java says of their schemas."""
+        request = {"do": "receive", "topic": topic, "as": schema, "count": count}
+        return [_received(message) for message in self._ask(request)]
+
     def _ask(self, request: dict[str, Any]) -> list[Any]:
         assert self._process.stdin
         assert self._process.stdout
@@ -100,8 +130,23 @@ def _seen(message: dict[str, Any]) -> Seen:
     )
 
 
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
+def _received(message: dict[str, Any]) -> Received:
+    reader = message.get("reader")
+    return Received(
+        _bytes(message["data"]),
+        _bytes(message["key"]),
+        message["version"],
+        message.get("null", False),
+        message.get("type"),
+        message.get("class"),
+        java_value(message.get("value")),
+        reader and Reader(*(reader[name] for name in Reader._fields[:-1]), java_value(reader.get("decoded"))),
+        message.get("error"),
+    )
+
+
+def _bytes(shown: str | None) -> bytes | None:
+    return None if shown is None else base64.b64decode(shown)
 
 
 def _command(service_url: str) -> list[str]:

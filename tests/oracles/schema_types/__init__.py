@@ -130,6 +130,7 @@ _READERS: Final[Mapping[str, Any]] = {
     "OffsetDateTime": str,
     "list": lambda items: [java_value(item) for item in items],
     "map": _map,
+    "KeyValue": lambda pair: tuple(map(java_value, pair)),
     "record": lambda parts: {name: java_value(value) for name, value in parts},
 }
 
