@@ -41,3 +41,16 @@ def test_schema_evolution_reads_every_version_as_each_schema() -> None:
     assert [json.loads(line).get("state") for line in seen[1:4]] == [None, "PAID", "OPEN"]
     assert '{"amount": 3000000000.0, "currency": "EUR"}' in done.stdout
     assert done.stdout.count("refused by the") == 2
+
+
+def test_any_topic_reads_each_type() -> None:
+    script = ROOT / "examples" / "any_topic.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "topic raw has no schema, so its messages are returned as bytes\n")
+    assert done.stdout.splitlines() == [
+        "BYTES: b'\\x00\\x01' (no schema)",
+        "DOUBLE: 21.5 (latest)",
+        "JSON: {'customer': 'Ada', 'number': 1} (latest)",
+        "KEY_VALUE: KeyValue(key='Ada', value={'customer': 'Ada', 'number': 2}) (latest)",
+        "KEY_VALUE: KeyValue(key='Ada', value=None) (latest)",
+    ]

@@ -1,4 +1,4 @@
-"""The code in docs/testing.md, migration.md, messages.md, converters.md and interoperability.md runs unchanged.
+"""The code in docs/testing.md, migration.md, messages.md, auto-consume.md, converters.md and interoperability.md runs.
 
 Only addresses are replaced.
 
@@ -19,6 +19,7 @@ from confluent_kafka import Consumer, Producer
 from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import _config as config
 from streamnative_serdes.compat import avro
 from streamnative_serdes.integrations.pulsar_client import schema_version_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
@@ -95,6 +96,25 @@ def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegist
 def test_the_code_of_the_messages_page_shows_as_which_schema_messages_come_out() -> None:
     _, code, _ = blocks("messages.md")
     exec(code, {})
+
+
+def test_the_code_of_the_page_on_any_type_prints_what_it_says(
+    registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = blocks("auto-consume.md")
+    exec(code.replace("http://localhost:8080", registry.url), {})
+    assert capsys.readouterr().out.splitlines() == code.rpartition("# ")[2].strip().split(", ")
+
+
+def test_the_pages_list_the_options_for_topics_of_any_type() -> None:
+    text = (
+        (DOCS / "config.md").read_text().partition("`KafkaAutoConsumeDeserializer` takes ")[2].partition(" of these")[0]
+    )
+    shared = {option.key for option in (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)}
+    assert set(re.findall("`([^`]+)`", text)) == {option.key for option in config.AUTO_CONSUME_OPTIONS} - shared
+    second = {option.key for option in config.CONFLUENT_OPTIONS}
+    left_out = {option.key for option in config.SERIALIZER_OPTIONS} - {o.key for o in config.PULSAR_SERIALIZER_OPTIONS}
+    assert left_out - second == {"framing"}
 
 
 def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:
