@@ -297,19 +297,22 @@ KEY_VALUE = {f"{half}.schema.type": "AVRO" for half in ("key", "value")} | {"kv.
 
 
 @pytest.mark.parametrize("kind", ["JSON", "KEY_VALUE"])
-def test_topics_of_other_types_are_a_clear_error(pulsar_topic: PulsarTopic, kind: str) -> None:
-    name = pulsar_topic.name
+def test_an_avro_schema_alone_is_refused_by_topics_of_other_types(pulsar_topic: PulsarTopic, kind: str) -> None:
     if kind == "JSON":
         pulsar_topic.send(JsonSchema(Event), Event(name="Ada"))
-        data = pulsar_topic.raw()[0].data
     else:
         pulsar_topic.register("KEY_VALUE", HALVES, KEY_VALUE)
-        data = avro(NAMED, EARLIER)
     with pytest.raises(IncompatibleSchemaError, match=f"exists schema type {kind}, new schema type AVRO") as refused:
-        KafkaAvroSerializer(pulsar_topic.conf, NAMED).serialize(name, EARLIER)
-    assert (refused.value.status, refused.value.topic) == (409, name)
+        KafkaAvroSerializer(pulsar_topic.conf, NAMED).serialize(pulsar_topic.name, EARLIER)
+    assert (refused.value.status, refused.value.topic) == (409, pulsar_topic.name)
+
+
+def test_the_avro_deserializer_refuses_json_topics(pulsar_topic: PulsarTopic) -> None:
+    name = pulsar_topic.name
+    pulsar_topic.send(JsonSchema(Event), Event(name="Ada"))
+    data = pulsar_topic.raw()[0].data
     for message, version in ((data, None), (data, 0), (b"\x03\x04" + bytes(8) + data, None)):
         Binding.forget()
-        with pytest.raises(SchemaError, match=f"expected a schema of type AVRO, got type {kind}") as caught:
+        with pytest.raises(SchemaError, match="expected a schema of type AVRO, got type JSON") as caught:
             KafkaAvroDeserializer(pulsar_topic.conf).deserialize(name, message, version=version)
         assert (caught.value.topic, caught.value.version) == (name, 0)
