@@ -3,7 +3,7 @@ from typing import Any, final
 
 from typing_extensions import Buffer
 
-from ._schema import AvroType, Field, Resolution
+from ._schema import Field
 from .arrow import Dialect, Routes
 from .errors import DecodeError, SerdesError
 
@@ -11,11 +11,17 @@ from .errors import DecodeError, SerdesError
 class Layout:
     """The Arrow columns of a schema. Immutable, and shared by all plans that fill them."""
 
-    def __new__(cls, schema: AvroType, logical: bool, dialect: Dialect, large: bool) -> Layout: ...
+    def __new__(cls, schema: Any, logical: bool, dialect: Dialect, large: bool) -> Layout: ...
     @property
     def wrapped(self) -> bool: ...
     def __arrow_c_schema__(self) -> object:
         """Return the Arrow schema of a row, a struct, as a capsule (Arrow's PyCapsule protocol)."""
+
+@final
+class Same:
+    """The resolution of a type with itself: same interface as Resolution."""
+
+    def __new__(cls, schema: Any) -> Same: ...
 
 @final
 class Plan:
@@ -29,8 +35,8 @@ class Plan:
     def __new__(
         cls,
         layout: Layout,
-        resolution: Resolution | None,
-        schema: AvroType,
+        resolution: Any,
+        schema: Any,
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],
         skips: bool = False,
     ) -> Plan: ...
@@ -48,6 +54,7 @@ def decode_batch(
     error_column: str | None,
     signs: Any = None,
     keys: Buffer | None = None,
+    message_keys: tuple[object, object] | None = None,
 ) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
@@ -64,6 +71,8 @@ def decode_batch(
     With ``signs`` (_reading/framings.py), messages with Confluent's framings are read too: ``find`` gets the key of
     their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
     where it has none. Rows that could be read both ways count under the index -2 too.
+    ``message_keys``, for KEY_VALUE messages with the encoding SEPARATED: (schema capsule, array capsule) of an array of
+    bytes with the key of each message. A message that is null, but has a key, is read under version -1.
     """
 
 @final
@@ -75,7 +84,7 @@ class WritePlan:
 
     def __new__(
         cls,
-        root: AvroType,
+        root: Any,
         arrow: object,
         options: Mapping[str, Any],
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],

@@ -81,6 +81,27 @@ def messages_of(data: Any) -> Messages:
     return Messages(kind, list(arrays))
 
 
+def array_of_keys(data: Any) -> tuple[object, object]:
+    """Return the keys of messages as one array: (schema capsule, array capsule). The caller checks its type.
+
+    Args:
+        data: as messages.
+
+    Raises:
+        DecodeError: pyarrow data is damaged.
+        TypeError: it is neither Arrow data nor a list of bytes.
+    """
+    kind, arrays = pieces_of_messages(data)
+    found = list(arrays)
+    if len(found) == 1:
+        return kind, found[0]
+    whole = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array(data)
+    # With offsets of 64 bits, chunks of any size become one.
+    chunks = [chunk.cast(pa.binary()).cast(pa.large_binary()) for chunk in whole.chunks]
+    exported: tuple[object, object] = pa.concat_arrays(chunks or [pa.array([], pa.large_binary())]).__arrow_c_array__()
+    return exported
+
+
 def part_of(rows: _Rows, start: int, stop: int | None) -> _Rows:
     """Return rows ``start`` to ``stop`` (excluded) of ``found``, without a copy.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -85,7 +86,7 @@ def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Row
 
 
 @dataclass(frozen=True, slots=True)
-class _Capsules:
+class Capsules:
     """Arrow data in capsules, for consumers of Arrow's PyCapsule protocol."""
 
     schema: object
@@ -95,7 +96,32 @@ class _Capsules:
         return self.schema, self.array
 
 
-class Columns:
+class BatchColumns(ABC):
+    """The Arrow columns that batches of messages are read into.
+
+    Args:
+        arrow_schema: their names and types.
+    """
+
+    arrow_schema: pa.Schema
+
+    @abstractmethod
+    def decode(
+        self,
+        data: Any,
+        find: Callable[[int], Routes | SerdesError],
+        failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
+        *,
+        error_column: str | None = None,
+        framed: bool = True,
+        signs: Any = None,
+        keys: Any = None,
+        message_keys: Any = None,
+    ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+        """As ``_arrow.decode_batch``. ``message_keys`` are messages' keys, in any form that messages have."""
+
+
+class Columns(BatchColumns):
     """The Arrow columns of a reader's schema, and the plans that read writers' schemas into them. Threads may share it.
 
     Args:
@@ -119,10 +145,10 @@ class Columns:
         compares: bool = False,
     ) -> None:
         self.schema, self._options, self._compares = schema, config.codec_options(options), compares
-        self._default_of = partial(_default_of, self._options)
+        self._default_of = partial(default_of, self._options)
         self._layout = Layout(schema.root, self._options["avro.logical.types"], dialect, large_types)
         self._plans: dict[str, Plan] = {}
-        self.arrow_schema: pa.Schema = pa.schema(self._layout)
+        self.arrow_schema = pa.schema(self._layout)
 
     def plan(self, writer: Schema) -> Plan:
         """Return the plan that reads data of ``writer`` into these columns; compiled once and cached.
@@ -152,16 +178,16 @@ class Columns:
         framed: bool = True,
         signs: Any = None,
         keys: Any = None,
+        message_keys: Any = None,  # noqa: ARG002 - of KEY_VALUE topics
     ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
-        """As ``_arrow.decode_batch``."""
         kind, arrays = pieces_of_messages(data)
         capsules, counts = decode_batch(
             self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys
         )
-        return pa.record_batch(_Capsules(*capsules)), counts
+        return pa.record_batch(Capsules(*capsules)), counts
 
 
-def _default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:
+def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:
     """Return (Avro bytes of the default, number of values in it, None), or (None, 0, why there are none)."""
     codec = Codec(Schema("", Record("Default", (field,))), avro_logical_types=options["avro.logical.types"])
     try:
@@ -184,7 +210,7 @@ class ColumnWriter:
 
     def __init__(self, schema: Schema, options: config.CodecArguments) -> None:
         self._schema, self._options = schema, config.codec_options(options)
-        self._default_of = partial(_default_of, self._options)
+        self._default_of = partial(default_of, self._options)
         self._plans: dict[pa.Schema, WritePlan] = {}
 
     def encode(self, batch: Any, header: bytes, *, large_types: bool = False) -> pa.Array:
@@ -196,7 +222,7 @@ class ColumnWriter:
         """
         kind, arrays = pieces_of_columns(batch)
         plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
-        return pa.array(_Capsules(*encode_batch(plan, arrays, header, large_types)))
+        return pa.array(Capsules(*encode_batch(plan, arrays, header, large_types)))
 
     def _plan(self, key: pa.Schema | None, kind: object) -> WritePlan:
         plan = None if key is None else self._plans.get(key)
@@ -263,7 +289,7 @@ class ColumnCodec:
             TypeError: ``data`` is of another type.
         """
         batch, _ = self._columns.decode(
-            data, lambda _version: self._routes, _first_error, error_column=error_column, framed=False
+            data, lambda _version: self._routes, first_error, error_column=error_column, framed=False
         )
         return batch
 
@@ -283,5 +309,5 @@ class ColumnCodec:
         return self._writer.encode(batch, b"", large_types=self._large_types)
 
 
-def _first_error(_version: int, errors: list[DecodeError], _message: bytes) -> DecodeError:
+def first_error(_version: int, errors: list[DecodeError], _message: bytes) -> DecodeError:
     return errors[0]

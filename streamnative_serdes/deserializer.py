@@ -19,7 +19,7 @@ from .serialization import Deserializer, SerializationContext
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .arrow import Columns, Dialect
+    from .arrow import BatchColumns, Dialect
 
 
 class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
@@ -109,6 +109,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         topic: str,
         data: Any,
         *,
+        keys: Any = None,
         headers: Any = None,
         error_column: str | None = None,
         dialect: Dialect = "arrow",
@@ -124,6 +125,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             topic: the messages' topic.
             data: messages: a list of bytes, a Series of polars or pandas, or anything with ``__arrow_c_array__`` or
                 ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. A null becomes a row of nulls.
+            keys: the messages' keys, in any of these forms, for KEY_VALUE topics with the encoding SEPARATED. Then a
+                row is null as a whole if both the message and its key are null.
             headers: the messages' headers, needed if ``framings`` has ``confluent-header``: an Arrow array of lists of
                 structs (key, value), as Spark's Kafka source has them, or a list of what a client returns.
             error_column: name of an additional text column. If a message cannot be read, it has the reason, and all
@@ -154,9 +157,10 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             error_column=error_column,
             dialect=dialect,
             large_types=large_types,
+            message_keys=keys,
         )
 
-    def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> Columns:
+    def columns(self, topic: str, *, dialect: Dialect = "arrow", large_types: bool = False) -> BatchColumns:
         """Return the columns of :meth:`deserialize_batch` for ``topic``; their ``arrow_schema`` has the types.
 
         With ``latest.seen``, their version counts as seen from then on: later batches have these columns or newer ones.

@@ -54,7 +54,7 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
     ) -> None:
         super().__init__(conf, schema, to_dict, is_key)
 
-    def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array:
+    def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array | pa.RecordBatch:
         """Encode each row of Arrow columns as a message; see docs/arrow.md. ``to_dict`` is ignored.
 
         Args:
@@ -65,7 +65,9 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
             large_types: return a large_binary array, for batches of more than 2 GB of messages.
 
         Returns:
-            one array, never chunked, with a message for each row of all chunks.
+            one array, never chunked, with a message for each row of all chunks. For KEY_VALUE topics, whose batches
+            have the columns "key" and "value", it is a record batch with the same columns of bytes; with the encoding
+            INLINE, keys are null.
 
         Raises:
             EncodeError: the columns do not match the schema, or a value does not fit; the error has the row number over

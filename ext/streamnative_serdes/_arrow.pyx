@@ -14,6 +14,8 @@ module, made of these files:
     arrow/read.pyx      decodes bytes into slots of columns
     arrow/leaves.pyx    decodes numbers, text, decimals and UUIDs
     arrow/skip.pyx      skips values that have no column
+    arrow/plain.pyx     Pulsar's primitive types, from bytes and to bytes
+    arrow/pairs.pyx     the halves of KEY_VALUE messages, from bytes and to bytes
     arrow/faults.pyx    converts fault codes to errors
     arrow/checks.pyx    validates arrays from other producers
     arrow/arrays.pyx    locates the bytes of each row of an array
@@ -117,6 +119,8 @@ include "arrow/messages.pyx"
 include "arrow/sources.pyx"
 include "arrow/write_plan.pyx"
 include "arrow/write.pyx"
+include "arrow/plain.pyx"
+include "arrow/pairs.pyx"
 include "arrow/write_batch.pyx"
 
 cdef sns_int128[MAX_PRECISION + 1] TENS

@@ -10,16 +10,15 @@ from streamnative_serdes import _call_path
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, by_key, no_framing, unreadable, without_version
-from .columns import columns_for
+from .columns import AnyColumns, columns_for, plan_of
 from .foreign import look_of, with_hint
 from .framings import is_sign
 from .policy import ReadPolicy
 from .target import ReadAgainError, Target
 
 if TYPE_CHECKING:
-    from streamnative_serdes._schema import Schema
     from streamnative_serdes._topics.known import Known
-    from streamnative_serdes.arrow import Columns, Dialect, Routes
+    from streamnative_serdes.arrow import Dialect, Routes
 
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
@@ -37,10 +36,11 @@ class Given:
     dialect: Dialect
     large_types: bool
     check: Callable[[int], object] | None
+    message_keys: Any = None  # of KEY_VALUE topics
 
-    def columns(self, schema: Schema) -> Columns:
+    def columns(self, known: Known) -> AnyColumns:
         """Raises: SchemaError: it has no Arrow type."""
-        return columns_for(self.policy, schema, self.dialect, self.large_types)
+        return columns_for(self.policy, known, self.dialect, self.large_types)
 
 
 class BatchReader:
@@ -49,7 +49,7 @@ class BatchReader:
     A key stands for a message: the version in its header, LATEST without one, or a sign of Confluent's framings.
     """
 
-    def __init__(self, given: Given, columns: Columns, target: Target | None) -> None:
+    def __init__(self, given: Given, columns: AnyColumns, target: Target | None) -> None:
         self._given, self._columns, self._target = given, columns, target
         self._policy, self._topic = given.policy, given.topic
         self._attempts = without_version(None, whole=self._policy.signs.headerless)
@@ -59,7 +59,7 @@ class BatchReader:
         self._signed: dict[int, tuple[Known | None, Known | None]] = {}
         self._why_not: dict[int, SerdesError] = {}
         # By key: a schema by which not even its own messages can be read, its columns and ways to read them.
-        self._unreadable: dict[int, tuple[Known, Columns, Routes]] = {}
+        self._unreadable: dict[int, tuple[Known, AnyColumns, Routes]] = {}
         self._missing = 0  # versions that the registry did not have
         self._there: frozenset[int] | None = None  # all that it had when a second one was missing
 
@@ -120,7 +120,7 @@ class BatchReader:
         """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
         if self._target is None or self._target.takes(known):
             return tuple(self._route(self._columns, attempt, known) for attempt in attempts)
-        own = self._given.columns(known.schema)
+        own = self._given.columns(known)
         self._unreadable[key] = known, own, tuple(self._route(own, attempt, known) for attempt in attempts)
         return ()
 
@@ -155,9 +155,8 @@ class BatchReader:
             return None, ()
         return (latest if ways else None), ways
 
-    @staticmethod
-    def _route(columns: Columns, attempt: Attempt, known: Known) -> tuple[Any, int, bool]:
-        return columns.plan(known.schema), attempt.offset, attempt.whole
+    def _route(self, columns: AnyColumns, attempt: Attempt, known: Known) -> tuple[Any, int, bool]:
+        return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
         """What becomes of a message that could not be read: another way to read it, or its error."""

@@ -12,16 +12,18 @@ from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, SerdesError
 
 from .batch_reader import ERRORS, BatchReader, Given
-from .columns import NOTHING, columns_of, name_checked
+from .columns import NOTHING, AnyColumns, OtherTypeError, columns_of, name_checked
 from .framings import HEADER
 from .policy import ReadPolicy
 from .seen import Seen
 from .target import ReadAgainError, Target
+from .typed_batches import OneTypeReader, PairReader, reader_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streamnative_serdes.arrow import Columns, Dialect
+    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes.arrow import Dialect
 
 
 def read_batch(
@@ -34,23 +36,32 @@ def read_batch(
     error_column: str | None,
     dialect: Dialect,
     large_types: bool,
+    message_keys: Any = None,
     check: Callable[[int], object] | None = None,
+    read_as: Known | None = None,
 ) -> pa.RecordBatch:
     """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
-    ``check`` is called with each version that headers name and that the topic has. If it raises, the batch fails.
+    ``message_keys`` is its argument ``keys``. ``check`` is called with each version that headers name and that the
+    topic has; if it raises, the batch fails. ``read_as``, a schema that is not of type AVRO, decides the columns in
+    place of the policy.
     """
     try:
         policy.binding.attach(serdes)
+        if policy.is_key:
+            hint = "pass keys=... to deserialize_batch of a deserializer for values"
+            raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
         name_checked(policy, topic)
         keys = _keys(policy, topic, headers)
-        given = Given(policy, topic, data, keys, error_column, dialect, large_types, check)
+        given = Given(policy, topic, data, keys, error_column, dialect, large_types, check, message_keys)
         seen = policy.evolution.of_columns()
         if seen is not None:
             read, target = _read_as_seen(given, seen)
             target.count(serdes)
+        elif read_as is not None:
+            read = _read(given, given.columns(read_as))
         else:
-            read = _read(given, columns_of(serdes, policy, topic, dialect, large_types))
+            read = _read_as_policy(serdes, given)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError:
@@ -74,32 +85,49 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
     return target.known.version if target.claimed and target.known is not None else None
 
 
+def _read_as_policy(serdes: _call_path.Deserializer, given: Given) -> _Read:
+    """The batch as the policy says. The first messages may show that the topic is of another type than AVRO."""
+    policy, where = given.policy, (given.topic, given.dialect, given.large_types)
+    if policy.reading is not None and policy.binding.kind(given.topic) is None:
+        given = _repeatable(given)
+        with suppress(OtherTypeError):
+            return _read(given, columns_of(serdes, policy, *where))
+    return _read(given, columns_of(serdes, policy, *where))
+
+
+def _repeatable(given: Given) -> Given:
+    from streamnative_serdes._pieces import messages_of  # pyarrow is not needed otherwise
+
+    return replace(given, data=messages_of(given.data))
+
+
 class _Read(NamedTuple):
     """A batch, what read it, and its rows by (key, which of its routes read it); -1: none did, -2: two could."""
 
     batch: pa.RecordBatch
-    reader: BatchReader
+    reader: BatchReader | PairReader | OneTypeReader
     counts: dict[tuple[int, int], int]
 
 
-def _read(given: Given, columns: Columns, target: Target | None = None) -> _Read:
-    reader, signs = BatchReader(given, columns, target), given.policy.signs
+def _read(given: Given, columns: AnyColumns, target: Target | None = None) -> _Read:
+    signs = given.policy.signs
+    reader = reader_of(given, columns, target)
     batch, counts = columns.decode(
         given.data,
         reader.find,
         reader.failed,
         error_column=given.error_column,
-        signs=signs if signs.in_use else None,
+        framed=not isinstance(reader, OneTypeReader),
+        signs=signs if signs.in_use and not isinstance(reader, OneTypeReader) else None,
         keys=given.keys,
+        message_keys=given.message_keys,
     )
     return _Read(batch, reader, counts)
 
 
 def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:
     """The batch as the highest version that was read before or that it holds, and that version."""
-    from streamnative_serdes._pieces import messages_of  # pyarrow is not needed otherwise
-
-    given, target = replace(given, data=messages_of(given.data)), Target(seen, given.topic)
+    given, target = _repeatable(given), Target(seen, given.topic)
     while True:
         with suppress(ReadAgainError):
             known = target.known
@@ -107,7 +135,7 @@ def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:
                 _read(replace(given, error_column=ERRORS), given.columns(NOTHING), target)
                 target.fall_back(given.policy.binding.latest(given.topic)[0])
                 continue
-            read = _read(given, given.columns(known.schema), target)
+            read = _read(given, given.columns(known), target)
             if not target.claimed or read.reader.has_read(known, read.counts):
                 return read, target
             target.refuse()

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
+from streamnative_serdes._topics.known import Known
 from streamnative_serdes.errors import DecodeError
 
 from .policy import ReadPolicy
 from .seen import Seen
+from .typed_targets import as_parts, target_of
 
 if TYPE_CHECKING:
-    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._formats.parts import Parts
+    from streamnative_serdes._typed_columns import TypedColumns
     from streamnative_serdes.arrow import Columns, Dialect
 
+AnyColumns: TypeAlias = "Columns | TypedColumns"
+
 _MAX_COLUMNS = 64  # readers' schemas whose columns are kept
-NOTHING: Final = Schema("", Record("Nothing", ()))  # of a batch before it is known what to read it as
+NOTHING: Final = Known.of_schema(Schema("", Record("Nothing", ())))  # of a batch before it is known what to read it as
 
 
 def columns_of(
     serdes: _call_path.Deserializer, policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bool
-) -> Columns:
+) -> AnyColumns:
     """As :meth:`KafkaAvroDeserializer.columns`.
 
     With ``latest.seen``, the version counts as seen from then on: later batches have these columns or newer ones.
     """
     name_checked(policy, topic)
     seen = policy.evolution.of_columns()
-    if policy.reading is not None:
-        schema = policy.reading.target.schema
-    elif seen is not None:
-        schema = _seen(serdes, policy, seen, topic).schema
-    else:
-        schema = policy.binding.latest(topic)[0].schema
-    return columns_for(policy, schema, dialect, large_types)
+    if seen is not None:
+        return columns_for(policy, _seen(serdes, policy, seen, topic), dialect, large_types)
+    if policy.reading is not None and policy.binding.kind(topic) in (None, "AVRO"):
+        return columns_for(policy, policy.reading.target.schema, dialect, large_types)
+    latest, _ = policy.binding.latest(topic)
+    if latest.avro is None or policy.pairs.alone:
+        latest = target_of(policy, topic, latest)
+    return columns_for(policy, latest, dialect, large_types)
 
 
 def name_checked(policy: ReadPolicy, topic: str) -> None:
@@ -51,23 +57,56 @@ def name_checked(policy: ReadPolicy, topic: str) -> None:
     policy.topics.add(topic)
 
 
-def columns_for(policy: ReadPolicy, schema: Schema, dialect: Dialect, large_types: bool) -> Columns:
-    """The columns of a schema.
+def columns_for(policy: ReadPolicy, target: Schema | Known, dialect: Dialect, large_types: bool) -> AnyColumns:
+    """The columns of what messages are read as.
 
     Raises:
-        SchemaError: it has no Arrow type.
+        SchemaError: it has no columns.
     """
-    from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
-
-    kept, key = policy.columns, (schema.text, dialect, large_types)
+    what: Schema | Parts
+    if isinstance(target, Known):
+        what = as_parts(policy, target) if target.avro is None else target.schema
+    else:
+        what = target
+    name = what.text if isinstance(what, Schema) else (what.name, what.place)
+    kept, key = policy.columns, (name, dialect, large_types)
     columns = kept.get(key)
     if columns is None:
         if len(kept) >= _MAX_COLUMNS:
             kept.clear()
-        columns = kept[key] = Columns(
-            schema, config.codec_arguments(policy.conf), dialect, large_types, compares=policy.signs.compares
-        )
+        columns = kept[key] = _made(policy, what, dialect, large_types)
     return columns
+
+
+def _made(policy: ReadPolicy, target: Schema | Parts, dialect: Dialect, large_types: bool) -> AnyColumns:
+    options = config.codec_arguments(policy.conf)
+    if isinstance(target, Schema):
+        from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
+
+        return Columns(target, options, dialect, large_types, compares=policy.signs.compares)
+    from streamnative_serdes._typed_columns import TypedColumns
+
+    return TypedColumns(target, options, dialect, large_types)
+
+
+def plan_of(columns: AnyColumns, policy: ReadPolicy, known: Known) -> Any:
+    """What reads messages of this version into the columns.
+
+    Raises:
+        SchemaError: nothing that this version wrote can be read.
+        OtherTypeError: the columns are those of a schema of type AVRO, which the topic does not have.
+    """
+    from streamnative_serdes.arrow import Columns
+
+    if not isinstance(columns, Columns):
+        return columns.plan_of(as_parts(policy, known))
+    if known.avro is None:
+        raise OtherTypeError
+    return columns.plan(known.schema)
+
+
+class OtherTypeError(Exception):
+    """The topic's type is not that of the schema that the deserializer was given. Never reaches a user."""
 
 
 def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic: str) -> Known:

@@ -8,10 +8,12 @@ from typing import Any
 
 from streamnative_serdes import _call_path
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
+from streamnative_serdes._schema import parse
 from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import Reading, reading_of
+from streamnative_serdes.schema_registry import SchemaInfo
 
 # As Evolution.reader.
 ReaderOf = Callable[[str, int | None], tuple[Known | None, float]]
@@ -53,6 +55,27 @@ class PairReading:
         cls = typed.schema if isinstance(typed.schema, type) else None
         allow_null, limits = self._conf["allow.null"], schema_limits(self._conf)
         return reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
+
+    def targets(self, latest: Known) -> tuple[Known, Known]:
+        """The schemas of keys and values as which batches are read: the given ones, or else the latest of the topic.
+
+        Raises:
+            SchemaError: the topic's halves are of other types than the given ones.
+        """
+        return self._target(latest, "key"), self._target(latest, "value")
+
+    def _target(self, latest: Known, name: str) -> Known:
+        half, reading = _half_of(latest, name), self._readings[name]
+        if half.avro is None or reading is None:
+            self._refuse_other_type(half, name, reading)
+        if reading is not None:
+            schema = reading.target.schema
+            return Known(SchemaInfo(latest.version, "AVRO", schema.text), latest.topic, Compiled(schema))
+        given = None if self._given is None else getattr(self._given, name)
+        if given is None or given.schema is None:
+            return half
+        shape = parse(given.schema, limits=schema_limits(self._conf))
+        return Known(SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic)
 
     @property
     def alone(self) -> bool:

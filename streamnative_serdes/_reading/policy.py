@@ -38,6 +38,7 @@ from .framings import Signs, UnknownIds, is_sign
 from .pairs import PairReading
 
 if TYPE_CHECKING:
+    from streamnative_serdes._typed_columns import TypedColumns
     from streamnative_serdes.arrow import Columns, Dialect
 
 
@@ -75,10 +76,10 @@ class ReadPolicy:
         has_schema = self.reading is not None or both is not None
         self.evolution = Evolution(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
         self.seen = self.evolution.seen
-        self._pairs = PairReading(conf, both, self.reading, self.evolution.reader, given.is_key)
+        self.pairs = PairReading(conf, both, self.reading, self.evolution.reader, given.is_key)
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
-        self.columns: dict[tuple[str, Dialect, bool], Columns] = {}  # that batches are read into
+        self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         self._warned: set[tuple[str, int]] = set()
@@ -105,10 +106,10 @@ class ReadPolicy:
             version = key if key >= 0 else _call_path.without_header(key)
             return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
         if known.halves is not None:
-            alone = key == _call_path.LATEST and self._pairs.alone
+            alone = key == _call_path.LATEST and self.pairs.alone
             options = self._options if key >= 0 else self._of_whole
-            return self._pairs.bound(topic, key, known, lifetime, options, alone=alone)
-        self._pairs.refuse_no_pair(known)
+            return self.pairs.bound(topic, key, known, lifetime, options, alone=alone)
+        self.pairs.refuse_no_pair(known)
         if for_key:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(topic, key, known)
@@ -150,7 +151,7 @@ class ReadPolicy:
                 hint="add headerless to framings to read bare Avro",
             )
         if key == _call_path.LATEST:
-            if not self.falls_back and not self._pairs.alone:
+            if not self.falls_back and not self.pairs.alone:
                 what, hint = "the message has no schema version header", "fallback.to.latest=true would read it"
                 if self.is_key:
                     what, hint = "keys have no schema version", f"{hint}, and so would a KeyValueSchema"
@@ -294,10 +295,10 @@ class ReadPolicy:
 
         Else by news of its topic.
         """
-        if self._pairs.alone and self.falls_back and bound.key == _call_path.LATEST:
+        if self.pairs.alone and self.falls_back and bound.key == _call_path.LATEST:
             known, _ = self.known(bound.topic, bound.key)
             assert known is not None
-            latest = self._pairs.bound(bound.topic, bound.key, known, 0.0, self._of_whole, alone=False)
+            latest = self.pairs.bound(bound.topic, bound.key, known, 0.0, self._of_whole, alone=False)
             try:
                 return _call_path.read_by(latest, data, 0)
             except DecodeError:
@@ -408,7 +409,8 @@ class ReadPolicy:
 
     def explained(self, error: DecodeError, bound: _call_path.Bound, data: Any, in_header: int | None) -> DecodeError:
         """Add what the bytes look like to the error of a message that ``bound`` did not read."""
-        # The length in front of an INLINE message looks like Confluent's prefix.
+        if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
+            return error
         no_prefix = self.signs.prefix or bound.pair is not None
         return with_hint(error, data, in_header, confluent=no_prefix)
 
@@ -467,11 +469,11 @@ class ReadPolicy:
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
-        return self._pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
+        return self.pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
 
     def for_keys(self) -> _call_path.Deserializer:
         """What reads keys where a context asks for it: as the same pair, or as the topic's keys are."""
-        schema = self._given.schema if self._pairs.alone else None
+        schema = self._given.schema if self.pairs.alone else None
         serdes = _call_path.Deserializer()
         chosen = self.conf["reader.schema.policy"]
         conf = {**self.conf, "value.type": None, "reader.schema.policy": None if chosen == config.FIXED else chosen}

@@ -1,6 +1,7 @@
 """Avro schemas: parses, validates, compares and resolves them."""
 
 from .equality import comparable
+from .nullable import nullable
 from .parser import PRIMITIVES, Schema, load, parse
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
@@ -59,6 +60,7 @@ __all__ = [
     "last_name",
     "load",
     "name_of",
+    "nullable",
     "only_branch",
     "parse",
     "qualified",

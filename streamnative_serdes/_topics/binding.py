@@ -166,6 +166,11 @@ class Binding:
         except SchemaNotFoundError:
             return None
 
+    def kind(self, topic: str) -> str | None:
+        """The type of the newest schema that is known; the registry is not asked."""
+        newest = self._topics.get(self.named(topic)).newest
+        return None if newest is None else newest.type
+
     def missing_seconds(self, topic: str, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
         refused = self._topics.get(self.named(topic)).refusals.get(("version", version))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
-from streamnative_serdes.errors import BatchTooLargeError, EncodeError, SchemaError, SerdesError
+from streamnative_serdes._topics.parts import parts_of
+from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
 from .policy import WritePolicy
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streamnative_serdes._schema import Schema
+    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._typed_writer import TypedColumnWriter
     from streamnative_serdes.arrow import ColumnWriter
 
 _MAX_WRITERS = 64  # schemas whose writers are kept
@@ -22,26 +25,20 @@ _MAX_WRITERS = 64  # schemas whose writers are kept
 
 def write_batch(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
-) -> pa.Array:
+) -> pa.Array | pa.RecordBatch:
     """As :meth:`KafkaAvroSerializer.serialize_batch`."""
     # First of all: without pyarrow, which only batches need, nothing is registered.
     from streamnative_serdes.arrow import ColumnWriter
 
     try:
         refuse_no_topic(topic, EncodeError)
-        bound = policy.bind(serdes, topic, None, None)
-        if bound.codec is None:
-            raise SchemaError("batches are written by one Avro schema, and the topic is of type KEY_VALUE", topic=topic)
+        writer, prefix, version = _bound(serdes, policy, topic, ColumnWriter)
     except SerdesError:
         _call_path.count_written(serdes, 0, 1)
         raise
     policy.topics.add(topic)
-    assert bound.header is not None
-    version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
     try:
-        messages = _writer(policy, bound.codec.schema, ColumnWriter).encode(
-            batch, bound.header, large_types=large_types
-        )
+        messages = writer.encode(batch, prefix, large_types=large_types)
     except (EncodeError, BatchTooLargeError) as error:
         _call_path.count_written(serdes, 0, isinstance(error, EncodeError))
         raise error.at(topic=topic, version=version) from None
@@ -49,11 +46,44 @@ def write_batch(
     return messages
 
 
-def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter:
-    kept = policy.writers
-    writer = kept.get(schema.text)
-    if writer is None:
-        if len(kept) >= _MAX_WRITERS:
-            kept.clear()
-        writer = kept[schema.text] = make(schema, config.codec_arguments(policy.conf))
+def _bound(
+    serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
+) -> tuple[ColumnWriter | TypedColumnWriter, bytes, int | None]:
+    """What writes the topic, what each of its values begins with, and the version of its schema."""
+    other = policy.other_type(serdes, topic)
+    if other is not None:
+        if policy.is_key:
+            hint = "give serialize_batch of a serializer for values the columns key and value"
+            raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
+        framed = other.halves is not None and policy.conf["key.value.framing"] == config.VALUE
+        return _typed_writer(policy, other), header.pack(other.version) if framed else b"", other.version
+    bound = policy.bind(serdes, topic, None, None)
+    assert bound.codec is not None
+    assert bound.header is not None
+    version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
+    return _writer(policy, bound.codec.schema, make), bound.header, version
+
+
+def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:
+    return _kept(policy, schema.text) or _keep(policy, schema.text, make(schema, config.codec_arguments(policy.conf)))
+
+
+def _typed_writer(policy: WritePolicy, known: Known) -> ColumnWriter | TypedColumnWriter:
+    from streamnative_serdes._typed_writer import TypedColumnWriter
+
+    options = config.codec_arguments(policy.conf)
+    parts = parts_of(known, config.schema_limits(policy.conf), options, to_write=True)
+    return _kept(policy, parts.name) or _keep(policy, parts.name, TypedColumnWriter(parts, options))
+
+
+def _kept(policy: WritePolicy, name: object) -> ColumnWriter | TypedColumnWriter | None:
+    return policy.writers.get(name)
+
+
+def _keep(
+    policy: WritePolicy, name: object, writer: ColumnWriter | TypedColumnWriter
+) -> ColumnWriter | TypedColumnWriter:
+    if len(policy.writers) >= _MAX_WRITERS:
+        policy.writers.clear()
+    policy.writers[name] = writer
     return writer

@@ -13,7 +13,7 @@ from streamnative_serdes._lifecycle import Given, refuse_keys
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.known import Known, Posted
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValueSchema, TypedSchema
@@ -24,6 +24,7 @@ from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
 from .typed import codec_of, shapes_of
 
 if TYPE_CHECKING:
+    from streamnative_serdes._typed_writer import TypedColumnWriter
     from streamnative_serdes.arrow import ColumnWriter
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
@@ -48,7 +49,7 @@ class WritePolicy:
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
-        self.writers: dict[str, ColumnWriter] = {}  # of batches, by schema
+        self.writers: dict[object, ColumnWriter | TypedColumnWriter] = {}  # of batches, by schema
         self._given = given
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
@@ -171,6 +172,26 @@ class WritePolicy:
         if registers or self.confluent is not None:
             return "AVRO"
         return self.binding.type_of(topic) or "AVRO"
+
+    def other_type(self, serdes: _call_path.Serializer, topic: str) -> Known | None:
+        """The schema version that batches of the topic are written by, if it is not of type AVRO."""
+        self.binding.attach(serdes)
+        if self._pair is not None and not self.by_topic():
+            known = self._pair.known
+            info = Posted.of(known.info).info(self._registered(topic, known))
+            return replace(known, info=info, topic=topic)
+        if self.confluent is not None:
+            return None
+        if self._codec is None or self.by_topic():
+            known, _ = self._chosen(topic)
+            return known if known.avro is None else None
+        if self.conf["auto.register.schemas"]:
+            return None
+        try:
+            self._registered(topic, Known.of_schema(self._codec.schema))
+        except SchemaNotFoundError:
+            return self._with_half(topic, self._codec.schema)
+        return None
 
     def for_keys(self) -> _call_path.Serializer:
         """What writes keys where a context asks for it: by the same pair, or by the topic's."""

@@ -16,6 +16,6 @@ def test_the_code_of_the_arrow_page_prints_the_output_it_shows(capsys: pytest.Ca
         exec(block, names)
 
     printed = capsys.readouterr().out.splitlines()
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     assert len(printed) == len(expected) == 1
     assert printed[0].startswith(expected[0].removesuffix(" ..."))

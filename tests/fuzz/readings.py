@@ -14,6 +14,7 @@ from typing import Any
 from classes import plain, shapes_of
 from columns import check_columns, columns_of
 from oracle import NOTHING, Finding, check_written, read, same, write
+from pairs import pairs_of
 from schema_changes import reader_of, same_in_other_words
 
 from streamnative_serdes import _call_path, header
@@ -38,7 +39,9 @@ def offline(codec: Codec) -> KafkaAvroDeserializer:
         known = codec if key in (VERSION, _call_path.LATEST) else None
         return _call_path.Bound(topic, key, key, None, known)
 
-    _call_path.policy_of(made).bind = bind
+    policy = _call_path.policy_of(made)
+    policy.bind = bind
+    policy._bound = lambda topic, key, **_: bind(made, topic, key, None)  # after a failure
     return made
 
 
@@ -73,6 +76,7 @@ class Readings:
             self.resolving_columns = columns_of(
                 schema, self.reader.schema, max_empty_values=MAX_EMPTY, schema_resolution=rules
             )
+        self.pairs = None if self.columns is None else pairs_of(schema, self.codec, rng, max_empty_values=MAX_EMPTY)
         self.checks: list[Callable[[bytes, Any], bool]] = [
             *(
                 self.check_raw,
@@ -84,6 +88,7 @@ class Readings:
             ),
             *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
             *([] if self.columns is None else [self.check_columns]),
+            *([] if self.pairs is None else [self.check_pairs]),
             *([] if self.resolving_columns is None else [self.check_resolved_columns]),
         ]
 
@@ -179,6 +184,10 @@ class Readings:
     def check_columns(self, data: bytes, value: Any) -> bool:
         assert self.columns is not None
         return check_columns(self.columns, data, value)
+
+    def check_pairs(self, data: bytes, _: Any) -> bool:
+        assert self.pairs is not None
+        return self.pairs.check(data)
 
     def check_resolved_columns(self, data: bytes, _: Any) -> bool:
         assert self.resolving is not None

@@ -27,6 +27,11 @@ cdef enum Fault:
     TOO_MANY_SLOTS
     MISMATCH
     TRAILING
+    BAD_WIDTH
+    NO_TIME_OF_DAY
+    NO_LENGTH
+    BAD_LENGTH
+    MORE_BYTES
     NULL_VALUE                  # from here on: writing only
     HUGE_NUMBER
     HUGE_FLOAT
@@ -34,6 +39,7 @@ cdef enum Fault:
     LOSSY_DECIMAL
     TWO_MEMBERS
     BAD_INDEX
+    LONG_HALF
 
 # Fault -> (message, hint); ``a`` and ``b`` are the numbers recorded with the fault.
 FAULTS = {
@@ -54,6 +60,8 @@ FAULTS = {
     TOO_MANY_SLOTS: ("the items of the message take far more slots in columns than the message has bytes",
                      "the option max.items sets the limit; a null record takes a slot in each column of its fields"),
     TRAILING: ("expected the end of the message, got {a} more bytes", "it was probably written with another schema"),
+    NO_TIME_OF_DAY: ("{a} nanoseconds since midnight are not a time of day", None),
+    MORE_BYTES: ("expected the message to end after the value, got {a} more bytes", None),
     OVERFLOW: ("the message has more text, bytes or items in one column than 32-bit offsets can count",
                "large_types=True uses 64-bit offsets, which Spark does not accept"),
 }
@@ -85,6 +93,10 @@ cdef object fault_error(Plan plan, Reader* r):
     if r.fault in FAULTS:
         text, hint = FAULTS[r.fault]
         return DecodeError(text.format(a=a, b=b, left=r.end - r.p, depth=r.max_depth), hint=hint)
+    if r.fault == NO_LENGTH:
+        return DecodeError(f"expected the length of the {half_of(r)} in {LENGTH_SIZE} bytes, got {a}")
+    if r.fault == BAD_LENGTH:
+        return DecodeError(f"expected a length from -1 to {b} for the {half_of(r)}, got {a}")
     if r.fault == BAD_NUMBER:
         return DecodeError(why_bad_varint(r.p, r.end, a))
     if r.fault == BAD_BRANCH:
@@ -94,11 +106,18 @@ cdef object fault_error(Plan plan, Reader* r):
     label = plan.labels[r.op.number]    # only the faults below have an op: else it may be that of another plan
     if r.fault == NO_SYMBOL:
         return no_symbol(plan, r.op, label, a)
+    if r.fault == BAD_WIDTH:
+        return DecodeError(f"expected {a} bytes for {label}, got {b}")
     if r.fault == BAD_UNIT:
         return DecodeError(f"{label}: {a} is too large for the reader's unit")
     if r.fault == OUT_OF_RANGE:
         return DecodeError(f"{label} {a} is {out_of_range(label)}")
     return DecodeError(plan.notes[r.op.number])             # MISMATCH
+
+
+cdef str half_of(Reader* r):
+    """The half of a KEY_VALUE message that is being read."""
+    return "key" if r.steps[0].index == OF_KEY else "value"
 
 
 cdef object no_symbol(Plan plan, Op* op, str label, int64_t index):
@@ -117,6 +136,8 @@ cdef object bad_text(bytes data):
 
 
 cdef str out_of_range(str label):
-    if label.startswith("time-"):
+    if label.startswith("time-") or label == "LOCAL_TIME":
         return "not a time of day"
-    return f"outside of the years 1 to 9999 that {'date' if label == 'date' else 'datetime'} can hold"
+    if label in ("INSTANT", "LOCAL_DATE_TIME"):
+        return "outside of the years 1677 to 2262 that 64 bits of nanoseconds can hold"
+    return f"outside of the years 1 to 9999 that {'date' if label.endswith(('date', '_DATE')) else 'datetime'} can hold"

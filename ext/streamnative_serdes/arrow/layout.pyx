@@ -39,17 +39,30 @@ PRIMITIVE_FORMATS = {
     "date": ("tdD", FIXED_WIDTH, 4),
     "timestamp-millis": ("tsu:UTC", FIXED_WIDTH, 8), "timestamp-micros": ("tsu:UTC", FIXED_WIDTH, 8),
     "local-timestamp-millis": ("tsu:", FIXED_WIDTH, 8), "local-timestamp-micros": ("tsu:", FIXED_WIDTH, 8),
+    # Pulsar's own
+    "BOOLEAN": ("b", BITS, 0), "INT8": ("c", FIXED_WIDTH, 1), "INT16": ("s", FIXED_WIDTH, 2),
+    "INT32": ("i", FIXED_WIDTH, 4), "INT64": ("l", FIXED_WIDTH, 8),
+    "FLOAT": ("f", FIXED_WIDTH, 4), "DOUBLE": ("g", FIXED_WIDTH, 8),
+    "DATE": ("tsu:UTC", FIXED_WIDTH, 8), "TIME": ("tsu:UTC", FIXED_WIDTH, 8),
+    "TIMESTAMP": ("tsu:UTC", FIXED_WIDTH, 8),
+    "LOCAL_DATE": ("tdD", FIXED_WIDTH, 4),
 }
 # The dialects differ in times of day and nanoseconds.
+NANOS = {"INSTANT": ("tsn:UTC", FIXED_WIDTH, 8), "LOCAL_TIME": ("ttn", FIXED_WIDTH, 8),
+         "LOCAL_DATE_TIME": ("tsn:", FIXED_WIDTH, 8)}
+SPARK_NANOS = {kind: ("l", FIXED_WIDTH, 8) for kind in NANOS}
 DIALECTS = {
     "arrow": {"time-millis": ("ttm", FIXED_WIDTH, 4), "time-micros": ("ttn", FIXED_WIDTH, 8),
-              "timestamp-nanos": ("tsn:UTC", FIXED_WIDTH, 8), "local-timestamp-nanos": ("tsn:", FIXED_WIDTH, 8)},
+              "timestamp-nanos": ("tsn:UTC", FIXED_WIDTH, 8), "local-timestamp-nanos": ("tsn:", FIXED_WIDTH, 8),
+              **NANOS},
     "spark": {"time-millis": ("i", FIXED_WIDTH, 4), "time-micros": ("ttn", FIXED_WIDTH, 8),
-              "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8)},
+              "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8),
+              **SPARK_NANOS},
     "spark-4.0": {"time-millis": ("i", FIXED_WIDTH, 4), "time-micros": ("l", FIXED_WIDTH, 8),
-                  "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8)},
+                  "timestamp-nanos": ("l", FIXED_WIDTH, 8), "local-timestamp-nanos": ("l", FIXED_WIDTH, 8),
+                  **SPARK_NANOS},
 }
-TEXTS = frozenset(("string", "enum"))
+TEXTS = frozenset(("string", "enum", "STRING"))
 
 
 @cython.final

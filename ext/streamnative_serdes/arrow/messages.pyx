@@ -28,7 +28,7 @@ cdef struct Route:
 
 
 def decode_batch(Layout layout not None, options, bint framed, schema, arrays, find, failed, error_column,
-                 signs=None, keys=None):
+                 signs=None, keys=None, message_keys=None):
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
     Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
@@ -44,13 +44,19 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
     With ``signs`` (_reading/framings.py), messages with Confluent's framings are read too: ``find`` gets the key of
     their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
     where it has none. Rows that could be read both ways count under the index -2 too.
+    ``message_keys``, for KEY_VALUE messages with the encoding SEPARATED: (schema capsule, array capsule) of an array of
+    bytes with the key of each message. A message that is null, but has a key, is read under version -1.
     """
     cdef int i
     cdef Batch batch = Batch(layout, options, framed, schema, find, failed, error_column)
     if signs is not None:
         batch.read_signs(signs, keys)
+    if message_keys is not None:
+        batch.read_message_keys(message_keys[0], message_keys[1])
     for array in arrays:
         batch.read(<ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
+    if batch.paired and batch.done != batch.key_rows.length:
+        raise other_number(batch.done, batch.key_rows.length)
     if batch.keyed and batch.done != batch.key_count:
         raise DecodeError(f"expected headers for {batch.done} messages, got headers for {batch.key_count}")
     for i in range(ROUTES):
@@ -88,6 +94,12 @@ cdef class Batch:
     cdef int64_t key_count
     cdef Route bare_route       # of messages that show a sign, and are read without a header all the same
     cdef int unknown            # ids that the registry does not have
+    cdef int64_t row            # of all arrays: the current one
+    cdef bint absent            # it is null, but has a key
+    cdef bint paired            # there are message keys
+    cdef BytesArray key_rows
+    cdef object key_array       # the capsule, kept alive
+    cdef const uint8_t* half_start      # of a key where that is not within the message; else NULL
 
     def __cinit__(self, Layout layout, options, bint framed, schema, find, failed, error_column):
         self.layout, self.find, self.failed = layout, find, failed
@@ -99,7 +111,7 @@ cdef class Batch:
         self.how, self.width = how_bytes(format), width_of(format, b"w:")
         self.r.max_depth = options["max.depth"]
         self.r.batch_slots_left = self.items
-        self.r.steps = <Step*>malloc((self.r.max_depth + MAX_LEVELS) * sizeof(Step))
+        self.r.steps = <Step*>malloc((self.r.max_depth + 1 + MAX_LEVELS) * sizeof(Step))
         if self.r.steps is NULL:
             raise MemoryError()
 
@@ -119,14 +131,26 @@ cdef class Batch:
             self.keys, self.key_count = <const int64_t*>self.keys_view.buf, self.keys_view.len // sizeof(int64_t)
         return 0
 
+    cdef int read_message_keys(self, object schema, object capsule) except -1:
+        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
+        cdef bytes format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
+        cdef Span used
+        used.first, used.count = 0, array.length
+        fault = open_bytes(&self.key_rows, how_bytes(format), width_of(format, b"w:"), array, array.offset, used)
+        if fault is not None:
+            raise damaged_messages("keys", fault)
+        self.paired, self.key_array = True, capsule
+        return 0
+
     cdef int open(self, ArrowArray* array) except -1:
         """Open the next array. Columns are allocated for the rows of the first array, and grow for later ones."""
         cdef Span used
         used.first, used.count = 0, array.length
         fault = open_bytes(&self.rows, self.how, self.width, array, array.offset, used)
         if fault is not None:
-            raise DecodeError(f"the Arrow array of messages is damaged: {fault}",
-                              hint="pyarrow's array.validate(full=True) may give details")
+            raise damaged_messages("messages", fault)
+        if self.paired and self.done + self.rows.length > self.key_rows.length:
+            raise other_number(self.done + self.rows.length, self.key_rows.length)
         if self.keyed and self.done + self.rows.length > self.key_count:
             raise DecodeError(f"expected headers for each message, got headers for {self.key_count} of them")
         return self.begin(self.rows.length, self.rows.size) if self.columns is NULL else 0
@@ -197,7 +221,9 @@ cdef class Batch:
     cdef int rescue(self, int64_t row) except -1:
         """Try the other plans for a row that the first route could not read."""
         cdef int64_t size = 0, version = self.version
-        cdef const uint8_t* start = bytes_at(&self.rows, row, &size)
+        cdef const uint8_t* start = &NO_MESSAGE
+        if not self.absent:
+            start = bytes_at(&self.rows, row, &size)
         found = self.known[version]
         if not isinstance(found, tuple):
             return self.refuse(row, copy(found))
@@ -246,7 +272,8 @@ cdef class Batch:
             raise MemoryError()
         if row > 0 and (fault == OVERFLOW or fault == TOO_MANY_SLOTS and self.fits_alone()):
             raise batch_too_large(BATCH_FAULTS[fault], row, path_of(plan, self.r.steps, self.r.depth))
-        error = decode_error(plan, &self.r, start)
+        error = decode_error(plan, &self.r, start if self.half_start is NULL else self.half_start)
+        self.half_start = NULL
         truncate(self.columns, row)
         self.r.batch_slots_left = self.pool
         return error
@@ -304,6 +331,18 @@ cdef class Batch:
         return 0
 
 
+cdef uint8_t NO_MESSAGE = 0
+
+
+cdef object damaged_messages(str what, str fault):
+    return DecodeError(f"the Arrow array of {what} is damaged: {fault}",
+                       hint="pyarrow's array.validate(full=True) may give details")
+
+
+cdef object other_number(int64_t messages, int64_t keys):
+    return DecodeError(f"expected a key or null for each message, got {keys} keys for {messages} messages")
+
+
 cdef bytes format_of_bytes(ArrowSchema* schema):
     """Return the layout of arrays of bytes or text. Raises TypeError for other types."""
     if schema.release is NULL or schema.format is NULL:
@@ -331,12 +370,16 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
     cdef Route* route
     why[0] = DONE
     while row < batch.rows.length:
-        if not is_valid(batch.rows.valid, batch.rows.offset + row):
-            if put_null(batch.columns):
-                return stop_at(batch, row, why)
-            row += 1
-            continue
-        p = bytes_at(&batch.rows, row, &size)
+        batch.row, batch.absent = batch.done + row, not is_valid(batch.rows.valid, batch.rows.offset + row)
+        if unlikely(batch.absent):
+            if not has_key(batch, batch.row):
+                if put_null(batch.columns):
+                    return stop_at(batch, row, why)
+                row += 1
+                continue
+            p, size = &NO_MESSAGE, 0
+        else:
+            p = bytes_at(&batch.rows, row, &size)
         batch.version = version_of(p, size) if batch.framed else HEADERLESS
         if unlikely(batch.signs and batch.version == HEADERLESS):
             why[0] = read_bare(batch, p, size, row)
@@ -462,6 +505,8 @@ cdef inline bint read_row(Batch batch, Op* root, const bint* trailing) noexcept 
     if likely(root.kind == READ_RECORD and root.null_index < 0):
         if unlikely(not read_record(root, batch.columns + root.column, r)):
             return False
+    elif root.kind == READ_INLINE or root.kind == READ_SEPARATED:
+        return read_pair(batch, root, trailing)
     elif unlikely(not read_values(&root, 1, 0, &r.outside, 0, r)):
         return False
     if unlikely(r.p != r.end and not trailing[0]):

@@ -26,6 +26,9 @@ cdef enum OpKind:
     READ_MISMATCH               # a type that cannot be read: an error once a message contains it
     READ_BROKEN                 # a record that lacks a field without a default: an error in the same way
     READ_SKIPPED
+    READ_PLAIN                  # one of Pulsar's primitive types
+    READ_INLINE                 # a KEY_VALUE message whose key is in the value
+    READ_SEPARATED              # one whose key is the message's key
 
 cdef enum Out:                  # output type of READ_NUMBER
     OUT_INT32
@@ -54,9 +57,9 @@ cdef struct Op:
     int64_t unit                # READ_NUMBER: number in the column's unit = number in the reader's * unit
     bint narrow                 # READ_NUMBER: written as an int
     bint bounded
-    int out
+    int out                     # READ_NUMBER: an Out; READ_PLAIN: a PlainKind
     int member                  # READ_MEMBER: index of the child
-    Py_ssize_t size             # READ_FIXED, READ_DECIMAL: bytes, or -1; READ_DEFAULT: of text
+    Py_ssize_t size             # READ_FIXED, READ_DECIMAL, READ_PLAIN: bytes, or -1; READ_DEFAULT: of text
     int precision
     const uint8_t* text         # READ_DEFAULT
     Symbol* symbols             # READ_ENUM

@@ -97,6 +97,10 @@ cdef class Plan(OpTable):
             return self.record(step, node, depth)
         if wrote == "enum":
             return self.enum(step.writer, step.reader, node)
+        if wrote == "INLINE" or wrote == "SEPARATED":
+            return self.pair(step, node, depth)
+        if wrote in PLAIN:
+            return self.plain(wrote, node)
         return self.leaf(step.writer, step.reader, node)
 
     cdef int mismatch(self, LayoutNode node, str reason) except -1:
@@ -176,7 +180,19 @@ cdef class Plan(OpTable):
         self.ops[op].text, self.ops[op].size = <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
         return op
 
+    cdef int pair(self, object step, LayoutNode node, int depth) except -1:
+        """Return the op for KEY_VALUE messages, whose halves have the columns of a record's two fields."""
+        cdef list parts = [self.compile(part, <LayoutNode>half, depth + 1)
+                           for part, half in zip(step.parts, node.parts)]
+        cdef int kind = READ_INLINE if step.writer.kind == "INLINE" else READ_SEPARATED
+        return self.add(kind, node.column, "KEY_VALUE", parts, ["key", "value"])
+
     # Leaf types: from the writer's bytes to the reader's type
+
+    cdef int plain(self, str kind, LayoutNode node) except -1:
+        cdef int op = self.add(READ_PLAIN, node.column, kind)
+        self.ops[op].out, self.ops[op].size = PLAIN[kind]
+        return op
 
     cdef int enum(self, object writer, object reader, LayoutNode node) except -1:
         cdef int op

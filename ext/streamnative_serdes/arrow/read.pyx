@@ -111,6 +111,8 @@ cdef bint read_other(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
         return skip_value(op.parts[0], r)
     elif op.kind == READ_BIG_DECIMAL:
         return read_big_decimal(c, r)
+    elif op.kind == READ_PLAIN:
+        return read_plain(op, c, r)
     elif op.kind == READ_BROKEN and enter(op, r) is NULL:
         return False
     r.op = op

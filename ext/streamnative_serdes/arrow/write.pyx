@@ -134,6 +134,8 @@ cdef uint8_t* write_other(WriteOp* op, const Source* s, int64_t slot, WriteStep*
         return write_big_decimal(op, s, slot, p, w)
     elif op.kind == WRITE_NULL:
         return write_null(op, p, w)
+    elif op.kind == WRITE_PLAIN:
+        return write_plain(op, s, slot, p, w)
     return write_uuid(op, s, slot, p, w)
 
 
@@ -156,17 +158,24 @@ cdef uint8_t* write_indexed(WriteOp* op, const Source* s, int64_t slot, WriteSte
 
 cdef inline uint8_t* write_whole(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
     cdef int64_t value = 0
+    return put_whole(p, value) if likely(whole_at(op, s, slot, &value, w)) else NULL
+
+
+cdef inline bint whole_at(WriteOp* op, const Source* s, int64_t slot, int64_t* out, Writer* w) noexcept nogil:
+    """Load a number in Avro's unit; False with a fault if it does not fit."""
+    cdef int64_t value = 0
     if unlikely(not load_whole(s, op.load, slot, &value)):
-        return halt(w, op, HUGE_NUMBER, value)
+        return halt(w, op, HUGE_NUMBER, value) is not NULL
     if op.by > 1:
         value = floor_div(value, op.by)
     elif op.times > 1:
         if unlikely(not INT64_MIN / op.times <= value <= INT64_MAX / op.times):
-            return halt(w, op, BAD_UNIT, value)
+            return halt(w, op, BAD_UNIT, value) is not NULL
         value *= op.times
     if unlikely(value < op.low or value > op.high):
-        return halt(w, op, OUT_OF_RANGE, value)
-    return put_whole(p, value)
+        return halt(w, op, OUT_OF_RANGE, value) is not NULL
+    out[0] = value
+    return True
 
 
 cdef uint8_t* write_either(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:

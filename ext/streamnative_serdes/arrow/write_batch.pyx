@@ -15,10 +15,14 @@ WRITE_FAULTS = {
     BAD_SIZE: ("expected exactly {size} bytes, got {a}", None),
     BAD_UNIT: ("{label}: {a} is too large for Avro's unit", None),
     BAD_BIG_DECIMAL: ("expected a big-decimal: bytes of the unscaled number and its scale", None),
+    LONG_HALF: (f"expected at most {INT32_MAX} bytes, got {{a}}", None),
     TOO_DEEP: ("the datum is nested deeper than {depth} levels", "the option max.depth sets the limit"),
     OVERFLOW: ("the message exceeds 2 GB, the limit of 32-bit offsets",
                "large_types=True uses 64-bit offsets, which Spark does not accept"),
 }
+
+
+WHOLE_BITS = {"int": 32, "long": 64, "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 
 
 cdef struct Opened:
@@ -40,7 +44,7 @@ cdef class Encoding:
         self.plan, self.header = plan, header       # kept alive
         self.messages.storage, self.messages.nullable, self.messages.large = VARIABLE, True, large
         self.sources = <Source*>PyMem_Calloc(len(plan.sources), sizeof(Source))
-        self.w.steps = <WriteStep*>PyMem_Malloc(max(plan.max_depth, 1) * sizeof(WriteStep))
+        self.w.steps = <WriteStep*>PyMem_Malloc((plan.max_depth + 1) * sizeof(WriteStep))
         if self.sources is NULL or self.w.steps is NULL or not begin_offsets(&self.messages, 1):
             raise MemoryError()
         self.w.sources, self.w.max_depth = self.sources, plan.max_depth
@@ -164,10 +168,12 @@ cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
     cdef Writer* w = &e.w
     cdef WriteOp* root = e.plan.ops + e.plan.root
     cdef const Source* rows = &e.sources[0]
+    cdef const Source* half = NULL if e.plan.half == 0 else &e.sources[e.plan.half]
     cdef int64_t row
     cdef uint8_t* p = w.p
     for row in range(count):
-        if not is_valid(rows.slots.valid, rows.slots.offset + row):
+        if not is_valid(rows.slots.valid, rows.slots.offset + row) or (
+                half is not NULL and not has_value(root, half, row)):
             if put_null(&e.messages):
                 halt(w, NULL, NO_MEMORY)
                 return row
@@ -193,6 +199,8 @@ cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Write
     p += w.header_size
     if likely(root.kind == WRITE_RECORD and root.source == 0):
         return write_record(root, row, p, w)
+    if root.kind == WRITE_INLINE:
+        return write_inline(root, row, p, w)
     return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
 
 
@@ -235,8 +243,8 @@ cdef object write_fault(WritePlan plan, Writer* w):
 
 
 cdef str whole_out_of_range(str label, int64_t number):
-    if label == "int" or label == "long":
-        return f"{label} out of range: {number} does not fit {32 if label == 'int' else 64} bits"
-    if label.startswith("time-"):
+    if label in WHOLE_BITS:
+        return f"{label} out of range: {number} does not fit {WHOLE_BITS[label]} bits"
+    if label.startswith("time-") or label == "LOCAL_TIME":
         return f"{label} {number} is not a time of day"
     return f"{label} {number} is outside of the years 1 to 9999"

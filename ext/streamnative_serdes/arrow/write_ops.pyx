@@ -23,6 +23,8 @@ cdef enum WriteKind:
     WRITE_ARRAY
     WRITE_MAP
     WRITE_MEMBERS               # a union, from a struct with one non-null child
+    WRITE_PLAIN                 # one of Pulsar's primitive types
+    WRITE_INLINE                # a KEY_VALUE message whose key is in the value
 
 cdef enum:
     NO_BYTES = -2
@@ -38,7 +40,8 @@ cdef struct WriteOp:
     WriteOp** parts
     int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by
     int64_t low, high           # WRITE_WHOLE: valid range, both included
-    Py_ssize_t size             # WRITE_FIXED, WRITE_DECIMAL, WRITE_UUID: bytes, or -1; WRITE_CONSTANT: of text
+    int out                     # WRITE_PLAIN: a PlainKind
+    Py_ssize_t size             # WRITE_FIXED, _DECIMAL, _UUID, _PLAIN: bytes, or -1; WRITE_CONSTANT: of text
     int precision
     int shift                   # WRITE_DECIMAL: Avro's scale minus the column's
     const uint8_t* text         # WRITE_CONSTANT

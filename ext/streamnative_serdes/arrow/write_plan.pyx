@@ -14,6 +14,7 @@ cdef class WritePlan(OpTable):
     cdef WriteOp* ops
     cdef WriteOp** edges
     cdef int root, tried
+    cdef int half               # the source of a column whose nulls are null messages; 0: only rows are
     cdef object default_of
     cdef bint logical, closed, complete
     cdef bint matched           # unknown columns are an error if fields have no column
@@ -64,12 +65,18 @@ cdef class WritePlan(OpTable):
     cdef int of_batch(self, object root, SourceType top) except -1:
         if root.kind == "record":
             return self.compile(root, top)
+        if root.kind == "INLINE":
+            return self.inline(root, top)
+        if root.kind == "HALF":
+            return self.one_half(root, top)
         columns = top.children
         if len(columns) > 1:
             columns = [child for child in columns if (<SourceType>child).name == "value"]
         if top.load != LOAD_STRUCT or len(columns) != 1:
             raise EncodeError(f'expected one column, "value", for a schema of type {root.kind}, '
                               f"got {len(top.children)} columns")
+        if root.kind in PLAIN:
+            self.half = (<SourceType>columns[0]).number
         return self.compile(root, columns[0])
 
     cdef int compile(self, object schema, SourceType source) except -1:
@@ -87,6 +94,8 @@ cdef class WritePlan(OpTable):
             return self.array(schema, source)
         if kind == "map":
             return self.map(schema, source)
+        if kind in PLAIN:
+            return self.plain(kind, source)
         return self.leaf(schema, source)
 
     cdef int indexed(self, object schema, SourceType source) except -1:
@@ -172,6 +181,38 @@ cdef class WritePlan(OpTable):
         return self.add(WRITE_MAP, source, "map", [self.add(WRITE_TEXT, key, "string"),
                                                    self.within("[]", schema.values, entries.children[1])])
 
+    # KEY_VALUE messages
+
+    cdef int inline(self, object root, SourceType top) except -1:
+        """Compile a message with both halves."""
+        cdef dict columns = self.halves(top)
+        cdef list parts = [self.of_half(name, schema, columns[name])
+                           for name, schema in (("key", root.key), ("value", root.value))]
+        return self.add(WRITE_INLINE, top, "KEY_VALUE", parts, ["key", "value"])
+
+    cdef int one_half(self, object root, SourceType top) except -1:
+        """Compile one half alone."""
+        cdef SourceType column = self.halves(top)[root.name]
+        self.half = column.number
+        return self.of_half(root.name, root.schema, column)
+
+    cdef int of_half(self, str name, object schema, SourceType column) except -1:
+        """A column without a type has nulls alone."""
+        if column.load == LOAD_NOTHING:
+            return self.add(WRITE_NULL, column, "null")
+        return self.within(field_segment(name), schema, column)
+
+    cdef dict halves(self, SourceType top):
+        """Return the columns by name, "key" and "value" among them."""
+        columns = {(<SourceType>child).name: child for child in top.children}
+        if top.load != LOAD_STRUCT or len(columns) < len(top.children) or not {"key", "value"} <= columns.keys():
+            names = f" {', '.join(columns)}"[:MAX_LABEL] if columns else " none of that name"
+            raise EncodeError(f'expected the columns "key" and "value" for a topic of type KEY_VALUE, got{names}')
+        if self.closed and len(columns) > 2:
+            raise EncodeError(f"expected no columns besides key and value, got {', '.join(columns)}"[:MAX_LABEL],
+                              hint="validate.strict allows no other columns")
+        return columns
+
     # Unions
 
     cdef int union(self, object schema, SourceType source) except -1:
@@ -250,10 +291,30 @@ cdef class WritePlan(OpTable):
             self.ops[op].size = -1 if source.format in TEXT_FORMATS else 16
         return op
 
-    cdef int whole(self, str name, str kind, SourceType source) except -1:
+    cdef int plain(self, str kind, SourceType source) except -1:
+        """Compile one of Pulsar's primitive types."""
+        cdef int op
+        cdef WriteOp* new
+        if kind in PLAIN_AS_AVRO:
+            name, avro = PLAIN_AS_AVRO[kind]
+            op = self.whole(name, avro, source, kind)
+        else:
+            formats = {"STRING": TEXT_FORMATS, "BYTES": BYTES_FORMATS, "BOOLEAN": frozenset((b"b",))}
+            if source.format not in formats.get(kind, REAL_FORMATS) and not (
+                    kind == "BYTES" and source.format.startswith(b"w:")):
+                self.refuse(kind, source)
+            op = self.add(WRITE_PLAIN, source, kind)
+        new = &self.ops[op]
+        new.kind = WRITE_PLAIN
+        new.out, new.size = PLAIN[kind]
+        if kind in PLAIN_RANGE:
+            new.low, new.high = PLAIN_RANGE[kind]
+        return op
+
+    cdef int whole(self, str name, str kind, SourceType source, str label=None) except -1:
         """Compile an int or a long, or a logical type of one, from a column of integers or times."""
         cdef str format = source.format.decode("ascii", "replace")
-        cdef int op = self.add(WRITE_WHOLE, source, name)
+        cdef int op = self.add(WRITE_WHOLE, source, label or name)
         cdef WriteOp* new = &self.ops[op]
         cdef int64_t low = INT32_MIN if kind == "int" else INT64_MIN, high = INT32_MAX if kind == "int" else INT64_MAX
         cdef int64_t written, read
@@ -261,7 +322,7 @@ cdef class WritePlan(OpTable):
         if source.format not in WHOLE_FORMATS:
             read = nanos_of_format(format, name)
             if read == 0:
-                self.refuse(name, source)
+                self.refuse(label or name, source)
             written = DAY * 1000 if name == "date" else nanos_in_tick(name)
             new.times, new.by = max(read // written, 1), max(written // read, 1)
         if set_bounds(&bounds, name) == 0 and bounds.bounded:

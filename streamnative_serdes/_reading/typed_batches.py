@@ -1,0 +1,115 @@
+"""How batches of topics of other types than AVRO are read: the rules that only they have."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamnative_serdes import _call_path
+from streamnative_serdes._formats.parts import PairParts, Part
+from streamnative_serdes.errors import ConfigError, DecodeError, SerdesError
+from streamnative_serdes.key_value import SEPARATED
+
+from .attempts import ITS_OWN_FAULT
+from .batch_reader import BatchReader, Given
+from .columns import AnyColumns
+from .target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._typed_columns import TypedColumns
+    from streamnative_serdes.arrow import Routes
+
+
+class PairReader:
+    """How KEY_VALUE messages are read: by the pair of schemas of their version, as by :class:`BatchReader`.
+
+    Args:
+        given: the batch.
+        columns: of both halves.
+        target: of the policy latest.seen.
+    """
+
+    def __init__(self, given: Given, columns: TypedColumns, target: Target | None) -> None:
+        if given.policy.signs.in_use:
+            raise ConfigError(
+                "messages of type KEY_VALUE have no framings of Confluent's",
+                topic=given.topic,
+                hint="leave out framings",
+            )
+        self._given, self._columns = given, columns
+        self._by_version = BatchReader(given, columns, target)
+        self.has_read, self.counted = self._by_version.has_read, self._by_version.counted
+
+    def find(self, key: int) -> Routes | SerdesError:
+        """As :meth:`BatchReader.find`.
+
+        Raises:
+            ConfigError: the keys are needed, and not there.
+        """
+        found = self._by_version.find(key)
+        encoding = self._encoding(key)
+        if encoding == SEPARATED and self._given.message_keys is None:
+            raise ConfigError(
+                "the topic's keys are the messages' keys: its encoding is SEPARATED",
+                topic=self._given.topic,
+                hint="pass keys=..., the keys of the messages; in Spark, the name of their column",
+            )
+        if key != _call_path.LATEST or encoding is None or not self._given.policy.pairs.alone:
+            return found
+        # As for objects: without a version, messages are read by the given schemas first.
+        both = self._columns.target
+        assert isinstance(both, PairParts)
+        alone = self._columns.plan_of(replace(both, kind=encoding)), 0, True
+        return (alone, *found) if isinstance(found, tuple) else (alone,)
+
+    def _encoding(self, key: int) -> str | None:
+        """How messages of this key are stored; None if there is no such pair."""
+        policy, topic = self._given.policy, self._given.topic
+        with suppress(*ITS_OWN_FAULT):
+            known = policy.known(topic, key)[0] or policy.known(topic, _call_path.LATEST)[0]
+            return None if known is None or known.halves is None else known.halves.encoding
+        return None
+
+    def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
+        """As :meth:`BatchReader.failed`."""
+        # What a message looks like says something about a value that is all of it, and nothing about a key.
+        is_value = self._encoding(key) == SEPARATED and not (errors[0].path or "").startswith("key")
+        return self._by_version.failed(key, errors, message if is_value else b"")
+
+
+class OneTypeReader:
+    """How messages of a primitive type, or of type JSON, are read: they have no header, and need no version."""
+
+    def __init__(self, columns: TypedColumns, target: Part, topic: str) -> None:
+        self._routes = ((columns.plan_of(target), 0, True),)
+        self._version, self._topic = target.version, topic
+
+    def find(self, _key: int) -> Routes:
+        return self._routes
+
+    def failed(self, _key: int, errors: Sequence[DecodeError], _message: bytes) -> DecodeError:
+        return copy(errors[0]).at(topic=self._topic, version=self._version)
+
+    def has_read(self, _known: Known, counts: dict[tuple[int, int], int]) -> bool:
+        return any(way >= 0 for _, way in counts)
+
+    def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
+        """As :meth:`BatchReader.counted`."""
+        errors = sum(rows for (_, way), rows in counts.items() if way < 0)
+        return {_call_path.LATEST: sum(counts.values())}, 0, 0, errors
+
+
+def reader_of(given: Given, columns: AnyColumns, target: Target | None) -> BatchReader | PairReader | OneTypeReader:
+    """What finds out how the messages of a batch are read into ``columns``."""
+    from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
+
+    if isinstance(columns, Columns):
+        return BatchReader(given, columns, target)
+    if isinstance(columns.target, Part):
+        return OneTypeReader(columns, columns.target, given.topic)
+    return PairReader(given, columns, target)

@@ -1,0 +1,267 @@
+"""Columns of topics of other types than AVRO: primitive types, JSON, and both halves of KEY_VALUE messages.
+
+Compiled loops read AVRO and primitive types, and split KEY_VALUE messages. What has a ``form``, such as JSON, is bytes
+to them: each message is then read as Python data, which the Avro codec puts into columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import _config as config
+from ._arrow import Layout, Plan, Same, decode_batch
+from ._formats.parts import HalfName, PairNode, PairParts, Part, Parts, named
+from ._pieces import array_of_keys, messages_of, pieces_of_messages
+from ._schema import Field, Record, resolve
+from .arrow import BatchColumns, Capsules, Columns, Dialect, Routes, default_of, first_error
+from .codec import Codec
+from .errors import DecodeError, EncodeError, SchemaError, SerdesError
+
+_MAX_PLANS: Final = 1_000  # one per writer's schema
+_ERRORS: Final = " errors"  # no field of Avro has a space in its name
+_Failures = dict[int, DecodeError]  # by row
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The resolution of a pair: those of its halves; same interface as Resolution."""
+
+    writer: PairNode
+    parts: list[Any]
+    fault: None = None
+    late_fault: None = None
+    added: list[Any] = field(default_factory=list)
+
+    @property
+    def reader(self) -> PairNode:
+        return self.writer
+
+
+class TypedColumns(BatchColumns):
+    """The columns that messages of other types than AVRO are read into. Threads may share it.
+
+    KEY_VALUE messages have the columns "key" and "value". For JSON these are the fields of the record, and for other
+    types there is one column, "value".
+
+    Args:
+        target: as what messages are read.
+        options: those of a codec.
+        dialect: as for :func:`streamnative_serdes.arrow.arrow_schema_of`.
+        large_types: as there.
+
+    Raises:
+        SchemaError: as there.
+    """
+
+    def __init__(self, target: Parts, options: config.CodecArguments, dialect: Dialect, large_types: bool) -> None:
+        self.target, self._given, self._options = target, options, config.codec_options(options)
+        self._layout = Layout(_node_of(target), self._options["avro.logical.types"], dialect, large_types)
+        self._by_parts: dict[object, Plan] = {}
+        self._inner = {
+            name: Columns(part.schema, options, dialect, large_types)
+            for name, part in named(target)
+            if part.form is not None and part.schema is not None
+        }
+        self.arrow_schema = self._schema_of(pa.schema(self._layout))
+
+    def _schema_of(self, compiled: pa.Schema) -> pa.Schema:
+        if not isinstance(self.target, PairParts):
+            return self._inner["value"].arrow_schema if self._inner else compiled
+        fields = [
+            pa.field(each.name, _type_of(self._inner[each.name])) if each.name in self._inner else each
+            for each in compiled
+        ]
+        return pa.schema(fields)
+
+    def plan_of(self, writer: Parts) -> Plan:
+        """Return the plan that reads what ``writer`` wrote; compiled once and cached.
+
+        Raises:
+            SchemaError: it is of another type, or nothing that it writes can be read.
+        """
+        key = writer.name
+        plan = self._by_parts.get(key)
+        if plan is None:
+            if len(self._by_parts) >= _MAX_PLANS:
+                self._by_parts.clear()
+            plan = Plan(self._layout, self._step(writer), None, self._no_default)
+            self._by_parts[key] = plan
+        return plan
+
+    def _no_default(self, part: Field) -> tuple[bytes | None, int, str | None]:
+        return default_of(self._options, part)
+
+    def _step(self, writer: Parts) -> Any:
+        target = self.target
+        if not isinstance(target, PairParts):
+            return self._step_of(target, writer)
+        if not isinstance(writer, PairParts):
+            raise SchemaError(f"expected a schema of type KEY_VALUE, got type {writer.type}")
+        steps = []
+        for (name, part), (_, wrote) in zip(target.items(), writer.items(), strict=True):
+            try:
+                steps.append(self._step_of(part, wrote))
+            except SchemaError as error:
+                error.path = f"{name}.{error.path}" if error.path else name
+                raise
+        return _Step(PairNode(writer.kind), steps)
+
+    def _step_of(self, target: Part, writer: Parts) -> Any:
+        found = writer.type if isinstance(writer, Part) else "KEY_VALUE"
+        if not isinstance(writer, Part) or target.type != found:
+            raise SchemaError(f"expected a schema of type {target.type}, got type {found}")
+        if target.form is not None or target.schema is None or writer.schema is None:
+            return Same(target.node)
+        if target.schema.same_as(writer.schema):
+            return Same(target.schema.root)
+        java, logical = self._options["schema.resolution"] == "java", self._options["avro.logical.types"]
+        return resolve(writer.schema, target.schema, java=java, logical=logical)
+
+    def decode(
+        self,
+        data: Any,
+        find: Callable[[int], Routes | SerdesError],
+        failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
+        *,
+        error_column: str | None = None,
+        framed: bool = True,
+        signs: Any = None,
+        keys: Any = None,
+        message_keys: Any = None,
+    ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+        """As ``_arrow.decode_batch``."""
+        paired = None if message_keys is None else array_of_keys(message_keys)
+        pieces = messages_of(data) if self._inner else pieces_of_messages(data)
+
+        def compiled(name: str | None) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+            capsules, counts = decode_batch(
+                self._layout, self._options, framed, *pieces, find, failed, name, signs, keys, paired
+            )
+            return pa.record_batch(Capsules(*capsules)), counts
+
+        if not self._inner:
+            return compiled(error_column)
+        batch, counts = compiled(_ERRORS)
+        shaped, failures = self._shaped(batch)
+        texts, fields = batch.column(_ERRORS), list(self.arrow_schema)
+        if error_column is None:
+            _raise_first(texts, failures, compiled)
+        columns = _without(shaped, failures)
+        if error_column is not None:
+            columns.append(_texts(texts, failures))
+            fields.append(pa.field(error_column, pa.string()))
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), _with_failures(counts, len(failures))
+
+    def _shaped(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], _Failures]:
+        """The columns, and what cannot be read: the bytes of each half with a ``form`` become its data."""
+        failures: _Failures = {}
+        if not isinstance(self.target, PairParts):
+            found = self._formed("value", self.target, batch.column("value"), failures)
+            return found.columns, failures
+        columns = []
+        for name, part in self.target.items():
+            column = batch.column(name)
+            if name in self._inner:
+                found = self._formed(name, part, column, failures)
+                whole = pa.StructArray.from_arrays(found.columns, fields=list(found.schema), mask=found.nulls)
+                column = whole if isinstance(_root(part), Record) else found.columns[0]
+            columns.append(column)
+        return columns, failures
+
+    def _formed(self, name: HalfName, part: Part, messages: pa.Array, failures: _Failures) -> _Formed:
+        """Messages as columns; failures are added, with their rows."""
+        assert part.form is not None
+        assert part.schema is not None
+        codec = Codec(part.schema, **self._given)
+        data: list[bytes | None] = []
+        prefix = name if isinstance(self.target, PairParts) else ""
+        for row, message in enumerate(messages.to_pylist()):
+            datum: bytes | None = None
+            try:
+                value = None if message is None else part.form.decode(message)
+                datum = None if value is None else codec.encode(value)
+            except (DecodeError, EncodeError) as error:
+                failures.setdefault(row, _failure(error, part, prefix))
+            data.append(datum)
+        columns = self._inner[name]
+        routes = ((columns.plan(part.schema), 0, False),)
+        batch, _ = columns.decode(data, lambda _: routes, first_error, framed=False)
+        nulls = pa.array([datum is None for datum in data], pa.bool_())
+        return _Formed(batch.columns, batch.schema, nulls)
+
+
+class _Formed(NamedTuple):
+    columns: list[pa.Array]
+    schema: pa.Schema
+    nulls: pa.Array
+
+
+def _node_of(parts: Parts) -> Any:
+    if isinstance(parts, Part):
+        return parts.node
+    return Record("KEY_VALUE", tuple(Field(name, part.node) for name, part in parts.items()))
+
+
+def _root(part: Part) -> Any:
+    return None if part.schema is None else part.schema.root
+
+
+def _type_of(columns: Columns) -> pa.DataType:
+    """The type of one column for a half: a struct of a record's fields."""
+    if isinstance(columns.schema.root, Record):
+        return pa.struct(list(columns.arrow_schema))
+    return columns.arrow_schema.field("value").type
+
+
+def _failure(error: DecodeError | EncodeError, part: Part, prefix: str) -> DecodeError:
+    """The error of a row; where what was read does not fit its column, that is an EncodeError of the codec."""
+    found = error
+    if isinstance(error, EncodeError):
+        found = DecodeError(f"it does not fit its column: {error.message}", path=error.path)
+    assert isinstance(found, DecodeError)
+    if prefix:
+        path = found.path or ""
+        found.path = f"{prefix}{'' if not path or path.startswith('[') else '.'}{path}"
+    return found.at(topic=part.topic, version=part.version)
+
+
+def _raise_first(texts: pa.Array, failures: _Failures, compiled: Callable[[str | None], object]) -> None:
+    """Raise the error of the first row that cannot be read, if there is one."""
+    first = min(failures, default=None)
+    bad = pc.index(pc.is_valid(texts), True).as_py()
+    if bad >= 0 and (first is None or bad < first):
+        compiled(None)
+    if first is not None:
+        failures[first].row = first
+        raise failures[first]
+
+
+def _without(columns: list[pa.Array], failures: _Failures) -> list[pa.Array]:
+    """The columns with null in all of them where a row cannot be read."""
+    if not failures or not columns:
+        return list(columns)
+    rows = pa.array([None if row in failures else row for row in range(len(columns[0]))], pa.int64())
+    return [column.take(rows) for column in columns]
+
+
+def _texts(texts: pa.Array, failures: _Failures) -> pa.Array:
+    if not failures:
+        return texts
+    return pa.array([str(failures[row]) if row in failures else text for row, text in enumerate(texts.to_pylist())])
+
+
+def _with_failures(counts: dict[tuple[int, int], int], failures: int) -> dict[tuple[int, int], int]:
+    """The same counts, with so many rows that were read by a plan, but are failures all the same."""
+    found = dict(counts)
+    for key, way in sorted(counts, key=lambda each: each[1]):
+        moved = min(failures, counts[key, way]) if way >= 0 else 0
+        if moved:
+            found[key, way] -= moved
+            found[key, -1] = found.get((key, -1), 0) + moved
+            failures -= moved
+    return {key: rows for key, rows in found.items() if rows}
