@@ -7,17 +7,23 @@ from typing import Any, Final
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import LATEST
-from streamnative_serdes._config import DESERIALIZER_OPTIONS, CodecArguments, codec_arguments
+from streamnative_serdes._config import DESERIALIZER_OPTIONS, CodecArguments, codec_arguments, schema_limits
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.attempts import Attempt
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Schema
+from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
+from streamnative_serdes.key_value import INLINE
 
 from .avro_json import JsonWriter
+from .halves import split, within
 from .options import Connection
+from .typed_json import TypedJson, json_of
 
 _FRAMED, _BARE = "snip42", "headerless"
+NO_KEY: Final = object()  # in the place of a message's key, or of what it holds
 # How data must look for avro_json, and that each message is shown by the schema it was written with.
 _RAW: Final = {
     "avro.logical.types": False,
@@ -37,17 +43,37 @@ class Decoded:
         version: of the schema that read it; None for a tombstone.
         value: JSON.
         header_version: the version that the header names, if another schema has read the message.
+        halves: of KEY_VALUE topics: how they are stored.
+        key: of KEY_VALUE topics: JSON.
     """
 
     framing: str | None
     version: int | None
     value: Any
     header_version: int | None = None
+    halves: str | None = None
+    key: Any = NO_KEY
 
     def members(self) -> dict[str, Any]:
         """The members of a line."""
         more = {} if self.header_version is None else {"header_version": self.header_version}
         return {"framing": self.framing, "version": self.version, **more, "value": self.value}
+
+    def around(self, place: dict[str, Any]) -> dict[str, Any]:
+        """The members of a line that say where the message is. The key is data if the topic's schema has one."""
+        if self.halves is None:
+            return place
+        rest = {name: part for name, part in place.items() if name != "key"}
+        if self.halves == INLINE and place.get("key") is not None:
+            rest["message_key"] = place["key"]
+        return rest if self.key is NO_KEY else {**rest, "key": self.key}
+
+    @property
+    def alone(self) -> Any:
+        """What the message's value holds: both halves with the encoding INLINE."""
+        if self.halves != INLINE or self.key is NO_KEY:
+            return self.value
+        return {"key": self.key, "value": self.value}
 
 
 def apparent(data: bytes | None) -> dict[str, Any]:
@@ -90,27 +116,106 @@ class MessageDecoder:
         self._options: CodecArguments = codec_arguments(self._policy.conf)
         self._version = version
         self._writers: dict[str, JsonWriter] = {}  # by the text of the schema
+        self._shown: dict[Known, TypedJson] = {}
 
     def close(self) -> None:
         self._deserializer.close()
 
-    def decode(self, topic: str, data: bytes | None) -> Decoded:
-        """Decode a message's value.
+    def decode(self, topic: str, data: bytes | None, key: Any = NO_KEY) -> Decoded:
+        """Decode a message's value, and its key if the topic's schema has one.
+
+        Args:
+            topic: whose message it is.
+            data: its value.
+            key: its key as bytes, or None; NO_KEY if that is not at hand.
 
         Raises:
             DecodeError, SchemaError, SchemaNotFoundError: this message cannot be read.
             SchemaRegistryError: the registry cannot be asked.
+            ConfigError: a reader's schema was given, and the topic is not of type AVRO.
         """
+        known = self._other_type(topic)
+        if known is None:
+            return self._decode_avro(topic, data)
+        if self._policy.reading is not None:
+            raise ConfigError(f"--schema is for topics of type AVRO, and this one is of type {known.type}", topic=topic)
+        if known.halves is None:
+            return self._decode_other(self._chosen(topic, known), data)
+        return self._decode_pair(topic, known, data, key)
+
+    def _other_type(self, topic: str) -> Known | None:
+        """The topic's latest schema, if it is not of type AVRO."""
+        binding = self._policy.binding
+        if binding.kind(topic) == "AVRO":
+            return None
+        try:
+            known, _ = binding.latest(topic)
+        except SchemaNotFoundError:
+            return None
+        return known if known.avro is None else None
+
+    def _chosen(self, topic: str, latest: Known) -> Known:
+        return latest if self._version is None else self._policy.binding.version(topic, self._version)
+
+    def _decode_other(self, known: Known, data: bytes | None) -> Decoded:
+        """JSON and primitive types, which have no header."""
+        if data is None:
+            return Decoded(None, None, None)
+        try:
+            return Decoded(_BARE, known.version, self._json_of(known).show(data))
+        except DecodeError as error:
+            raise error.at(topic=known.topic, version=known.version) from None
+
+    def _decode_pair(self, topic: str, latest: Known, data: bytes | None, key: Any) -> Decoded:
+        assert latest.halves is not None
+        encoding = latest.halves.encoding
+        if data is None:
+            if encoding == INLINE or key is NO_KEY:
+                return Decoded(None, None, None, None, encoding)
+            shown = self._half(self._chosen(topic, latest), "key", key)
+            return Decoded(None, None, None, None, encoding, shown)
+        self._policy.fallback = None
+        self._deserializer.deserialize(topic, data, self._version)  # by the schema that fits, or it says why none does
+        version, offset, other = self._how(topic, data)
+        known = self._policy.binding.version(topic, version)
+        halves, value = known.halves, data[offset:]
+        assert halves is not None
+        if halves.encoding == INLINE:
+            key, half = split(value)
+        else:
+            half = value
+        shown = key if key is NO_KEY else self._half(known, "key", key)
+        framing = _FRAMED if offset else _BARE
+        return Decoded(framing, version, self._half(known, "value", half), other, halves.encoding, shown)
+
+    def _half(self, known: Known, name: str, data: bytes | None) -> Any:
+        assert known.halves is not None
+        half = known.halves.key if name == "key" else known.halves.value
+        try:
+            return within(name, self._json_of(half).show, data)
+        except DecodeError as error:
+            raise error.at(topic=known.topic, version=known.version) from None
+
+    def _json_of(self, known: Known) -> TypedJson:
+        found = self._shown.get(known)
+        if found is None:
+            found = self._shown[known] = json_of(known, self._options, schema_limits(self._policy.conf))
+        return found
+
+    def _how(self, topic: str, data: bytes) -> tuple[int, int, int | None]:
+        """The version that has read a message, where its data begins, and what its header names if that differs."""
+        version, offset = self._read_by(topic, data)
+        in_header = header.read(data)
+        return version, offset, in_header if offset == 0 or in_header != version else None
+
+    def _decode_avro(self, topic: str, data: bytes | None) -> Decoded:
         if data is None:
             return Decoded(None, None, None)
         self._policy.fallback = None
         datum = self._deserializer.deserialize(topic, data, self._version)
-        version, offset = self._read_by(topic, data)
-        in_header = header.read(data)
-        other = in_header if offset == 0 or in_header != version else None
-        return Decoded(
-            _FRAMED if offset else _BARE, version, self._as_json(topic, version, data[offset:], datum), other
-        )
+        version, offset, other = self._how(topic, data)
+        shown = self._as_json(topic, version, data[offset:], datum)
+        return Decoded(_FRAMED if offset else _BARE, version, shown, other)
 
     def _read_by(self, topic: str, data: bytes) -> tuple[int, int]:
         """The version that has read the message, and where its datum begins."""

@@ -5,7 +5,8 @@
     {"topic": "users", "partition": 0, "offset": 7, "timestamp": "2026-11-23T13:45:00.123Z", "key": "ada",
      "headers": [["trace", "a1"]], "framing": "snip42", "version": 3, "value": {"name": "Ada"}}
 
-Keys and values of headers are text where they are UTF-8, otherwise ``{"base64": "..."}``.
+Keys and values of headers are text where they are UTF-8, otherwise ``{"base64": "..."}``. In KEY_VALUE topics the key
+is data, as the value is; with the encoding INLINE, ``message_key`` is that of the message, if it has one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Final
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.key_value import INLINE
 
 from .logical_text import read_moment, show_moment
 
@@ -27,6 +29,8 @@ _BASE64: Final = "base64"
 # Members of decode's lines that say where a message was; they do not matter for writing it again.
 _ORIGIN: Final = frozenset({"topic", "offset", "framing", "version", "header_version"})
 _WRITTEN: Final = frozenset({"key", "headers", "partition", "timestamp", "value"})
+_MESSAGE_KEY: Final = "message_key"  # of encoding INLINE, whose key is the half of the value
+ABSENT: Final = object()  # in the place of a member that a line does not have
 _MOST_PARTITION: Final = 2**31 - 1
 _MOST_TIME: Final = 2**63 - 1
 
@@ -81,14 +85,15 @@ class Line:
     """A message to write; ``value`` is JSON, not yet data."""
 
     value: Any
-    key: bytes | None = None
+    key: bytes | None = None  # of the message
     headers: tuple[tuple[str, bytes | None], ...] = ()
     partition: int | None = None
     timestamp: int | None = None  # milliseconds since 1970, UTC
+    half: Any = ABSENT  # of KEY_VALUE topics: the key, as JSON
 
 
-def parse_line(text: str | bytes, *, values: bool = False) -> Line:
-    """Read a line; with ``values``, it is the value alone.
+def parse_line(text: str | bytes, *, values: bool = False, halves: str | None = None) -> Line:
+    """Read a line; with ``values``, it is the value alone. ``halves``: of KEY_VALUE topics, how they are stored.
 
     Raises:
         EncodeError: it is not JSON, or not of that form.
@@ -97,27 +102,36 @@ def parse_line(text: str | bytes, *, values: bool = False) -> Line:
         tree = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise EncodeError(f"not a line of JSON: {error or 'nested too deeply'}") from None
-    return Line(tree) if values else _line(tree)
+    if not values:
+        return _line(tree, halves)
+    if halves != INLINE or tree is None:
+        return Line(tree)
+    if not isinstance(tree, dict) or tree.keys() != {"key", "value"}:
+        raise EncodeError(f'expected {{"key": ..., "value": ...}}, since the encoding is INLINE, got {tree!r:.60}')
+    return Line(tree["value"], half=tree["key"])
 
 
-def _line(tree: Any) -> Line:
+def _line(tree: Any, halves: str | None) -> Line:
     if not isinstance(tree, dict):
         raise EncodeError(f'expected {{"value": ...}}, got {tree!r:.60}', hint="--values takes lines of values alone")
     if "error" in tree:
         raise EncodeError(f"decode could not read this message: {tree['error']!s:.200}", hint="leave the line out")
-    unknown = sorted(set(tree) - _ORIGIN - _WRITTEN)
+    written = _WRITTEN | {_MESSAGE_KEY} if halves == INLINE else _WRITTEN
+    unknown = sorted(set(tree) - _ORIGIN - written)
     if unknown or "value" not in tree:
         fault = f"it has {unknown[0]!r}" if unknown else "it has no value"
         raise EncodeError(
-            f"expected a line with value and perhaps {', '.join(sorted(_WRITTEN - {'value'}))}; {fault}",
+            f"expected a line with value and perhaps {', '.join(sorted(written - {'value'}))}; {fault}",
             hint="--values takes lines of values alone; a value of null is a tombstone",
         )
+    name = "key" if halves is None else _MESSAGE_KEY
     return Line(
         tree["value"],
-        read_bytes("key", tree.get("key")),
+        read_bytes(name, tree.get(name)),
         _headers(tree.get("headers")),
         _number("partition", tree.get("partition"), _MOST_PARTITION),
         _number("timestamp", _time(tree.get("timestamp")), _MOST_TIME),
+        ABSENT if halves is None else tree.get("key", ABSENT),
     )
 
 

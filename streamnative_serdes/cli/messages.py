@@ -17,15 +17,16 @@ from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .consuming import Start, TopicReader
-from .decoding import MessageDecoder, apparent
+from .decoding import NO_KEY, MessageDecoder, apparent
 from .failures import INTERRUPTED, Command, FailureError, failure_of
+from .framing import AnyFramer, framer_of
 from .lines import Line, parse_line, place_of
 from .options import Connection, connected, topic_name
 from .output import counted, say, show_json
-from .producing import Framer, Outbox
+from .producing import Outbox
 
-# Messages as they come: the members of their lines that say where they are, and their values.
-_Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None], None, None]
+# Messages as they come: the members of their lines that say where they are, their values, and their keys.
+_Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any], None, None]
 # What is wrong with one message. All else, such as a registry that is away, would fail for the next one too.
 _ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
 _SCHEMA_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -94,8 +95,8 @@ def decode(
     view = _View(decoder, topic, values, 2 if pretty else None)
     with closing(decoder), closing(incoming):
         try:
-            for place, data in islice(incoming, most):
-                view.show(place, data)
+            for place, data, key in islice(incoming, most):
+                view.show(place, data, key)
         except KeyboardInterrupt:
             if not follow:
                 raise
@@ -107,7 +108,7 @@ def _consumed(connection: Connection, topic: str, start: Start, partitions: tupl
     with TopicReader(connection.kafka_conf(), topic) as reader:
         for message in reader.messages(start, partitions, follow=follow):
             value: Any = message.value()
-            yield place_of(message), value
+            yield place_of(message), value, message.key()
 
 
 def _from_file(file: IO[bytes], form: str) -> _Incoming:
@@ -117,7 +118,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
         DecodeError: a line is not of the form.
     """
     if form == "raw":
-        yield {}, file.read()
+        yield {}, file.read(), NO_KEY
         return
     for number, line in enumerate(file, 1):
         text = line.strip()
@@ -125,7 +126,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
             data = base64.b64decode(text, validate=True) if form == "base64" else bytes.fromhex(text.decode())
         except (binascii.Error, ValueError) as error:
             raise DecodeError(f"line {number} is not {form}: {error}") from None
-        yield {"line": number}, data
+        yield {"line": number}, data, NO_KEY
 
 
 @dataclass(slots=True)
@@ -139,16 +140,17 @@ class _View:
     shown: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
 
-    def show(self, place: dict[str, Any], data: bytes | None) -> None:
+    def show(self, place: dict[str, Any], data: bytes | None, key: Any) -> None:
         self.shown += 1
         try:
-            decoded = self.decoder.decode(self.topic, data)
+            decoded = self.decoder.decode(self.topic, data, key)
         except _ITS_OWN_FAULT as error:
             self._show_failure(place, data, error)
         except RecursionError:
             self._show_failure(place, data, DecodeError("the data is nested too deeply", topic=self.topic))
         else:
-            show_json(decoded.value if self.values else {**place, **decoded.members()}, indent=self.indent)
+            line = decoded.alone if self.values else {**decoded.around(place), **decoded.members()}
+            show_json(line, indent=self.indent)
 
     def _show_failure(self, place: dict[str, Any], data: bytes | None, error: SerdesError) -> None:
         self.failed += 1
@@ -191,7 +193,7 @@ def produce(
     outbox = None if dry_run else Outbox(connection.kafka_conf(), topic)
     if outbox is not None and not create:
         outbox.require_topic()
-    framer = Framer(connection, topic, None if schema is None else load(schema), version, dry_run=dry_run)
+    framer = framer_of(connection, topic, None if schema is None else load(schema), version, dry_run=dry_run)
     with closing(framer):
         count = _send_all(file, framer, outbox, values=values, any_partition=any_partition)
     partitions = {} if outbox is None else dict(sorted(outbox.delivered.items()))
@@ -204,7 +206,7 @@ def produce(
         say(f"{topic}: {counted(count, 'message')} sent, schema version {framer.version}")
 
 
-def _send_all(file: IO[bytes], framer: Framer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
+def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
     """Send all lines, and return how many. Without an outbox they are only checked.
 
     Raises:
@@ -227,10 +229,11 @@ def _send_all(file: IO[bytes], framer: Framer, outbox: Outbox | None, *, values:
     return count
 
 
-def _framed(number: int, text: bytes, framer: Framer, values: bool) -> tuple[Line, bytes | None]:
+def _framed(number: int, text: bytes, framer: AnyFramer, values: bool) -> tuple[Line, bytes | None]:
     try:
-        line = parse_line(text, values=values)
-        return line, framer.frame(line.value)
+        line = parse_line(text, values=values, halves=framer.halves)
+        key, message = framer.frame(line)
+        return replace(line, key=key), message
     except EncodeError as error:
         failure = failure_of(error)
         raise FailureError(f"line {number}: {failure}", **failure.more()) from error

@@ -1,4 +1,4 @@
-"""Producing for ``produce``: JSON values to framed messages, and their delivery."""
+"""Producing for ``produce``: the delivery of messages."""
 
 from __future__ import annotations
 
@@ -9,85 +9,12 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes import KafkaAvroSerializer, header
-from streamnative_serdes._config import REGISTRY_OPTIONS, SERIALIZER_OPTIONS, CodecArguments, parse, schema_limits
 from streamnative_serdes._kafka import ClientErrors, ask, client
-from streamnative_serdes._schema import Schema
-from streamnative_serdes._schema import parse as parse_schema
-from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import SchemaError
 
-from .avro_json import reader_of
 from .failures import REFUSED, FailureError
 from .lines import Line
-from .options import Connection
 
 _PATIENCE: Final = 30.0  # seconds without any delivery
-# How avro_json gives data. Fields that the schema does not have are errors: they would be lost.
-_RAW: Final = {"avro.logical.types": False, "validate.strict.allow.default": True}
-_RAW_CODEC: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
-
-
-class Framer:
-    """Turns JSON values into messages of a topic.
-
-    Args:
-        connection: with the registry.
-        topic: whose messages they are.
-        text: of the schema to write with, which is registered unless ``dry_run``; None for one that the topic has.
-        version: of the topic's schemas, to write with; None for the latest.
-        dry_run: encode, but register nothing.
-
-    Raises:
-        SchemaError: the schema is not valid, or not of type AVRO.
-        SchemaRegistryError: the registry refuses, or the topic does not have the schema.
-    """
-
-    def __init__(
-        self, connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool
-    ) -> None:
-        self._topic, self.version = topic, version
-        if text is None:
-            self._schema, self.version = _of_topic(connection, topic, version)
-            chosen = {"auto.register.schemas": False, "use.latest.version": False, "use.schema.version": self.version}
-        else:
-            self._schema, chosen = parse_schema(text, to_register=True), {}
-        self._read = reader_of(self._schema)
-        self._serializer: KafkaAvroSerializer | None = None
-        self._codec = Codec(self._schema, **_RAW_CODEC)
-        if not dry_run:
-            conf = connection.options_of(SERIALIZER_OPTIONS, **_RAW, **chosen)
-            self._serializer = KafkaAvroSerializer(conf, text)
-            self._serializer.warm_up(topic)
-
-    def close(self) -> None:
-        if self._serializer is not None:
-            self._serializer.close()
-
-    def frame(self, value: Any) -> bytes | None:
-        """The message for a JSON value; None for null, which is a tombstone. In a dry run it has no header.
-
-        Raises:
-            EncodeError: the value does not fit the schema.
-        """
-        if value is None:
-            return None
-        datum = self._read(value)
-        if self._serializer is None:
-            return self._codec.encode(datum)
-        message = self._serializer.serialize(self._topic, datum)
-        assert message is not None
-        self.version = header.read(message)
-        return message
-
-
-def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[Schema, int]:
-    with connection.client() as client_:
-        info = client_.latest(topic) if version is None else client_.by_version(topic, version)
-    if info.type != "AVRO":
-        raise SchemaError(f"expected a schema of type AVRO, got {info.type}", topic=topic, version=info.version)
-    limits = schema_limits(parse(REGISTRY_OPTIONS, connection.options_of(REGISTRY_OPTIONS), strict=True))
-    return parse_schema(info.text, strict=False, limits=limits), info.version
 
 
 class Outbox:

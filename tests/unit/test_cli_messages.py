@@ -382,7 +382,7 @@ def test_a_topic_is_not_made_by_accident(run: CommandLine) -> None:
     ("arguments", "code", "complaint"),
     [
         (("empty",), 3, "Schema not found"),
-        (("words",), 1, "expected a schema of type AVRO, got STRING"),
+        (("words",), 1, "line 1: topic words, schema version 0: expected string, got dict"),
         (("users", "--schema-version", "7"), 3, "Schema not found"),
         (("users", "--schema", "user.avsc", "--schema-version", "0"), 2, "exclude each other"),
         (("users", "--bootstrap", "127.0.0.1:1"), 3, "no response from a Kafka broker"),

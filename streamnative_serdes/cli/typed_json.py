@@ -1,0 +1,162 @@
+"""Messages of any of Pulsar's types as JSON, and back: :mod:`.avro_json` for what is not Avro.
+
+| Pulsar | JSON |
+|---|---|
+| AVRO | as :mod:`.avro_json` has it |
+| JSON | as it is in the message |
+| BOOLEAN, INT8 to INT64, STRING | as one expects |
+| FLOAT, DOUBLE | a number; ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` |
+| BYTES | text, a character from U+0000 to U+00FF for each byte |
+| DATE, TIME, TIMESTAMP, INSTANT | text in UTC: ``"2026-11-23T13:45:00.123Z"`` |
+| LOCAL_DATE, LOCAL_TIME, LOCAL_DATE_TIME | text: ``"2026-11-23"``, ``"13:45:00.123456789"`` |
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from streamnative_serdes._config import CodecArguments
+from streamnative_serdes._formats import Format
+from streamnative_serdes._schema import Limits, Logical, Primitive
+from streamnative_serdes._topics.known import Known
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError
+
+from .avro_json import JsonWriter, reader_of
+from .logical_text import Form, form_of
+
+_INT64: Final = Struct(">q")
+_INSTANT: Final = Struct(">qi")
+_DAY_AND_TIME: Final = Struct(">qq")
+_SECOND: Final = 1_000_000_000  # nanoseconds
+_DAY: Final = 86_400 * _SECOND
+_MILLIS: Final = Logical("timestamp-millis")
+_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
+
+
+class _Count(NamedTuple):
+    """A type that is a count since some moment: its layout, the unit of its first number, and how it is shown."""
+
+    layout: Struct
+    unit: int  # of the first of two numbers, in that of the second
+    logical: Logical
+
+
+_COUNTS: Final = {
+    "DATE": _Count(_INT64, 1, _MILLIS),
+    "TIME": _Count(_INT64, 1, _MILLIS),
+    "TIMESTAMP": _Count(_INT64, 1, _MILLIS),
+    "INSTANT": _Count(_INSTANT, _SECOND, Logical("timestamp-nanos")),
+    "LOCAL_DATE": _Count(_INT64, 1, Logical("date")),
+    "LOCAL_TIME": _Count(_INT64, 1, Logical("time-nanos")),
+    "LOCAL_DATE_TIME": _Count(_DAY_AND_TIME, _DAY, Logical("local-timestamp-nanos")),
+}
+
+
+class TypedJson(NamedTuple):
+    """How data of one schema is shown as JSON, and read from it.
+
+    ``show(data)`` raises DecodeError, ``read(value)`` EncodeError.
+    """
+
+    show: Callable[[bytes], Any]
+    read: Callable[[Any], bytes]
+
+
+def json_of(known: Known, options: CodecArguments, limits: Limits) -> TypedJson:
+    """How data of a schema that is not of type KEY_VALUE is shown and read.
+
+    Args:
+        known: the schema.
+        options: of a codec, without logical types.
+        limits: how large a schema may be.
+
+    Raises:
+        SchemaError: there is no JSON for messages of its type.
+    """
+    if known.avro is not None:
+        return _avro(known, options)
+    # Missing and unknown fields are errors: they would be lost.
+    strict: CodecArguments = {"validate_strict_allow_default": True, "avro_logical_types": True}
+    form = known.format({**options, **strict, "return_record_name": False}, limits)
+    if known.type == "JSON":
+        return _json(form)
+    if known.type in _COUNTS:
+        return _count(form, _COUNTS[known.type])
+    return _primitive(form)
+
+
+def _avro(known: Known, options: CodecArguments) -> TypedJson:
+    writer, read = JsonWriter(known.schema, options), reader_of(known.schema)
+    codec = Codec(known.schema, **_RAW)
+    return TypedJson(writer.write, lambda value: codec.encode(read(value)))
+
+
+def _json(form: Format) -> TypedJson:
+    def show(data: bytes) -> Any:
+        form.decode(data)  # says what is wrong, and where
+        return json.loads(data, parse_constant=str)
+
+    def read(value: Any) -> bytes:
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        try:
+            form.encode(form.decode(data))
+        except DecodeError as error:
+            raise EncodeError(error.message, path=error.path, hint=error.hint) from None
+        return data
+
+    return TypedJson(show, read)
+
+
+def _count(form: Format, count: _Count) -> TypedJson:
+    shown = form_of(Primitive("long", count.logical))
+    assert shown is not None
+    text: Form = shown
+
+    def show(data: bytes) -> Any:
+        if len(data) != count.layout.size:
+            form.decode(data)
+        first, *rest = count.layout.unpack(data)
+        return text.show(first * count.unit + sum(rest))
+
+    def read(value: Any) -> bytes:
+        try:
+            number = text.read(value)
+        except ValueError as expected:
+            raise EncodeError(f"expected {expected}, got {value!r:.60}") from None
+        return form.encode(number)
+
+    return TypedJson(show, read)
+
+
+def _primitive(form: Format) -> TypedJson:
+    def show(data: bytes) -> Any:
+        value = form.decode(data)
+        if isinstance(value, bytes):
+            return value.decode("latin-1")
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value).replace("inf", "Infinity").replace("nan", "NaN")
+        return value
+
+    def read(value: Any) -> bytes:
+        if isinstance(value, str) and form.type in ("FLOAT", "DOUBLE"):
+            return form.encode(_SPECIAL.get(value, value))
+        if isinstance(value, str) and form.type in ("BYTES", "NONE"):
+            return form.encode(_latin(value))
+        return form.encode(value)
+
+    return TypedJson(show, read)
+
+
+def _latin(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise EncodeError(
+            f"expected text with characters from U+0000 to U+00FF, one for each byte, got {text!r:.60}"
+        ) from None
