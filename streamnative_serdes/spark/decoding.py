@@ -11,17 +11,24 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats.parts import PairParts, Parts
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import read_batch
-from streamnative_serdes._reading.columns import columns_of
+from streamnative_serdes._reading.columns import columns_for, columns_of
 from streamnative_serdes._reading.policy import ReadPolicy
+from streamnative_serdes._reading.typed_targets import as_parts, target_of
 from streamnative_serdes._schema import Record, Schema
+from streamnative_serdes._topics.known import Known, known_from
 from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.key_value import SEPARATED
 from streamnative_serdes.models import Registered
+from streamnative_serdes.schema_registry import SchemaInfo
 
 from .options import DROPMALFORMED, FAILFAST, ReadOptions
+from .typed_types import type_of_parts
 from .types import has_time, to_spark_type
 from .workers import Carried
 
@@ -56,6 +63,8 @@ class TopicReader:
         self._topic, self._times = topic, times
         self._newest: int | None = None
         self._deserializer = KafkaAvroDeserializer(conf, schema)
+        self._target: SchemaInfo | None = None  # of a topic of another type than AVRO
+        self._known: Known | None = None
         policy = self._policy
         if policy.evolution.of_columns() is not None:
             raise ConfigError(
@@ -64,15 +73,35 @@ class TopicReader:
                 hint="use decode_df",
             )
         self._deserializer.warm_up(topic)
-        if policy.reading is None or restart:
+        other = policy.binding.kind(topic) not in (None, "AVRO")
+        if policy.reading is None or restart or other:
             latest, _ = policy.binding.latest(topic)
-            if policy.reading is None:
+            if other:
+                self._known = target_of(policy, topic, latest)
+                self._target = self._known.info
+            elif policy.reading is None:
                 self._deserializer = KafkaAvroDeserializer({**conf, **PLANNED}, Registered(latest.schema.text))
             if restart:
                 self._newest = latest.version
-        columns_of(
-            self._deserializer, self._policy, topic, self._dialect, False
-        )  # so that not the tasks find out that there are none
+        self._try_columns()
+
+    def _try_columns(self) -> None:
+        """So that not the tasks find out that there are none."""
+        policy = self._policy
+        if self._known is None:
+            columns_of(self._deserializer, policy, self._topic, self._dialect, False)
+        else:
+            columns_for(policy, self._known, self._dialect, False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._target is not None:
+            policy = self._policy
+            name = policy.binding.named(self._topic)
+            self._known = known_from(name, self._target, schema_limits(policy.conf))
 
     @property
     def _policy(self) -> ReadPolicy:
@@ -89,6 +118,9 @@ class TopicReader:
     def spark_type(self) -> T.DataType:
         """The type of what is read."""
         logical_types = self._policy.conf["avro.logical.types"]
+        parts = self._parts
+        if parts is not None:
+            return type_of_parts(parts, logical_types=logical_types, times=self._times)
         return to_spark_type(self._schema, logical_types=logical_types, times=self._times)
 
     @property
@@ -96,14 +128,34 @@ class TopicReader:
         """What Arrow has for these types."""
         return "spark" if self._times else "spark-4.0"
 
+    @property
+    def _parts(self) -> Parts | None:
+        """What messages are read as, in a topic of another type than AVRO."""
+        return None if self._known is None else as_parts(self._policy, self._known)
+
+    def reads_pairs(self) -> bool:
+        """Whether there are the columns key and value."""
+        return isinstance(self._parts, PairParts)
+
     def reads_records(self) -> bool:
-        return isinstance(self._schema.root, Record)
+        """Whether there is a column for each field."""
+        parts = self._parts
+        if parts is None:
+            return isinstance(self._schema.root, Record)
+        return not isinstance(parts, PairParts) and parts.schema is not None and isinstance(parts.schema.root, Record)
+
+    def needs_keys(self) -> bool:
+        """Whether messages are read together with their keys."""
+        known = self._policy.binding.pairs(self._topic) if self.reads_pairs() else []
+        return any(pair.halves is not None and pair.halves.encoding == SEPARATED for pair in known)
 
     def needs_headers(self) -> bool:
         """Whether a header of a message may name its schema."""
         return self._policy.signs.header
 
-    def read(self, messages: pa.Array, headers: pa.Array | None, error_column: str | None) -> pa.RecordBatch:
+    def read(
+        self, messages: pa.Array, headers: pa.Array | None, keys: pa.Array | None, error_column: str | None
+    ) -> pa.RecordBatch:
         """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
         Raises:
@@ -118,7 +170,9 @@ class TopicReader:
             error_column=error_column,
             dialect=self._dialect,
             large_types=False,
+            message_keys=keys,
             check=self._refuse_newer,
+            read_as=self._known,
         )
 
     def _refuse_newer(self, version: int) -> None:
@@ -165,12 +219,13 @@ class Decoder:
         reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
         return cls(topic, Carried(reader), options.mode), reader
 
-    def decode(self, messages: pa.Array, headers: pa.Array | None = None) -> Decoded:
+    def decode(self, messages: pa.Array, headers: pa.Array | None = None, keys: pa.Array | None = None) -> Decoded:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
 
         Args:
             messages: the values.
             headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
+            keys: the messages' keys, where the reader needs them.
 
         Raises:
             DecodeError: one cannot be read, and the mode is FAILFAST.
@@ -178,7 +233,7 @@ class Decoder:
             SchemaRegistryError: a version that is not known yet cannot be asked for.
         """
         name = None if self.mode == FAILFAST else _ERRORS
-        columns = self.reader.get().read(messages, headers, name).columns
+        columns = self.reader.get().read(messages, headers, keys, name).columns
         errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
         return Decoded(columns, errors)
 

@@ -10,11 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
+from streamnative_serdes._config import codec_arguments, schema_limits
+from streamnative_serdes._formats.parts import PairParts, Parts, Plain
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes._schema.unmatched import unmatched
+from streamnative_serdes._topics.parts import parts_of
 from streamnative_serdes._writing.policy import WritePolicy
+from streamnative_serdes._writing.typed import known_of
 from streamnative_serdes.errors import ConfigError, EncodeError
+from streamnative_serdes.key_value import TypedSchema
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .arrow_types import arrow_type
@@ -37,29 +42,68 @@ class TopicWriter:
     """
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, confirm: bool = True) -> None:
-        self._topic, self._serializer = topic, KafkaAvroSerializer(conf, schema)
+        self._typed = schema if isinstance(schema, TypedSchema) and schema.type != "AVRO" else None
+        given = None if self._typed is not None else schema.schema if isinstance(schema, TypedSchema) else schema
+        self._topic, self._serializer = topic, KafkaAvroSerializer(conf, given)
+        self._parts: Parts | None = None  # of a topic of another type than AVRO
+        self._schema: Schema | None = None
         if confirm:
             self._policy.binding.confirm(topic)  # what this process knows of it may be of one that was deleted since
-        bound = self._policy.bind(self._serializer, topic, None, None)
-        assert bound.codec is not None
-        self._schema: Schema = bound.codec.schema
+        version = None if self._typed is None else self._registered(self._typed)
+        if version is None:
+            version = self._chosen()
         if not self._policy.has_schema:  # whatever comes later, the columns are chosen for this one
-            fixed = {**conf, "use.schema.version": bound.version, "use.latest.version": False}
+            fixed = {**conf, "use.schema.version": version, "use.latest.version": False}
             self._serializer = KafkaAvroSerializer({**fixed, "auto.register.schemas": False})
-        self._serializer.warm_up(topic)
+        if self._typed is not None:
+            self._chosen()
+        if self._parts is None:
+            self._serializer.warm_up(topic)
+        self._policy.topics.add(topic)
+
+    def _registered(self, typed: TypedSchema) -> int:
+        policy = self._policy
+        known, new = known_of(typed, policy.conf), policy.conf["auto.register.schemas"]
+        return policy.binding.registered(self._topic, known, new=new)
+
+    def _chosen(self) -> int:
+        """Set what is written by, and return its version."""
+        policy = self._policy
+        other = policy.other_type(self._serializer, self._topic)
+        if other is not None:
+            options = codec_arguments(policy.conf)
+            self._parts = parts_of(other, schema_limits(policy.conf), options, to_write=True)
+            return other.version
+        bound = policy.bind(self._serializer, self._topic, None, None)
+        assert bound.codec is not None
+        self._schema = bound.codec.schema
+        return bound.version
 
     @property
     def _policy(self) -> WritePolicy:
         policy: WritePolicy = policy_of(self._serializer)
         return policy
 
-    @property
-    def root(self) -> AvroType:
-        """The type of a message."""
-        return self._schema.root
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_parts": None, "_schema": None}  # of the driver alone
 
-    def write(self, rows: Any) -> pa.Array:
-        """A message for each row of columns; null for null.
+    @property
+    def writes_pairs(self) -> bool:
+        return isinstance(self._parts, PairParts)
+
+    @property
+    def root(self) -> AvroType | Plain | PairParts:
+        """The type of a message."""
+        if isinstance(self._parts, PairParts):
+            return self._parts
+        if self._parts is not None and self._parts.schema is None:
+            return Plain(self._parts.type)
+        schema = self._schema if self._parts is None else self._parts.schema
+        assert schema is not None
+        return schema.root
+
+    def write(self, rows: Any) -> pa.Array | pa.RecordBatch:
+        """A message for each row of columns; null for null. For KEY_VALUE topics the columns key and value.
 
         Raises:
             EncodeError: a row does not fit the schema.
@@ -83,6 +127,10 @@ class TopicWriter:
                 field has one.
         """
         root, topic = self.root, self._topic
+        if isinstance(root, PairParts):
+            return self._halves_of(names)
+        if self._parts is not None and not isinstance(root, Record) and "value" in names:
+            return ["value"]
         if not isinstance(root, Record):
             raise ConfigError(
                 f"expected a record schema, got {root.kind}",
@@ -99,7 +147,28 @@ class TopicWriter:
             raise ConfigError("there is no column for any field", topic=topic, hint="all messages would be the same")
         return found
 
-    def refuse_unmatched(self, kind: T.DataType, path: str = "", root: AvroType | None = None) -> None:
+    def refuse_pairs(self) -> None:
+        """Raises ConfigError if the topic is of type KEY_VALUE."""
+        if self.writes_pairs:
+            raise ConfigError(
+                "messages of type KEY_VALUE have a key and a value",
+                topic=self._topic,
+                hint="encode_df makes the columns key and value of them, which Spark's own Kafka sink writes",
+            )
+
+    def _halves_of(self, names: Sequence[str]) -> list[str]:
+        missing = [half for half in ("key", "value") if half not in names]
+        if missing:
+            raise ConfigError(
+                f"there is no column {missing[0]}, and rows of a topic of type KEY_VALUE need key and value",
+                topic=self._topic,
+                hint='build a struct from columns: df.select(F.struct("id").alias("key"), ...)',
+            )
+        return ["key", "value"]
+
+    def refuse_unmatched(
+        self, kind: T.DataType, path: str = "", root: AvroType | Plain | PairParts | None = None
+    ) -> None:
         """Look at what rows hold, their structs in one another, once for all rows.
 
         Raises:
@@ -174,7 +243,7 @@ class TopicWriter:
             )
 
 
-def only_branch(kind: AvroType) -> AvroType:
+def only_branch(kind: AvroType | Plain | PairParts) -> AvroType | Plain | PairParts:
     """What a union of null and one other type is, besides null; all else as it is."""
     others = [branch for branch in kind.branches if branch.kind != "null"] if isinstance(kind, Union) else []
     return others[0] if len(others) == 1 else kind
@@ -196,14 +265,20 @@ class Encoder:
 
     @classmethod
     def plan(
-        cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True
+        cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True, pairs: bool = False
     ) -> tuple[Encoder, TopicWriter]:
-        """On the driver: registers the schema, or asks for the topic's latest. Also gives what it will write by."""
+        """On the driver: registers the schema, or asks for the topic's latest. Also gives what it will write by.
+
+        Raises:
+            ConfigError: the topic is of type KEY_VALUE, and not ``pairs``.
+        """
         writer = TopicWriter(topic, conf, schema, confirm=confirm)
+        if not pairs:
+            writer.refuse_pairs()
         return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer
 
-    def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array:
-        """A message for each row of columns, or for each struct; null for null.
+    def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array | pa.RecordBatch:
+        """A message for each row of columns, or for each struct; null for null. For KEY_VALUE topics a key, too.
 
         Raises:
             EncodeError: a row does not fit the schema.

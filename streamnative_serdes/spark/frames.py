@@ -57,6 +57,7 @@ def decode_df(
     topic: str,
     schema: object = None,
     value: str = "value",
+    key: str = "key",
     headers: str = "headers",
     keep: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
@@ -73,6 +74,8 @@ def decode_df(
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; by default, the topic's latest schema at this moment.
         value: the name of the column of messages. A null is a tombstone, and becomes null in all fields.
+        key: the name of the column of the messages' keys, which is used only if the topic is of type KEY_VALUE with the
+            encoding SEPARATED.
         headers: the name of the column of headers, which is used only if ``framings`` has ``confluent-header``.
         keep: names of columns to keep, in front of the new ones.
         options: ``mode``: for a message that cannot be decoded, ``FAILFAST`` (the default) fails the job,
@@ -86,9 +89,10 @@ def decode_df(
             stream: call ``decode_df`` in a function of ``foreachBatch``.
 
     Returns:
-        a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record), and the
-        ``errorColumn``. All new columns are nullable and have the types of :func:`to_spark_type`, with TIME if the
-        session has ``spark.sql.timeType.enabled``.
+        a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record; for KEY_VALUE
+        topics the columns "key" and "value", which are structs for records), and the ``errorColumn``. All new columns
+        are nullable and have the types of :func:`to_spark_type`, with TIME if the session has
+        ``spark.sql.timeType.enabled``.
 
     Raises:
         ConfigError: an invalid option, a Column instead of a name, a missing column, a duplicate name, no columns at
@@ -101,14 +105,16 @@ def decode_df(
     warn_of_workers(df.sparkSession)
     conf, schema = planned(df, conf, schema, topic, (value, headers), seen)
     decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
-    around = _around(df, value, chosen)
     of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []
-    needed = list(dict.fromkeys([value, *of_headers, *around.values(), *keep]))
+    of_keys = [_require_keys(df, name_of("key", key), topic)] if reader.needs_keys() else []
+    around = _around(df, value, chosen, *of_keys)
+    needed = list(dict.fromkeys([value, *of_headers, *of_keys, *around.values(), *keep]))
     place = {name: number for number, name in enumerate(needed)}
     task = _Decode(
         decoder,
         place[value],
         place[of_headers[0]] if of_headers else None,
+        place[of_keys[0]] if of_keys else None,
         {name: place[column] for name, column in around.items()},
         tuple(place[name] for name in keep),
         chosen.error_column is not None,
@@ -133,6 +139,7 @@ def encode_df(
     topic: str,
     schema: object = None,
     value: str = "value",
+    key: str = "key",
     keep: Sequence[str] = (),
 ) -> DataFrame:
     """Encode the rows to messages in a binary column; works on streams too.
@@ -147,7 +154,9 @@ def encode_df(
         schema: the messages' schema, which is registered in the topic now; ``to_avro_schema(df.schema)`` derives one.
             By default, the topic's latest schema at this moment.
         value: the name of the new column of messages.
-        keep: names of columns to keep, in front of it.
+        key: the name of the new column of messages' keys, in front of it, for topics of type KEY_VALUE. Their rows have
+            the columns "key" and "value". With the encoding INLINE, keys are part of the values, and this is null.
+        keep: names of columns to keep, in front of them.
 
     Raises:
         ConfigError: an invalid option, a field without a column or whose column differs in case, columns that do not
@@ -157,13 +166,14 @@ def encode_df(
     """
     value, keep = name_of("value", value), names_of("keep", keep)
     warn_of_workers(df.sparkSession)
-    encoder, writer = Encoder.plan(topic, conf, schema)
+    encoder, writer = Encoder.plan(topic, conf, schema, pairs=True)
     fields = writer.fields_of(df.columns, keep)
     kinds = [require(df, name).dataType for name in fields]
     for name, kind in zip(fields, kinds, strict=True):
         refuse_intervals(name, kind, T.YearMonthIntervalType, T.DayTimeIntervalType)
     writer.try_columns(zip(fields, kinds, strict=True))
-    columns = [*(require(df, name) for name in keep), T.StructField(value, T.BinaryType())]
+    made = [name_of("key", key), value] if writer.writes_pairs else [value]
+    columns = [*(require(df, name) for name in keep), *(T.StructField(name, T.BinaryType()) for name in made)]
     refuse_doubles(df, [column.name for column in columns])
     needed = list(dict.fromkeys([*fields, *keep]))
     task = _Encode(encoder, tuple(fields), tuple(needed.index(name) for name in keep))
@@ -205,6 +215,7 @@ class _Decode:
     decoder: Decoder
     value: int
     headers: int | None
+    keys: int | None
     around: Mapping[str, int]  # field of a dead letter -> index of its column
     keep: tuple[int, ...]
     with_errors: bool
@@ -220,8 +231,8 @@ class _Decode:
 
     def _read(self, batch: pa.RecordBatch) -> Decoded:
         try:
-            headers = None if self.headers is None else batch.column(self.headers)
-            return self.decoder.decode(batch.column(self.value), headers)
+            headers, keys = (None if at is None else batch.column(at) for at in (self.headers, self.keys))
+            return self.decoder.decode(batch.column(self.value), headers, keys)
         except DecodeError as error:
             if error.row is not None:
                 found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
@@ -257,9 +268,10 @@ class _Encode:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part, messages in in_parts(batch, self._write):
-                yield _numbered([*(part.column(number) for number in self.keep), messages])
+                made = messages.columns if isinstance(messages, pa.RecordBatch) else [messages]
+                yield _numbered([*(part.column(number) for number in self.keep), *made])
 
-    def _write(self, batch: pa.RecordBatch) -> pa.Array:
+    def _write(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
         columns = batch.columns[: len(self.fields)]
         return self.encoder.encode(pa.RecordBatch.from_arrays(columns, list(self.fields)))
 
@@ -269,11 +281,13 @@ def _numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
 
 
-def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
+def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -> dict[str, str]:
     """The columns that identify an undecodable message: field of a dead letter -> column."""
     kinds = {field.name: field.dataType for field in df.schema.fields if field.name in _AROUND}
     if value != "key":  # when decoding the key, the column "value" is kept unchanged
         kinds.pop("value", None)
+    if key != "key":  # the column of that name is another one
+        kinds.pop("key", None)
     others = [name for name, kind in kinds.items() if not isinstance(kind, _AROUND[name])]
     if options.error_column is not None:
         if others:
@@ -282,7 +296,8 @@ def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
                 f"got {kinds[others[0]].simpleString()}",
                 hint="errorColumn stores a message's key, topic, partition and offset; rename unrelated columns",
             )
-        return {name: name for name in kinds} | ({} if value == "key" else {"value": value})
+        own = {} if value == "key" else {"value": value}
+        return {name: name for name in kinds} | own | ({} if key == "key" else {"key": key})
     if options.mode != FAILFAST:
         return {}
     return {name: name for name in _POSITION if name in kinds and name not in others}
@@ -291,10 +306,21 @@ def _around(df: DataFrame, value: str, options: ReadOptions) -> dict[str, str]:
 def _new_columns(reader: TopicReader) -> list[T.StructField]:
     """The columns of the decoded fields; all are nullable, since a tombstone has no fields."""
     kind = reader.spark_type()
-    if not reader.reads_records():
+    if not reader.reads_records() and not reader.reads_pairs():
         return [T.StructField("value", kind)]
     assert isinstance(kind, T.StructType)
     return [T.StructField(field.name, field.dataType) for field in kind.fields]
+
+
+def _require_keys(df: DataFrame, name: str, topic: str) -> str:
+    if name not in df.columns:
+        raise ConfigError(
+            f"the topic's keys are the messages' keys, and the DataFrame has no column {name!r:.80} with them",
+            topic=topic,
+            hint='keep the column, or name another one with key="..."',
+        )
+    _require_bytes(df, name)
+    return name
 
 
 def _require_bytes(df: DataFrame, name: str) -> None:

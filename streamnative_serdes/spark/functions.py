@@ -63,6 +63,8 @@ def from_avro(
     session = SparkSession.active()
     warn_of_workers(session)
     decoder, reader = Decoder.plan(session, topic, conf, schema, chosen)
+    if reader.reads_pairs():
+        raise ConfigError("from_avro has no column for keys, and the topic is of type KEY_VALUE", hint="use decode_df")
     kind, names = reader.spark_type(), None
     if isinstance(kind, T.StructType) and reader.reads_records():
         kind = _with_error(kind, chosen.error_column)

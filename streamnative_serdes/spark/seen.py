@@ -119,6 +119,10 @@ def planned(
         if seen is not None:
             raise ConfigError("seen has no effect without reader.schema.policy=latest.seen", topic=topic)
         return conf, schema
+    if policy.binding.latest(topic)[0].avro is None:
+        raise ConfigError(
+            "in DataFrames, latest.seen is for topics of type AVRO", topic=topic, hint="leave out reader.schema.policy"
+        )
     if df.isStreaming:
         raise ConfigError(
             "the columns of a stream are fixed before its first message is read, so there is no latest.seen",

@@ -193,6 +193,7 @@ class KafkaAvroSink:
         if self._converts or _is_function(self._value):
             return
         writer = TopicWriter(self._topic, self._conf, self._schema, confirm=False)
+        writer.refuse_pairs()
         if isinstance(self._value, str):
             writer.refuse_unmatched(require(df, self._value).dataType)
         else:

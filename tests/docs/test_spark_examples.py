@@ -23,6 +23,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         ("spark_stream", ["103 large orders, the largest: number 496 with 502.0"]),
         ("spark_dead_letters", ["90 payments of 94410 cents, 10 dead letters, the first: topic payments, "]),
         (
+            "spark_key_value",
+            [
+                "struct<key:struct<id:bigint>,value:struct<name:string,city:string>>",
+                "?: 30 users",
+                "Oslo: 30 users",
+                "Rome: 30 users",
+            ],
+        ),
+        (
             "spark_schema_evolution",
             [
                 "10 rows of page",
