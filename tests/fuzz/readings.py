@@ -41,7 +41,7 @@ def offline(codec: Codec) -> KafkaAvroDeserializer:
 
     policy = _call_path.policy_of(made)
     policy.bind = bind
-    policy._bound = lambda topic, key, **_: bind(made, topic, key, None)  # after a failure
+    policy.bound = lambda topic, key, **_: bind(made, topic, key, None)  # after a failure
     return made
 
 
