@@ -132,7 +132,7 @@ def test_both_halves_of_inline_topics_are_data(run: CommandLine, registry: Local
 def test_framed_values_are_read_by_their_version_and_written_with_the_option(
     run: CommandLine, registry: LocalRegistry, broker: MockBroker
 ) -> None:
-    wider = {**USER, "fields": [*USER["fields"], {"name": "more", "type": "int", "default": 1}]}  # type: ignore[misc]
+    wider = {**USER, "fields": [*USER["fields"], {"name": "more", "type": "int", "default": 1}]}
     registered(registry, "framed", KeyValueSchema(KEY, USER, "SEPARATED"))
     registered(registry, "framed", KeyValueSchema(KEY, wider, "SEPARATED"))
     newer = BODY + b"\x04"

@@ -114,7 +114,7 @@ def test_the_version_of_the_value_reads_both_halves(registry: LocalRegistry) -> 
     newer = Codec(other).encode({"no": "x", "id": 2})
     for encoding in ("SEPARATED", "INLINE"):
         topic = encoding.lower()
-        registered(registry, KeyValueSchema(KEY, USER, encoding), topic)  # type: ignore[arg-type]
+        registered(registry, KeyValueSchema(KEY, USER, encoding), topic)
         registered(registry, KeyValueSchema(other, WIDER, encoding), topic)  # type: ignore[arg-type]
         wide = W.encode({**BOB, "mail": "m"})
         halves = [(KEY1, BOB1, 0), (newer, wide, 1), (newer, wide, None), (newer, None, None)]
@@ -240,6 +240,9 @@ def test_each_half_has_the_limits_of_a_message(registry: LocalRegistry) -> None:
     assert list(reader.deserialize(TOPIC, message).key) == [1] * 5
     with pytest.raises(DecodeError, match="field key, byte 5: the message holds too many items"):
         reader.deserialize_batch(TOPIC, [both])
+    registered(registry, KeyValueSchema(numbers, numbers, "INLINE"), "numbers")
+    five = codec.encode([1] * 5)
+    assert rows(reader.deserialize_batch("numbers", [joined(five, five)] * 2)) == [([1] * 5, [1] * 5)] * 2
     shallow = KafkaAvroDeserializer(conf(registry, max_depth=3))
     for read in (shallow.deserialize, lambda topic, data: shallow.deserialize_batch(topic, [data])):
         with pytest.raises(DecodeError, match=r"field value\.f\.f\.f, byte 15: .* nested deeper than 3 levels"):
@@ -330,6 +333,22 @@ def test_a_schema_for_avro_does_not_fit_other_topics_whoever_asks_first(registry
     registered(registry, USER, "plain")
     with pytest.raises(SchemaError, match="expected messages of type KEY_VALUE, but the topic has type AVRO"):
         KafkaAvroDeserializer(conf(registry), SEPARATED).deserialize_batch("plain", [framed(0, BOB1)])
+
+
+@pytest.mark.parametrize("encoding", ["SEPARATED", "INLINE"])
+def test_latest_seen_reads_pairs_as_the_highest_version_of_the_batch_or_before(
+    registry: LocalRegistry, encoding: Any
+) -> None:
+    for schema in (USER, WIDER):
+        registered(registry, KeyValueSchema(KEY, schema, encoding))
+    wide = W.encode({**BOB, "mail": "m"})
+    old, new = ((framed(0, BOB1), framed(1, wide)) if encoding == "SEPARATED" else
+                (framed(0, joined(KEY1, BOB1)), framed(1, joined(KEY1, wide))))  # fmt: skip
+    deserializer = KafkaAvroDeserializer(conf(registry, reader_schema_policy="latest.seen"))
+    for data, mails in (([old, old], None), ([old, new], ["-", "m"]), ([old], ["-"])):
+        keys = [KEY1] * len(data)
+        values = [value for _, value in rows(deserializer.deserialize_batch(TOPIC, data, keys=keys))]
+        assert [value.get("mail") for value in values] == (mails or [None] * len(data))
 
 
 @pytest.mark.parametrize("large", [False, True])
