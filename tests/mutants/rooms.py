@@ -74,7 +74,7 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds"),
+        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds", "typed_batches"),
          "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
          "tests/docs/test_arrow_docs.py"),
@@ -132,13 +132,14 @@ ROOMS = (
     Room(
         "formats",
         package("_formats/*", "key_value.py"),
-        units("formats_golden", "formats_primitives", "key_value", "key_value_mistakes"),
+        units("formats_golden", "formats_primitives", "key_value", "key_value_mistakes", "typed_batches"),
         (*OVER_NETWORK, "tests/property/test_formats.py", "tests/property/test_key_value.py"),
         0,
     ),
     Room(
         "faces",
-        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow.py"),
+        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow.py",
+                "_typed_*"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
               "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values", "framings", "evolution",
               "evolution_batches", "evolution_pairs", "key_value", "key_value_mistakes"),
