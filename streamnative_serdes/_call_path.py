@@ -21,10 +21,14 @@ from ._serdes import (
     policy_of,
     read_by,
     serialize_bound,
+    set_fields,
     set_up,
     twin_of,
     without_header,
 )
+from .serialization import MessageField
+
+set_fields(MessageField.KEY, MessageField.VALUE)
 
 __all__ = [
     "BY_HEADER",

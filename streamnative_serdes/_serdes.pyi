@@ -102,6 +102,9 @@ def set_up(serdes: object, policy: Any, convert: Any, capacity: int) -> None:
 def policy_of(serdes: object) -> Any:
     """The policy, or None before :func:`set_up`."""
 
+def set_fields(key: str, value: str) -> None:
+    """Say which objects the fields of contexts are, as a rule; others are compared as text."""
+
 def twin_of(serdes: object) -> _Serdes | None:
     """The SerDes for keys that a context has asked for, or None."""
 

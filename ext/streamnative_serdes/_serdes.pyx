@@ -167,6 +167,10 @@ cdef object converted(object function, object obj, object context):
         Py_LeaveRecursiveCall()
 
 
+cdef inline bint reads_latest(Bound bound, object topic) noexcept:
+    return bound is not None and bound.number == NO_VERSION and bound.serves(topic)
+
+
 cdef class _Serdes:
     """What both directions share: the policy, the cache, the last hit, and counters."""
 
@@ -234,6 +238,12 @@ cdef class _Serdes:
             if self.twin is None:       # another thread may have been first, and counted messages in its own
                 self.twin = made
         return self.twin
+
+    cdef inline Bound latest_at_hand(self, object topic):
+        """What the last message was read with, if it was read by the latest schema, and this holds for ``topic``."""
+        if reads_latest(self.last, topic):
+            return self.last
+        return self.last_pair if reads_latest(self.last_pair, topic) else None
 
     cdef Bound leading_to_keys(self, str topic, object key, object context):
         """A Bound that only names the topic, if the context says that the data is a key of a KEY_VALUE topic; or None.

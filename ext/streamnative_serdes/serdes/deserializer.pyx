@@ -47,12 +47,9 @@ cdef class Deserializer(_Serdes):
             self.competing = TopicCache(self.cache.capacity)
 
     cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
-        cdef Bound bound = self.last_pair
+        cdef Bound bound
         cdef TopicCache cache
-        cdef str name
-        if bound is not None and bound.number == number and bound.serves(topic):
-            return bound
-        name = plain(topic, DecodeError)
+        cdef str name = plain(topic, DecodeError)
         self.require_configured()
         cache = self.cache
         bound = self.find(cache, name, number)
@@ -220,33 +217,66 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
         offset = 0
         if version is not None:
             number = without_header(version)
-    if unlikely(bound is None or bound.number != number or not bound.serves(topic)):
-        bound = self.look_up(topic, number, context, True)
-    if unlikely(bound.codec is None):
-        return read_otherwise(self, bound, start, size, data, context, in_header, version)
+    if unlikely(bound is None or bound.number != number or bound.codec is None or not bound.serves(topic)):
+        return read_by_another(self, topic, start, size, data, context, number, in_header, version)
     datum = bound.codec.try_read(start, size, offset)
     if unlikely(datum is NULL):
         return read_again(self, data, bound, in_header, version, None)
     return given(datum)
 
 
-cdef object read_otherwise(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
-                           object context, int64_t in_header, object version):
-    """A message of a KEY_VALUE topic, its key if the context says so, or one whose version is unknown."""
-    if for_key(context):
-        self.messages -= 1
-        if in_header == NO_VERSION:
-            self.headerless -= 1
+cdef object read_by_another(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                            object context, int64_t number, int64_t in_header, object version):
+    """A message that the last codec is not for: of another version or topic, of a KEY_VALUE topic, or its key."""
+    cdef Py_ssize_t offset = HEADER_SIZE if in_header != NO_VERSION else 0
+    cdef Deserializer twin = <Deserializer>self.twin    # without one, topics with a codec need no look at the field
+    cdef bint is_key = twin is not None and for_key(context)
+    cdef Bound bound
+    cdef PyObject* datum
+    if is_key:
+        bound = twin.latest_at_hand(topic)
+        if bound is not None:
+            count_as_key(self, in_header)
+            count_key(twin)
+            return read_key_by(twin, bound, start, size, data, version)
+    bound = self.last_pair
+    if bound is None or bound.number != number or not bound.serves(topic):
+        bound = self.look_up(topic, number, context, True)
+    if bound.codec is not None:
+        datum = bound.codec.try_read(start, size, offset)
+        return given(datum) if datum is not NULL else read_again(self, data, bound, in_header, version, None)
+    if is_key or (twin is None and for_key(context)):
+        count_as_key(self, in_header)
         return read_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, version)
     if bound.pair is None:
         return self.recover(data, bound, in_header, version, None, None)
-    return read_pair(self, bound, start, size, data, in_header, version)
+    return read_pair(self, bound, start, size, data, offset, in_header, version)
+
+
+cdef inline int count_as_key(Deserializer self, int64_t in_header) noexcept:
+    """The SerDes for keys counts the message; here it was counted by what it begins with."""
+    self.messages -= 1
+    if in_header == NO_VERSION:
+        self.headerless -= 1
+    return 0
+
+
+cdef inline int count_key(Deserializer self) noexcept:
+    self.messages += 1
+    self.headerless += 1
+    return 0
 
 
 cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
-                      int64_t in_header, object version):
+                      Py_ssize_t offset, int64_t in_header, object version):
+    cdef PyObject* datum
+    if bound.pair.key is None and bound.pair.value.codec is not None:
+        datum = bound.pair.value.codec.try_read(start, size, offset)
+        if datum is NULL:
+            return read_again(self, data, bound, in_header, version, None)
+        return given(datum)
     try:
-        return bound.pair.read(start, size, HEADER_SIZE if in_header != NO_VERSION else 0)
+        return bound.pair.read(start, size, offset)
     except DecodeError as error:
         return self.recover(data, bound, in_header, version, None, error)
 
@@ -254,17 +284,23 @@ cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_s
 cdef object read_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
                      object version):
     """The key of a KEY_VALUE message, which never has a header: equal keys are equal bytes."""
-    cdef int64_t number = LATEST if version is None else without_header(version)
+    cdef int64_t number = NO_VERSION if version is None else without_header(version)
     cdef Bound bound = self.last
-    cdef PyObject* datum
-    self.messages += 1
-    self.headerless += 1
+    count_key(self)
     if bound is None or bound.number != number or not bound.serves(topic):
-        bound = self.look_up(topic, number, None, True)
-    if bound.missing:
-        return self.recover(data, bound, NO_VERSION, version, None, None)
-    if bound.pair is not None:
-        return read_pair(self, bound, start, size, data, NO_VERSION, version)
+        bound = self.last_pair
+        if bound is None or bound.number != number or not bound.serves(topic):
+            bound = self.look_up(topic, number, None, True)
+    return read_key_by(self, bound, start, size, data, version)
+
+
+cdef inline object read_key_by(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
+                               object version):
+    cdef PyObject* datum
+    if unlikely(bound.codec is None):
+        if bound.pair is None:
+            return self.recover(data, bound, NO_VERSION, version, None, None)
+        return read_pair(self, bound, start, size, data, 0, NO_VERSION, version)
     datum = bound.codec.try_read(start, size, 0)
     if datum is NULL:
         return read_again(self, data, bound, NO_VERSION, version, None)
@@ -295,7 +331,7 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
         bound = self.look_up(topic, key, context, True)
     shown = None if sign == NO_FRAMING else sign
     if bound.pair is not None:
-        return read_otherwise(self, bound, start, size, data, context, NO_VERSION, version)
+        return read_pair(self, bound, start, size, data, 0, NO_VERSION, version)
     if bound.codec is None:
         return self.recover(data, bound, NO_VERSION, version, shown, None)
     datum = bound.codec.try_read(start, size, offset_of(key))

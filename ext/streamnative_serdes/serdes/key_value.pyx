@@ -97,15 +97,35 @@ cdef object write_inline(Pair self, object key, object value, const char* header
 
 
 cdef bytes half_written(Half half, object obj, str name, const char* header, Py_ssize_t header_size):
+    cdef PyObject* written = NULL
     cdef bytes data
-    try:
-        data = half.write(obj, header, header_size)
-    except EncodeError as error:
-        inside(error, name)
-        raise
+    if half.codec is not None:
+        written = half.codec.try_write(obj, header, header_size)
+        if written is NULL:
+            name_half(name)
+        data = given(written)
+    else:
+        data = written_by_function(half, obj, name, header, header_size)
     if PyBytes_GET_SIZE(data) - header_size > INT32_MAX:
         raise EncodeError(f"expected at most {INT32_MAX} bytes, got {PyBytes_GET_SIZE(data) - header_size}", path=name)
     return data
+
+
+cdef bytes written_by_function(Half half, object obj, str name, const char* header, Py_ssize_t header_size):
+    try:
+        return half.write(obj, header, header_size)
+    except EncodeError as error:
+        inside(error, name)
+        raise
+
+
+cdef int name_half(str name) except -1:
+    """Say in the exception that is set which half could not be written or read."""
+    try:
+        return sns_reraise()
+    except (EncodeError, DecodeError) as error:
+        inside(error, name)
+        raise
 
 
 cdef int inside(object error, str name) except -1:
@@ -138,6 +158,7 @@ cdef object read_inline(Pair self, const uint8_t* start, Py_ssize_t size, Py_ssi
 cdef object half_read(Half half, str name, const uint8_t* start, Py_ssize_t size, Py_ssize_t* at):
     """The half that begins with its length at ``at``, which becomes the byte after it; None for a length of -1."""
     cdef const uint8_t* place = start + at[0]
+    cdef PyObject* datum
     cdef Py_ssize_t length, begin = at[0] + LENGTH_SIZE
     if size - at[0] < LENGTH_SIZE:
         raise DecodeError(f"expected the length of the {name} in 4 bytes, got {size - at[0]}", path=name, offset=at[0])
@@ -149,15 +170,37 @@ cdef object half_read(Half half, str name, const uint8_t* start, Py_ssize_t size
         raise DecodeError(f"expected a length from -1 to {size - begin} for the {name}, got {length}",
                           path=name, offset=at[0])
     at[0] = begin + length
+    if half.codec is None:
+        return read_by_function(half, name, start, at[0], begin)
+    datum = half.codec.try_read(start, at[0], begin)
+    if datum is NULL:
+        name_half(name)
+    return given(datum)
+
+
+cdef object read_by_function(Half half, str name, const uint8_t* start, Py_ssize_t size, Py_ssize_t offset):
     try:
-        return half.read(start + begin, length, 0)
+        return half.read(start, size, offset)
     except DecodeError as error:
         inside(error, name)
-        if error.offset is not None:
-            error.offset += begin
         raise
 
 
-cdef bint for_key(object context) except -1:
+# MessageField.KEY and MessageField.VALUE, whose comparison with a str takes longer than all else that is done here.
+cdef object KEY_FIELD = "key", VALUE_FIELD = "value"
+
+
+def set_fields(key, value):
+    """Say which objects the fields of contexts are, as a rule; others are compared as text."""
+    global KEY_FIELD, VALUE_FIELD
+    KEY_FIELD, VALUE_FIELD = key, value
+
+
+cdef inline bint for_key(object context) except -1:
     """Whether the context is a key's."""
-    return context is not None and getattr(context, "field", None) == "key"
+    if context is None:
+        return False
+    field = getattr(context, "field", None)
+    if field is VALUE_FIELD:
+        return False
+    return field is KEY_FIELD or field == "key"

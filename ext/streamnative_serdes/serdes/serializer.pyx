@@ -21,12 +21,9 @@ cdef class Serializer(_Serdes):
         return write(self, topic, converted(self.convert, obj, context), context)
 
     cdef Bound look_up(self, object topic, object key, object context):
-        cdef Bound bound = self.last_pair
+        cdef Bound bound
         cdef TopicCache cache
-        cdef str name
-        if bound is not None and bound.key is key and bound.serves(topic):
-            return bound
-        name = plain(topic, EncodeError)
+        cdef str name = plain(topic, EncodeError)
         self.require_configured()
         cache = self.cache
         bound = self.find(cache, name, key)
@@ -63,9 +60,7 @@ cdef inline object write(Serializer self, object topic, object obj, object conte
     cdef Bound bound = self.last
     self.messages += 1
     if unlikely(bound is None or bound.key is not type(obj) or not bound.serves(topic)):
-        bound = self.look_up(topic, type(obj), context)
-        if bound.codec is None:
-            return write_pair(self, bound, obj, context)
+        return write_by_another(self, topic, obj, context)
     return write_by(self, bound, obj)
 
 
@@ -76,11 +71,35 @@ cdef inline object write_by(Serializer self, Bound bound, object obj):
     return given(message)
 
 
-cdef object write_pair(Serializer self, Bound bound, object obj, object context):
-    """A message of a KEY_VALUE topic, or its key if the context says so."""
-    if for_key(context) and not self.keys:
+cdef object write_by_another(Serializer self, object topic, object obj, object context):
+    """An object that the last codec is not for: of another class or topic, of a KEY_VALUE topic, or its key."""
+    cdef Serializer twin = <Serializer>self.twin        # without one, topics with a codec need no look at the field
+    cdef bint is_key = twin is not None and for_key(context)
+    cdef Bound bound
+    if is_key:
+        bound = twin.last
+        if bound is not None and bound.key is type(obj) and bound.serves(topic):
+            self.messages -= 1
+            twin.messages += 1
+            return write_by(twin, bound, obj)
+    bound = self.last_pair
+    if bound is None or bound.key is not type(obj) or not bound.serves(topic):
+        bound = self.look_up(topic, type(obj), context)
+    if bound.codec is not None:
+        return write_by(self, bound, obj)
+    if is_key or (twin is None and not self.keys and for_key(context)):
         self.messages -= 1
         return (<Serializer>self.for_keys()).write_alone(bound.topic, obj)
+    return write_pair(self, bound, obj)
+
+
+cdef object write_pair(Serializer self, Bound bound, object obj):
+    cdef PyObject* message
+    if bound.pair.key is None and bound.pair.value.codec is not None:
+        message = bound.pair.value.codec.try_write(obj, bound.header_bytes, bound.header_size)
+        if message is NULL:
+            explain(self, bound)
+        return given(message)
     try:
         return bound.pair.write(obj, bound.header_bytes, bound.header_size)
     except EncodeError as error:
