@@ -55,7 +55,7 @@ calls = [call for tree in HAND_PICKED.values() for call in calls_of(parse(tree))
 names = [sys.intern(word) for word in ("value", "next", "NEW", "RED", "radius", *[f"field_{i}" for i in range(90)])]
 watched = [None, True, False, 0, 1, 2, "", b"", (), int, str, bytes, dict, list, float, tuple, Codec, DecodeError, EncodeError,
            Decimal, uuid.UUID, Duration, datetime.date, datetime.time, datetime.datetime, datetime.timezone.utc, *names]
-print(json.dumps(measure(calls, CALLS // len(calls) // 3 + 1, watched)))
+print(json.dumps(measure(calls, max(60, CALLS // len(calls) // 3 + 1), watched)))
 """
 
 # Plans are compiled and dropped, also those of recursive schemas; some cannot be compiled.
