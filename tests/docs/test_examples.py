@@ -54,3 +54,13 @@ def test_any_topic_reads_each_type() -> None:
         "KEY_VALUE: KeyValue(key='Ada', value={'customer': 'Ada', 'number': 2}) (latest)",
         "KEY_VALUE: KeyValue(key='Ada', value=None) (latest)",
     ]
+
+
+def test_key_value_keeps_the_last_value_of_each_key() -> None:
+    script = ROOT / "examples" / "key_value.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "Article(shop='Paris', number=1) -> Stock(pieces=11, shelf='A7')",
+        "Article(shop='Paris', number=2) -> None",
+    ]

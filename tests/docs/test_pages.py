@@ -60,7 +60,7 @@ def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
 
 def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
-    _, _, code = blocks("messages.md")
+    *_, code = blocks("messages.md")
     with MockBroker({"orders": 1}) as broker:
         kafka = {"bootstrap.servers": broker.bootstrap_servers}
         producer = Producer(kafka)
@@ -82,7 +82,7 @@ def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: 
 
 
 def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegistry) -> None:
-    code, _, _ = blocks("messages.md")
+    code, *_ = blocks("messages.md")
     framed = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", ADA)
     with ConfluentStandIn() as second:
         code = code.replace("http://localhost:8080", registry.url).replace("http://localhost:8081", second.url)
@@ -94,8 +94,23 @@ def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegist
 
 
 def test_the_code_of_the_messages_page_shows_as_which_schema_messages_come_out() -> None:
-    _, code, _ = blocks("messages.md")
+    _, _, _, code, _ = blocks("messages.md")
     exec(code, {})
+
+
+def test_the_code_of_the_messages_page_writes_and_reads_keys_and_values(registry: LocalRegistry) -> None:
+    _, code, with_keys, *_ = blocks("messages.md")
+    names: dict[str, Any] = {"conf": {"schema.registry.url": registry.url}}
+    exec(code, names)
+    of_key, of_value = (SerializationContext("users", field) for field in (MessageField.KEY, MessageField.VALUE))
+    key, value = names["write_key"]({"id": 1}, of_key), names["write_value"](ADA, of_value)
+    assert (key, value) == (b"\x02", b"\x06Ada")
+    assert (names["read_key"](key, of_key), names["read_value"](value, of_value)) == ({"id": 1}, ADA)
+    exec(with_keys, names)
+    of_key.topic = "plain"
+    framed = names["producer_conf"]["key.serializer"]({"id": 1}, of_key)
+    assert framed == b"\x03\x04" + bytes(8) + b"\x02"
+    assert names["read_value"].deserialize("plain-key", framed) == {"id": 1}
 
 
 def test_the_code_of_the_page_on_any_type_prints_what_it_says(

@@ -18,6 +18,7 @@ from servers import Pulsar
 
 from streamnative_serdes import (
     DecodeError,
+    KafkaAutoConsumeDeserializer,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
     KeyValue,
@@ -286,6 +287,10 @@ def test_a_topic_of_debezium_is_read_by_one_call(pulsar_topic: PulsarTopic, java
     contexts = [SerializationContext(pulsar_topic.name, field) for field in (MessageField.KEY, MessageField.VALUE)]
     read = [tuple(map(deserializer, message, contexts)) for message in as_kafka(seen)]
     assert read == [({"id": 1}, rows[0]), ({"id": 2}, rows[1]), ({"id": 1}, None)]
+    auto = KafkaAutoConsumeDeserializer(pulsar_topic.conf)
+    for (key, value), expected in zip(as_kafka(seen), read, strict=True):
+        found = auto.deserialize(pulsar_topic.name, value, key=key)
+        assert (found.schema_type, found.native_object) == ("KEY_VALUE", expected)
     generic = java_client.consume(pulsar_topic.name, "AUTO_CONSUME", 3)
     assert [one.value for one in generic] == [[{"id": 1}, rows[0]], [{"id": 2}, rows[1]], [{"id": 1}, None]]
 
