@@ -24,7 +24,9 @@ from streamnative_serdes import (
     SchemaNotFoundError,
     TypedSchema,
 )
+from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 
 KEY: Final = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "int"}]}
@@ -449,7 +451,7 @@ def test_damaged_pairs_of_the_registry_are_typed_errors(
     from streamnative_serdes.schema_registry import SchemaInfo
 
     deserializer = KafkaAvroDeserializer(conf(registry))
-    binding: Binding = __import__("streamnative_serdes._lifecycle", fromlist=["_"]).policy_of(deserializer).binding
+    binding: Binding = policy_of(deserializer).binding
     info = SchemaInfo(0, "KEY_VALUE", text, properties=properties)
     monkeypatch.setattr(binding.client, "latest", lambda *_, **__: info)
     with pytest.raises(SchemaError, match=words):
@@ -617,3 +619,24 @@ def test_a_readers_schema_of_another_type_than_the_half_is_an_error(registry: Lo
             TOPIC, b"a"
         )
     assert KafkaAvroDeserializer(conf(registry), USER).deserialize(TOPIC, message) == BOB
+
+
+# What the registry leaves out
+
+
+def registered(registry: LocalRegistry, properties: dict[str, str]) -> KafkaAvroDeserializer:
+    """A deserializer of a topic whose pair of schemas, without texts, was registered by someone else."""
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    client: SchemaRegistryClient = policy_of(deserializer).binding.client
+    client.register(TOPIC, '{"key": "", "value": ""}', type="KEY_VALUE", properties=properties)
+    return deserializer
+
+
+def test_a_pair_without_an_encoding_is_inline(registry: LocalRegistry) -> None:
+    deserializer = registered(registry, {"key.schema.type": "STRING", "value.schema.type": "INT8"})
+    assert deserializer.deserialize(TOPIC, bytes.fromhex("00000001 61 00000001 05")) == ("a", 5)
+
+
+def test_halves_without_a_type_are_bytes(registry: LocalRegistry) -> None:
+    deserializer = registered(registry, {"kv.encoding.type": "SEPARATED"})
+    assert (deserializer(b"\xff", AS_KEY), deserializer(b"\xfe", AS_VALUE)) == (b"\xff", b"\xfe")
