@@ -263,6 +263,13 @@ cdef class _Serdes:
                 raise
         return Bound(topic, None, 0, b"", None)
 
+    cdef int take_over_counts(self) except -1:
+        """Of the SerDes for keys, which is to be dropped."""
+        self.messages += self.twin.messages
+        self.misses += self.twin.misses
+        self.errors += self.twin.errors
+        return 0
+
     cdef dict counts(self):
         found = {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,
                  "errors": self.errors}
@@ -280,6 +287,8 @@ cdef class _Serdes:
 def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
     """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
     cache = TopicCache(capacity)
+    if serdes.twin is not None:
+        serdes.take_over_counts()
     serdes.policy, serdes.convert, serdes.twin = policy, convert, None
     serdes.prepare()
     serdes.cache = cache                # last: a thread at work with the new cache has asked the new policy

@@ -13,6 +13,7 @@ import requests
 from confluent_kafka.serialization import MessageField, SerializationContext
 from confluent_stand_in import ConfluentStandIn
 from schemas import record
+from waiting import together
 
 from streamnative_serdes import (
     ConfigError,
@@ -339,3 +340,53 @@ def test_a_registry_that_is_away_counts_one_error_for_a_key(registry: LocalRegis
         "misses": 1,
         "errors": 1,
     }
+
+
+def test_configure_keeps_the_counts_of_keys(registry: LocalRegistry) -> None:
+    serializer, deserializer = KafkaAvroSerializer(conf(registry), SEPARATED), KafkaAvroDeserializer(conf(registry))
+    for number in range(1, 4):
+        assert deserializer(serializer({"id": 1}, AS_KEY), AS_KEY) == {"id": 1}
+        for serdes in (serializer, deserializer):
+            assert serdes.stats()["messages"] == serdes.configure(conf(registry)).stats()["messages"] == number
+    assert deserializer.stats()["headerless"] == 3
+
+
+# What changes while keys are read and written
+
+
+def test_a_recreated_topic_is_noticed_by_a_key_that_cannot_be_read(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamnative_serdes._topics.binding._LEAST_SECONDS", 0.0)
+    text_key = KeyValueSchema(record("K", ("name", "string")), USER, "SEPARATED")
+    register(registry, SEPARATED)
+    shared, own = KafkaAvroDeserializer(conf(registry)), KafkaAvroDeserializer(conf(registry), is_key=True)
+    for reader in (shared, own):
+        assert reader(b"\x02", AS_KEY) == {"id": 1}
+    registry.store.delete_forever(f"public/default/{TOPIC}")
+    Binding.forget()
+    register(registry, text_key)  # as another process
+    for reader in (shared, own):
+        assert reader(b"\x06abc", AS_KEY) == {"name": "abc"}
+
+
+def test_threads_share_one_serdes_that_is_configured_closed_and_pickled_meanwhile(registry: LocalRegistry) -> None:
+    serializer, deserializer = KafkaAvroSerializer(conf(registry), SEPARATED), KafkaAvroDeserializer(conf(registry))
+
+    def work(number: int) -> int:
+        context, data = ((AS_KEY, {"id": number}), (AS_VALUE, {"age": number, "name": None}))[number % 2]
+        if number > 5:
+            return sum(disturb(step, context, data) for step in range(60))
+        return sum(deserializer(serializer(data, context), context) != data for _ in range(1_000))
+
+    def disturb(step: int, context: SerializationContext, data: Any) -> int:
+        if step % 3 == 0:
+            serializer.configure(conf(registry))
+            deserializer.configure(conf(registry))
+        elif step % 3 == 1:
+            serializer.close()
+            deserializer.close()
+        writer, reader = pickle.loads(pickle.dumps((serializer, deserializer)))
+        return int(reader(writer(data, context), context) != data)
+
+    assert together(8, work) == [0] * 8

@@ -41,6 +41,11 @@ cdef class Deserializer(_Serdes):
             self.signs = None
         return 0
 
+    cdef int take_over_counts(self) except -1:
+        _Serdes.take_over_counts(self)
+        self.headerless += (<Deserializer>self.twin).headerless
+        return 0
+
     def rebind(self):
         _Serdes.rebind(self)
         if self.signs is not None:
