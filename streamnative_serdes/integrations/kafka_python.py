@@ -22,6 +22,8 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 def for_kafka_python(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Any:
     """Wrap a SerDes for ``value_serializer`` or ``value_deserializer`` of kafka-python 2 or 3.
 
+    One with ``is_key=True`` is for ``key_serializer`` or ``key_deserializer``.
+
     Returns:
         a ``kafka.serializer.Serializer`` or ``Deserializer``; closing the client closes ``serdes``.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.integrations.kafka_python import for_kafka_python
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.testing import LocalRegistry
@@ -40,6 +40,16 @@ def test_both_versions_of_the_interface_are_supported(kafka: Any, registry: Loca
         assert reading.deserialize("t", HEADERS, message) == expected
     for one in (writing, reading):
         one.close()
+
+
+@pytest.mark.usefixtures("kafka")
+def test_keys_of_key_value_topics_have_a_serdes_of_their_own(registry: LocalRegistry) -> None:
+    conf, pair = {"schema.registry.url": registry.url}, KeyValueSchema("INT32", "string", "SEPARATED")
+    writing = [for_kafka_python(KafkaAvroSerializer(conf, pair, is_key=is_key)) for is_key in (True, False)]
+    reading = [for_kafka_python(KafkaAvroDeserializer(conf, is_key=is_key)) for is_key in (True, False)]
+    messages = [writer.serialize("t", HEADERS, datum) for writer, datum in zip(writing, (7, "seven"), strict=True)]
+    assert messages == [b"\0\0\0\7", b"\x0aseven"]
+    assert [reader.deserialize("t", None, data) for reader, data in zip(reading, messages, strict=True)] == [7, "seven"]
 
 
 def test_anything_but_a_serdes_is_refused() -> None:
