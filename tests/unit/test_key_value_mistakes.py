@@ -351,6 +351,46 @@ def test_configure_keeps_the_counts_of_keys(registry: LocalRegistry) -> None:
     assert deserializer.stats()["headerless"] == 3
 
 
+# Several of everything
+
+
+@pytest.mark.parametrize("field", ["key", MessageField.KEY, "".join(("k", "ey"))])
+def test_fields_are_compared_as_text(registry: LocalRegistry, field: str) -> None:
+    serializer, deserializer = KafkaAvroSerializer(conf(registry), SEPARATED), KafkaAvroDeserializer(conf(registry))
+    as_key, as_value = (SerializationContext(TOPIC, name) for name in (field, "value"))
+    for _ in range(2):
+        assert (serializer({"id": 1}, as_key), serializer(BOB, as_value)) == (b"\x02", b"\x0e\x02\x06bob")
+        read = deserializer(b"\x02", as_key), deserializer(b"\x0e\x00", as_value)
+        assert read == ({"id": 1}, {"age": 7, "name": None})
+
+
+def test_keys_of_several_topics_and_classes_take_turns(registry: LocalRegistry) -> None:
+    # Each key could be written and read by the schema of the other topic, so a wrong choice would not be an error.
+    others = record("K", ("number", "long", 0), ("id", "long", 0))
+    for topic, schema in (("one", SEPARATED), ("two", KeyValueSchema(others, USER, "SEPARATED"))):
+        KafkaAvroSerializer(conf(registry), schema).warm_up(topic)
+    writer = KafkaAvroSerializer(conf(registry, auto_register_schemas=False, use_latest_version=True))
+    reader = KafkaAvroDeserializer(conf(registry))
+    one, two = (SerializationContext(topic, MessageField.KEY) for topic in ("one", "two"))
+    for _ in range(3):
+        assert (writer({"id": 1}, one), writer({"id": 1}, two), writer(K(1), one)) == (b"\x02", b"\x00\x02", b"\x02")
+        assert (reader(b"\x02", one), reader(b"\x00\x02", two)) == ({"id": 1}, {"number": 0, "id": 1})
+    assert (writer.stats()["messages"], reader.stats()["messages"]) == (9, 6)
+
+
+def test_of_equal_versions_the_newest_is_written_and_the_last_encoding_counts(registry: LocalRegistry) -> None:
+    for doc in ("a", "b"):
+        post(registry, {**USER, "doc": doc}, "SEPARATED")
+    framed = KafkaAvroSerializer(conf(registry, key_value_framing="value"), SEPARATED).serialize(TOPIC, BOB)
+    assert framed is not None
+    assert framed[:10] == b"\x03\x04" + bytes(7) + b"\x01"
+    post(registry, WIDER, "INLINE")
+    Binding.forget()
+    wider_key = record("K", ("id", "long"), ("shard", "int", 0))
+    with pytest.raises(SchemaError, match="but the registry holds KEY_VALUE of AVRO and AVRO, INLINE"):
+        register(registry, KeyValueSchema(wider_key, WIDER, "SEPARATED"))
+
+
 # What changes while keys are read and written
 
 
