@@ -101,6 +101,6 @@ def typed(schema: object) -> TypedSchema:
         raise SchemaError("a half of a key/value schema cannot be a key/value schema")
     if isinstance(schema, TypedSchema):
         return schema
-    if isinstance(schema, str) and schema in PRIMITIVE_TYPES:
-        return TypedSchema(schema)
+    if isinstance(schema, str) and (schema in PRIMITIVE_TYPES or (schema.isupper() and schema.isidentifier())):
+        return TypedSchema(schema)  # no Avro schema is written like the name of a type, which may not exist
     return TypedSchema("AVRO", schema)
