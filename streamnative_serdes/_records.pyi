@@ -15,7 +15,7 @@ class Message:
         timestamp: milliseconds since 1970; -1 if the message has none.
         offset: Kafka's offset; -1 if it is not known.
         schema_version: in Pulsar's registry; None if the message does not name one.
-        producer_id: of Kafka's idempotent or transactional producer; -1 if there is none.
+        producer_id: of Kafka's idempotent or transactional producer; -1 for any other producer.
         transactional: whether the record is part of a transaction.
     """
 

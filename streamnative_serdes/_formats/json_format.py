@@ -42,7 +42,7 @@ class JsonFormat:
 
     Args:
         schema: the Avro schema that gives the shape; None for plain JSON data.
-        text: the schema's text; empty if there is none.
+        text: the schema's text; empty for a topic without a schema.
         properties: of the schema; they tell whether Java made it.
         **options: those of a codec.
 
@@ -71,7 +71,7 @@ class JsonFormat:
 
     @property
     def native(self) -> Any:
-        """The parsed JSON of the schema's text, a new one each time, since it may be changed; None if there is none."""
+        """The parsed JSON of the schema's text, a new one each time, since it may be changed; None without a schema."""
         return json.loads(self._text) if self._text else None
 
     def decode(self, data: bytes) -> Any:

@@ -131,7 +131,7 @@ def _is_map(field: FieldDescriptor) -> bool:
 
 
 def conflict(ours: Descriptor, theirs: Descriptor) -> str | None:
-    """The first field that has the same number in both, but another type or name; None if there is none."""
+    """The first field with the same number in both, but another type or name; None if all agree."""
     return _conflict(ours, theirs, set()) if ours is not theirs else None
 
 

@@ -41,7 +41,7 @@ class Evolution:
         unversioned: messages of another registry are read too.
 
     Raises:
-        ConfigError: the policy contradicts the schema, or there is none and it needs one.
+        ConfigError: the policy contradicts the schema, or needs a schema and none was given.
     """
 
     def __init__(self, conf: Mapping[str, Any], binding: Binding, *, has_schema: bool, unversioned: bool) -> None:

@@ -34,7 +34,7 @@ def topic_with_schemas(topic: str) -> str:
 
 
 def schema_version_of(message: PulsarMessage) -> int | None:
-    """Return the schema version in Pulsar's metadata; None if there is none, as in messages of Kafka producers.
+    """Return the schema version in Pulsar's metadata, or None if it has no version, as for Kafka producers.
 
     The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
     """

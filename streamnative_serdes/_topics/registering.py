@@ -19,7 +19,7 @@ from .known import Halves, Known
 
 
 def register_pair(client: SchemaRegistryClient, topic: TopicName, given: Known, halves: Halves, limits: Limits) -> int:
-    """Return the newest version of the topic that is this pair by Avro's rules; register it if there is none.
+    """Return the newest version of the topic that is this pair by Avro's rules; register it if no version is.
 
     Raises:
         SchemaError: the topic has another encoding, or a half is of another type.

@@ -69,7 +69,7 @@ class Metadata:
     marker: int | None = None
 
     def property(self, name: bytes) -> bytes | None:
-        """The last value of a property, as Pulsar's clients take it; None if there is none."""
+        """The last value of a property, as Pulsar's clients take it; None if it is missing."""
         return next((value for key, value in reversed(self.properties) if key == name), None)
 
 

@@ -149,7 +149,7 @@ class _Chunks:
 
 
 def version_of(data: bytes) -> int | None:
-    """The schema version in metadata: int64, big-endian; None if there is none.
+    """The schema version in metadata: int64, big-endian; None if it is missing.
 
     Raises:
         DecodeError: it has another size, or is negative.

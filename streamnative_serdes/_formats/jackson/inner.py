@@ -10,7 +10,7 @@ from .java_classes import DATES
 
 
 def inner_schema(schema: Schema) -> Schema:
-    """The schema with a timestamp in place of java.util.Date, a record without fields; itself if there is none."""
+    """The schema with a timestamp in place of java.util.Date, a record without fields; else the schema itself."""
     if not any(name in schema.names for name in DATES):
         return schema
     return Schema(schema.text, _Copy().of(schema.root))

@@ -45,7 +45,7 @@ def float_text(value: float) -> str:
 
 
 def to_float(value: float) -> float:
-    """The nearest 32-bit float. Raises OverflowError if there is none."""
+    """The nearest 32-bit float. Raises OverflowError if the number is too large for one."""
     nearest: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
     return nearest
 
