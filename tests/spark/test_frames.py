@@ -128,8 +128,9 @@ def test_each_worker_fetches_a_later_version_once(
         assert sorted(rows_of(decoded)) == [(number,) for number in range(50)]
     calls = registry.calls - before
     assert set(calls) == {"GET version"}
-    # There are twenty tasks. The workers that create the rows may also decode.
-    assert calls["GET version"] <= 2 * spark.sparkContext.defaultParallelism
+    # There are twenty tasks. The workers that create the rows may also decode, and on a busy machine Spark replaces
+    # workers that were idle for a minute.
+    assert calls["GET version"] <= 4 * spark.sparkContext.defaultParallelism < 20
 
 
 @contextmanager
