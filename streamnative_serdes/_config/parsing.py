@@ -11,6 +11,7 @@ from streamnative_serdes.errors import ConfigError
 from . import confluent, credentials
 from .kafka_user import refuse_other_tenant
 from .option import Option, checked
+from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
 
 # Keys known from Confluent's and Pulsar's clients that are not supported yet, with the values that are harmless.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
@@ -22,7 +23,11 @@ NOT_THERE: Mapping[str, tuple[object, ...]] = {
     "schema.id.deserializer": (),
 }
 
-
+_MISSPELT = 0.9  # as much alike, of 1, as the names of an option of the serializer and one of the deserializer
+_ELSEWHERE: Mapping[str, str] = {
+    **{option.key: "KafkaAvroSerializer" for option in SERIALIZER_OPTIONS},
+    **{option.key: "KafkaAvroDeserializer" for option in DESERIALIZER_OPTIONS},
+}
 _SECOND = "confluent.schema.registry.url"
 
 
@@ -157,5 +162,13 @@ def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> Non
     unknown = [str(key) for key in conf if key not in known and key not in NOT_THERE]
     if not unknown:
         return
-    other = f"the nearest one is {nearest(unknown[0], known, alike=0.0)}; docs/config.md lists them"
-    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=did_you_mean(unknown[0], known) or other)
+    raise ConfigError(f"unknown option {', '.join(unknown)}", hint=_instead(unknown[0], known))
+
+
+def _instead(key: str, known: Mapping[str, Option]) -> str:
+    """The hint about an option that is unknown: one that was probably meant, or whose option it is."""
+    owner = None if nearest(key, known, alike=_MISSPELT) else _ELSEWHERE.get(key)
+    if owner is not None:
+        return f"it is an option of {owner}, and has no effect here"
+    other = f"the nearest one is {nearest(key, known, alike=0.0)}; docs/config.md lists them"
+    return did_you_mean(key, known) or other

@@ -109,6 +109,36 @@ def test_the_error_for_an_option_unlike_all_others_names_only_the_nearest_one(ke
         assert len(hint) < 100
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "owner"),
+    [
+        (config.AUTO_CONSUME_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
+        (config.AUTO_CONSUME_OPTIONS, "schema.resolution", "KafkaAvroDeserializer"),
+        (config.AUTO_CONSUME_OPTIONS, "confluent.schema.registry.url", "KafkaAvroDeserializer"),
+        (config.AUTO_CONSUME_OPTIONS, "key.value.framing", "KafkaAvroSerializer"),
+        (config.PULSAR_SERIALIZER_OPTIONS, "framing", "KafkaAvroSerializer"),
+        (config.SERIALIZER_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
+        (config.DESERIALIZER_OPTIONS, "use.schema.version", "KafkaAvroSerializer"),
+    ],
+)
+def test_the_error_for_an_option_of_another_class_names_that_class(
+    table: tuple[config.Option, ...], key: str, owner: str
+) -> None:
+    with pytest.raises(errors.ConfigError, match=f"unknown option {key}") as caught:
+        config.parse(table, {**URL, key: "x"}, strict=True)
+    assert caught.value.hint == f"it is an option of {owner}, and has no effect here"
+
+
+def test_an_option_of_another_class_that_is_almost_one_of_this_class_counts_as_misspelt() -> None:
+    for table, key, meant in (
+        (config.SERIALIZER_OPTIONS, "framings", "framing"),
+        (config.DESERIALIZER_OPTIONS, "framing", "framings"),
+    ):
+        with pytest.raises(errors.ConfigError) as caught:
+            config.parse(table, {**URL, key: "x"}, strict=True)
+        assert caught.value.hint == f"did you mean {meant}?"
+
+
 def test_the_documented_options_equal_those_of_the_code() -> None:
     text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
     shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
