@@ -9,6 +9,8 @@ from uuid import UUID
 
 from streamnative_serdes.errors import DecodeError, EncodeError
 
+from .jackson.json_number import JsonNumber
+
 _MOST: Final = 60  # characters of a value that errors show
 _SHOWN: Final = (bool, float, type(None), dt.datetime, dt.date, dt.time, Decimal, UUID)
 
@@ -16,6 +18,8 @@ _SHOWN: Final = (bool, float, type(None), dt.datetime, dt.date, dt.time, Decimal
 def described(value: object) -> str:
     """Type and value, without calling methods of users' classes."""
     name = type(value).__name__
+    if type(value) is JsonNumber:  # in JSON it is no text
+        return f"the number {value[:_MOST]}{'...' if len(value) > _MOST else ''}"
     if isinstance(value, str):
         return _quoted(name, str.__getitem__(value, slice(_MOST + 1)))
     if type(value) is bytes:

@@ -30,6 +30,7 @@ class _UnreadKey:
         return "UNREAD_KEY"
 
 
+_UnreadKey.__name__ = "UNREAD_KEY"  # errors that say what they got name its type
 UNREAD_KEY: Final = _UnreadKey()
 """Stands for the key of a KEY_VALUE message with encoding SEPARATED where the message's key was not passed."""
 

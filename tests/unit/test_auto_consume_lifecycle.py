@@ -15,7 +15,9 @@ from waiting import together
 from streamnative_serdes import (
     ConfigError,
     DecodeError,
+    EncodeError,
     KafkaAutoConsumeDeserializer,
+    KafkaPulsarSerializer,
     KeyValue,
     KeyValueSchema,
     SerdesError,
@@ -128,6 +130,12 @@ def test_a_schema_from_a_pickle_does_not_ask_the_registry(topics: LocalRegistry)
 
 def test_an_unread_key_is_the_same_object_in_each_process() -> None:
     assert pickle.loads(pickle.dumps(UNREAD_KEY)) is copy.deepcopy(UNREAD_KEY) is UNREAD_KEY
+
+
+def test_the_error_for_an_unread_key_that_is_written_shows_it_by_its_public_name(registry: LocalRegistry) -> None:
+    write = KafkaPulsarSerializer(conf(registry), KeyValueSchema(ID, USER, "INLINE"))
+    with pytest.raises(EncodeError, match=r"got UNREAD_KEY\b"):
+        write.serialize("pairs", KeyValue(UNREAD_KEY, BOB))
 
 
 def test_threads_share_one_deserializer_and_each_schema_is_asked_for_once(topics: LocalRegistry) -> None:

@@ -11,6 +11,35 @@ from json_formats import nullable, of, read, record, shown
 from streamnative_serdes._formats.jackson.notation import double_text, float_text, quoted, to_float
 from streamnative_serdes.errors import DecodeError, EncodeError
 
+# --- what errors say ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        "null", "boolean", "int", "long", "string", "bytes", {"type": "fixed", "name": "F", "size": 2},
+        {"type": "enum", "name": "E", "symbols": ["A"]}, {"type": "array", "items": "int"},
+        {"type": "map", "values": "int"}, {"type": "record", "name": "P", "fields": []}, ["boolean", "string"],
+        {"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"},
+        {"type": "long", "logicalType": "local-timestamp-micros"}, {"type": "string", "logicalType": "uuid"},
+    ],
+)  # fmt: skip
+def test_a_number_that_does_not_fit_is_shown_as_in_the_message(type: Any) -> None:
+    with pytest.raises(DecodeError, match=r"got the number 1\.50$"):
+        read(type, "1.50")
+    with pytest.raises(DecodeError, match=r"got the number 0\.1{58}\.\.\.$"):
+        read(type, "0." + "1" * 100)
+
+
+def test_a_number_that_is_too_large_is_shown_as_in_the_message() -> None:
+    for type in ("double", "float"):
+        with pytest.raises(DecodeError, match=r"got the number 1e400$"):
+            read(type, "1e400")
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+    with pytest.raises(DecodeError, match=r"got the number 1e9999$"):
+        read(decimal, "1e9999")
+
+
 # --- leaves -----------------------------------------------------------------------------------------------------------
 
 

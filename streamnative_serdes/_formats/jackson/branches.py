@@ -23,7 +23,7 @@ from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
 from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
-from .parsing import JsonNumber
+from .json_number import JsonNumber
 
 Rank = tuple[int, int, int]  # lower is better
 Ranker = Callable[[Any], Rank | None]  # None: it cannot be of this branch

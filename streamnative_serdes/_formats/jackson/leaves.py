@@ -12,8 +12,8 @@ from streamnative_serdes.errors import DecodeError
 from ..faults import described, not_decodable
 from .base64_text import from_base64
 from .java_classes import CHARACTER, NUMBERS, java_class
+from .json_number import JsonNumber
 from .notation import to_float
-from .parsing import JsonNumber
 from .parsing import to_float as to_double
 
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

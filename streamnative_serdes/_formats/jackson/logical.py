@@ -31,8 +31,8 @@ from .. import moments
 from ..faults import not_decodable
 from .base64_text import from_base64
 from .java_classes import is_of_connect
+from .json_number import JsonNumber
 from .numbers import from_unscaled, seconds_to_nanos, to_decimal
-from .parsing import JsonNumber
 
 Leaf = Primitive | Fixed
 Convert = Callable[[Any], Any]

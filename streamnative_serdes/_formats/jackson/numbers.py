@@ -11,7 +11,7 @@ from streamnative_serdes.errors import DecodeError
 
 from ..faults import not_decodable
 from ..moments import SECOND
-from .parsing import JsonNumber
+from .json_number import JsonNumber
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # the grammar of JSON
 _TOO_LARGE: Final = 10**MAX_PRECISION

@@ -14,16 +14,11 @@ from streamnative_serdes._schema import MAX_PRECISION
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
+from .json_number import JsonNumber
 
 _MOST_CHARACTERS: Final = MAX_PRECISION  # of a number
 _BOM: Final = b"\xef\xbb\xbf"
 _HINT: Final = "the topic's schema is JSON, but this is not JSON text"
-
-
-class JsonNumber(str):
-    """A number with a fraction or an exponent, as its JSON text."""
-
-    __slots__ = ()
 
 
 def parse(data: bytes, max_depth: int) -> Any:
