@@ -193,14 +193,20 @@ def policy_of(serdes: object) -> Any:
     return policy
 
 
-def refuse_no_topic(topic: object, error: type[SerdesError]) -> None:
+def refuse_no_topic(binding: Binding, topic: object, error: type[SerdesError]) -> None:
     """Of methods that are given a topic and data, in the words of ``serialize`` and ``deserialize``.
 
     Raises:
-        SerdesError: an ``error``, where the topic is no text.
+        SerdesError: an ``error``, where the topic is no text, or not the name of a topic.
     """
     if not isinstance(topic, str):
         raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
+    try:
+        binding.named(topic)
+    except ConfigError:
+        raise
+    except SerdesError as bad:
+        raise error(bad.message, topic=bad.topic, hint=bad.hint) from None
 
 
 def refuse_no_function(convert: object) -> None:

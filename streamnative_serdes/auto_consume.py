@@ -111,7 +111,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     ) -> Iterator[GenericObject | Any]:
         """Yield what each message holds, in order; as :meth:`KafkaAvroDeserializer.deserialize_many`."""
         if topic is not None:
-            refuse_no_topic(topic, DecodeError)
+            refuse_no_topic(policy_of(self).binding, topic, DecodeError)
         return read_many(self._read, topic, messages, on_error)
 
     def _read(self, message: Received) -> GenericObject | None:
@@ -148,8 +148,8 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             SchemaError: it is not valid.
             SchemaRegistryError: the registry cannot be asked.
         """
-        refuse_no_topic(topic, DecodeError)
         policy: AnyTypePolicy = policy_of(self)
+        refuse_no_topic(policy.binding, topic, DecodeError)
         policy.binding.attach(self)
         return policy.schema(topic, None if version is not None and version < 0 else version)
 
@@ -160,6 +160,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             SchemaRegistryError: as for a single message.
         """
         policy: AnyTypePolicy = policy_of(self)
+        refuse_no_topic(policy.binding, topic, DecodeError)
         policy.binding.attach(self)
         policy.binding.warm_up(topic)
         policy.topics.add(topic)

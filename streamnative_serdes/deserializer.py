@@ -93,12 +93,12 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             ConfigError: ``on_error`` is not one of these.
-            DecodeError: ``topic`` is neither None nor text.
+            DecodeError: ``topic`` is neither None nor a topic's name.
             SchemaRegistryError: the registry is unavailable or refuses to answer. This is raised whatever ``on_error``
                 says, since the message may be good; a schema that the topic does not have is left to ``on_error``.
         """
         if topic is not None:
-            refuse_no_topic(topic, DecodeError)
+            refuse_no_topic(policy_of(self).binding, topic, DecodeError)
         return read_many(self._read, topic, messages, on_error)
 
     def _read(self, message: Received) -> Any:
@@ -179,6 +179,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             SchemaRegistryError: as for a single message.
         """
         policy: ReadPolicy = policy_of(self)
+        refuse_no_topic(policy.binding, topic, DecodeError)
         policy.binding.attach(self)
         policy.binding.warm_up(topic)
         policy.topics.add(topic)

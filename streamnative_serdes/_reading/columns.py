@@ -49,11 +49,9 @@ def name_checked(policy: ReadPolicy, topic: str) -> None:
     """Check a topic's name, and note that the topic is read in batches.
 
     Raises:
-        DecodeError: it is no text.
-        SerdesError: it is not a topic's name.
+        DecodeError: it is no text, or not a topic's name.
     """
-    refuse_no_topic(topic, DecodeError)
-    policy.binding.named(topic)
+    refuse_no_topic(policy.binding, topic, DecodeError)
     policy.topics.add(topic)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
@@ -93,6 +93,7 @@ class ReadPolicy:
 
         For messages of KEY_VALUE topics there is a pair instead of a codec: it reads a value, or both halves.
         """
+        refuse_no_topic(self.binding, topic, DecodeError)
         self.binding.attach(serdes)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         return self.evolution.admitted(self.bound(topic, key, for_key=for_key))
@@ -469,6 +470,7 @@ class ReadPolicy:
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
+        refuse_no_topic(self.binding, topic, DecodeError)
         return self.pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
 
     def for_keys(self) -> _call_path.Deserializer:

@@ -10,9 +10,9 @@ import math
 from typing import Any, Final
 
 from streamnative_serdes import _call_path
-from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
 from streamnative_serdes._topics.known import Known
-from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema, typed
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
@@ -67,6 +67,7 @@ class AnyTypeWritePolicy(WritePolicy):
         """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
         if self._own is None or self.by_topic():
             return super().bind(serdes, topic, key, ctx)
+        refuse_no_topic(self.binding, topic, EncodeError)
         self.binding.attach(serdes)
         if ctx is not None and ctx.field == MessageField.KEY:
             refuse_keys(topic, self._own.type)

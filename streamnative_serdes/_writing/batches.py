@@ -31,7 +31,7 @@ def write_batch(
     from streamnative_serdes.arrow import ColumnWriter
 
     try:
-        refuse_no_topic(topic, EncodeError)
+        refuse_no_topic(policy.binding, topic, EncodeError)
         writer, prefix, version = _bound(serdes, policy, topic, ColumnWriter)
     except SerdesError:
         _call_path.count_written(serdes, 0, 1)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known, Posted
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValueSchema, TypedSchema
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
@@ -78,6 +78,7 @@ class WritePolicy:
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
         """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
+        refuse_no_topic(self.binding, topic, EncodeError)
         self.binding.attach(serdes)
         if self._pair is not None and not self.by_topic():
             version = self._registered(topic, self._pair.known)
@@ -162,6 +163,7 @@ class WritePolicy:
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
+        refuse_no_topic(self.binding, topic, EncodeError)
         return self._type_of(topic) == "KEY_VALUE"
 
     def _type_of(self, topic: str) -> str:
@@ -175,6 +177,7 @@ class WritePolicy:
 
     def other_type(self, serdes: _call_path.Serializer, topic: str) -> Known | None:
         """The schema version that batches of the topic are written by, if it is not of type AVRO."""
+        refuse_no_topic(self.binding, topic, EncodeError)
         self.binding.attach(serdes)
         if self._pair is not None and not self.by_topic():
             known = self._pair.known

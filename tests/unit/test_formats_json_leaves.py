@@ -11,7 +11,7 @@ from json_formats import nullable, of, read, record, shown
 from streamnative_serdes._formats.jackson.notation import double_text, float_text, quoted, to_float
 from streamnative_serdes.errors import DecodeError, EncodeError
 
-# --- what errors say ---------------------------------------------------------------------------------------------------
+# --- what errors say --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
