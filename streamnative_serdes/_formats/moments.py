@@ -54,7 +54,10 @@ def nanos_of_moment(value: dt.datetime, label: str, *, lenient: bool) -> int:
     _check_not_nat(value, label)
     if value.utcoffset() is None:
         if not lenient:
-            hint = "value.replace(tzinfo=timezone.utc), or value.astimezone() if it is local time"
+            hint = (
+                "value.replace(tzinfo=timezone.utc), or value.astimezone() if it is local time; "
+                "LOCAL_DATE_TIME is the type of datetimes without a time zone"
+            )
             raise not_encodable(f"a datetime with a time zone for {label}", value, hint)
         value = value.astimezone(UTC)
     return _exact_nanos(value, EPOCH)
@@ -64,7 +67,8 @@ def nanos_of_local(value: dt.datetime, label: str) -> int:
     """Nanoseconds since 1970-01-01T00:00 of a datetime without a time zone."""
     _check_not_nat(value, label)
     if value.tzinfo is not None:
-        raise not_encodable(f"a datetime without a time zone for {label}", value)
+        hint = "value.replace(tzinfo=None); TIMESTAMP and INSTANT are types of datetimes with a time zone"
+        raise not_encodable(f"a datetime without a time zone for {label}", value, hint)
     return _exact_nanos(value, LOCAL_EPOCH)
 
 
@@ -81,7 +85,7 @@ def _exact_nanos(value: dt.datetime, epoch: dt.datetime) -> int:
 def nanos_of_time(value: dt.time, label: str) -> int:
     """Nanoseconds since midnight."""
     if value.tzinfo is not None:
-        raise not_encodable(f"a time without a time zone for {label}", value)
+        raise not_encodable(f"a time without a time zone for {label}", value, "value.replace(tzinfo=None)")
     return ((value.hour * 60 + value.minute) * 60 + value.second) * SECOND + value.microsecond * 1000
 
 
@@ -91,6 +95,15 @@ def days_of(value: dt.date, label: str) -> int:
     return (value - _DAY_0).days
 
 
+def _other_type(value: object) -> str | None:
+    """The hint about a date or a time that is given for a type of something else."""
+    if isinstance(value, dt.datetime):
+        return "pass value.time() for the time of day of a datetime"  # the only part of one that is another type
+    if isinstance(value, dt.date):
+        return "LOCAL_DATE is the type of dates"
+    return "LOCAL_TIME is the type of times of day" if isinstance(value, dt.time) else None
+
+
 def count_of(value: Any, label: str, low: int, high: int, expected: str) -> int:
     """An int, or another type with ``__index__`` but bool, from ``low`` to ``high``."""
     try:
@@ -98,7 +111,7 @@ def count_of(value: Any, label: str, low: int, high: int, expected: str) -> int:
     except TypeError:
         number = None
     if number is None:
-        raise not_encodable(f"{expected} for {label}", value)
+        raise not_encodable(f"{expected} for {label}", value, _other_type(value))
     if not low <= number <= high:
         raise EncodeError(f"{label} out of range: expected {low} to {high}, got {described(number)}")
     return number

@@ -316,6 +316,43 @@ def test_a_local_date_time_beyond_javas_reach_names_the_half(day: int, nanos: in
     assert caught.value.offset == offset
 
 
+TIMES = ("DATE", "TIME", "TIMESTAMP", "INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME")
+A_DAY, OCLOCK, NO_ZONE = dt.date(2020, 1, 2), dt.time(1), dt.datetime(2020, 1, 2)
+# Of each type: values of Python's other types, and the hint about the type that they are for.
+OF_ANOTHER_TYPE = [
+    *((kind, A_DAY, "LOCAL_DATE is the type of dates") for kind in TIMES if kind != "LOCAL_DATE"),
+    *((kind, OCLOCK, "LOCAL_TIME is the type of times of day") for kind in TIMES if kind not in ("TIME", "LOCAL_TIME")),
+    *(
+        (kind, NO_ZONE, "LOCAL_DATE_TIME is the type of datetimes without a time zone")
+        for kind in ("DATE", "TIME", "TIMESTAMP", "INSTANT")
+    ),
+    ("LOCAL_DATE", NO_ZONE, "pass value.date() for the date of a datetime"),
+    ("LOCAL_TIME", NO_ZONE, "pass value.time() for the time of day of a datetime"),
+    (
+        "LOCAL_DATE_TIME",
+        NO_ZONE.replace(tzinfo=dt.UTC),
+        "TIMESTAMP and INSTANT are types of datetimes with a time zone",
+    ),
+    ("TIME", OCLOCK.replace(tzinfo=dt.UTC), "value.replace(tzinfo=None)"),
+    ("LOCAL_TIME", OCLOCK.replace(tzinfo=dt.UTC), "value.replace(tzinfo=None)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "hint"), OF_ANOTHER_TYPE)
+def test_a_date_or_time_of_another_type_is_an_error_that_names_the_right_type(kind: str, value: Any, hint: str) -> None:
+    with pytest.raises(EncodeError, match=f"expected .* for {kind}, got {type(value).__name__} ") as caught:
+        of(kind).encode(value)
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_what_is_no_date_or_time_has_no_hint_about_types(kind: str) -> None:
+    for wrong in ("2020-01-01", 1.5, True, dt.timedelta(1)):
+        with pytest.raises(EncodeError, match=f"for {kind}, got {type(wrong).__name__}") as caught:
+            of(kind).encode(wrong)
+        assert caught.value.hint is None
+
+
 def test_moments_of_pandas_keep_their_nanoseconds_and_nat_is_refused() -> None:
     pandas = pytest.importorskip("pandas")
     moment = pandas.Timestamp("2013-01-01T05:00:00.123456789Z")
