@@ -88,11 +88,32 @@ def bound_pair(
         raise refuse_inline_key(topic)
     if not inline and key is not None and issubclass(key, KeyValue):
         raise refuse_both_halves(topic, version)
-    if is_key and pair.key.codec is not None:
-        return _call_path.Bound(topic, key, version, b"", pair.key.codec, lifetime)
+    half = pair.key if is_key else pair.value
+    if key is tuple and not inline:
+        half = _alone(half, "key" if is_key else "value", "value" if is_key else "key")
+    if is_key and half.codec is not None:
+        return _call_path.Bound(topic, key, version, b"", half.codec, lifetime)
     framed = not is_key and conf["key.value.framing"] == config.VALUE
-    both = _call_path.Pair(pair.key if inline else None, pair.key if is_key else pair.value, KeyValue)
+    both = _call_path.Pair(pair.key if inline else None, half, KeyValue)
     return _call_path.Bound(topic, key, version, header.pack(version) if framed else b"", None, lifetime, both)
+
+
+def _alone(half: _call_path.Half, this: str, other: str) -> _call_path.Half:
+    """What writes tuples, which may be data of one half; one that is not may have been meant as both halves."""
+    encode = half.encode if half.codec is None else half.codec.encode
+    decode = half.decode if half.codec is None else half.codec.decode
+    assert encode is not None
+
+    def write(obj: Any) -> bytes:
+        try:
+            return encode(obj)
+        except EncodeError as error:
+            if len(obj) == 2 and not error.path:
+                place = "the key goes to a serializer with is_key=True" if other == "key" else "the value has its own"
+                error.hint = f"the topic's encoding is SEPARATED: give the {this} alone; {place}"
+            raise
+
+    return _call_path.Half(None, write, decode)
 
 
 def refuse_both_halves(topic: str, version: int) -> EncodeError:

@@ -91,6 +91,46 @@ def test_a_key_value_for_one_half_is_an_error_even_if_all_fields_have_defaults(r
     assert both({"name": "c"}, AS_VALUE) == b"\x02\x02c"
 
 
+LIST: Final = {"type": "array", "items": "long"}
+INTEGERS: Final = TypedSchema("JSON", record("Ints", ("items", LIST)))
+
+
+@pytest.mark.parametrize("framing", ["bare", "value"])
+@pytest.mark.parametrize("half", [USER, "string", "INT32", INTEGERS], ids=["record", "string", "INT32", "JSON"])
+def test_a_tuple_for_one_half_is_an_error_that_says_where_the_other_goes(
+    registry: LocalRegistry, half: Any, framing: str
+) -> None:
+    both = KeyValueSchema(half, half, "SEPARATED")
+    options = conf(registry, key_value_framing=framing)
+    value, key = KafkaAvroSerializer(options, both), KafkaAvroSerializer(options, both, is_key=True)
+    for _ in range(2):
+        with pytest.raises(EncodeError, match=r"topic users, schema version 0: .* got tuple") as caught:
+            value.serialize(TOPIC, ({"id": 1}, BOB))
+        assert caught.value.hint == (
+            "the topic's encoding is SEPARATED: give the value alone; the key goes to a serializer with is_key=True"
+        )
+        for write in (lambda: key.serialize(TOPIC, (1, 2)), lambda: value((1, 2), AS_KEY)):
+            with pytest.raises(EncodeError, match="got tuple") as caught:
+                write()
+            assert caught.value.hint == "the topic's encoding is SEPARATED: give the key alone; the value has its own"
+    with pytest.raises(EncodeError, match="got tuple") as caught:
+        value.serialize(TOPIC, (1, 2, 3))  # not both halves
+    assert "SEPARATED" not in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("framing", ["bare", "value"])
+def test_a_tuple_is_data_of_one_half_where_it_fits(registry: LocalRegistry, framing: str) -> None:
+    both = KeyValueSchema(LIST, LIST, "SEPARATED")
+    options = conf(registry, key_value_framing=framing)
+    value, key = KafkaAvroSerializer(options, both), KafkaAvroSerializer(options, both, is_key=True)
+    header = {"bare": b"", "value": b"\3\4" + bytes(8)}[framing]
+    assert value.serialize(TOPIC, (1, 2)) == header + b"\x04\x02\x04\x00" == value.serialize(TOPIC, [1, 2])
+    assert key.serialize(TOPIC, (1, 2)) == b"\x04\x02\x04\x00" == value((1, 2), AS_KEY)
+    with pytest.raises(EncodeError, match=r"field \[1\]") as caught:
+        value.serialize(TOPIC, (1, "x"))
+    assert "SEPARATED" not in (caught.value.hint or "")
+
+
 def test_columns_of_the_value_alone_are_a_clear_error(registry: LocalRegistry) -> None:
     pa = pytest.importorskip("pyarrow")
     serializer = KafkaAvroSerializer(conf(registry), SEPARATED)
