@@ -66,7 +66,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             topic: the message's topic.
             data: the message's value, any bytes-like object, or None.
             version: the schema version of a message without a header, where the caller knows it, such as from Pulsar's
-                metadata; -1 and None mean unknown.
+                metadata; -1, as pulsar-client says it, and None mean that there is none.
             headers: not used: they are there so that this deserializer is called like the others.
             key: the message's key as bytes, or None if it has none; used only for KEY_VALUE with encoding SEPARATED.
         """
@@ -143,7 +143,12 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
         """Return a version of the topic's schema, or else the latest; None if the topic has no schema.
 
+        Args:
+            topic: a topic's name.
+            version: None, or -1, as pulsar-client says it, for the latest.
+
         Raises:
+            DecodeError: ``topic`` is not a topic's name.
             SchemaNotFoundError: the topic has no such version.
             SchemaError: it is not valid.
             SchemaRegistryError: the registry cannot be asked.
