@@ -22,8 +22,8 @@ cdef class Deserializer(_Serdes):
         """What the message ``data`` of ``topic`` holds; None for None.
 
         ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
-        metadata, say); None, or pulsar-client's -1, where not. ``headers`` are the message's, as the client returns them: ``framings``
-        may allow a schema id in them, and ``from_dict`` gets them.
+        metadata, say); None, or pulsar-client's -1, where not. ``headers`` are the message's, as the client returns
+        them: ``framings`` may allow a schema id in them, and ``from_dict`` gets them.
         """
         if data is None:
             return None
