@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of
 from ._writing.any_type import AnyTypeWritePolicy
-from .serialization import SerializationContext, Serializer
+from ._writing.face import WritingFace
 
 
-class KafkaPulsarSerializer(_call_path.Serializer, Lifecycle, Serializer):
+class KafkaPulsarSerializer(WritingFace):
     """Serializes as Pulsar's own producers write: JSON, PROTOBUF_NATIVE and primitive types are the data alone.
 
     Args:
@@ -38,27 +33,3 @@ class KafkaPulsarSerializer(_call_path.Serializer, Lifecycle, Serializer):
 
     OPTIONS = config.PULSAR_SERIALIZER_OPTIONS
     POLICY = AnyTypeWritePolicy
-
-    def __init__(
-        self,
-        conf: Mapping[str, Any] | None = None,
-        schema: object = None,
-        to_dict: Callable[[Any, SerializationContext], Any] | None = None,
-        *,
-        is_key: bool = False,
-    ) -> None:
-        super().__init__(conf, schema, to_dict, is_key)
-
-    def warm_up(self, topic: str) -> None:
-        """Ask the registry now for all that the first message of ``topic`` would ask for.
-
-        Raises:
-            SchemaRegistryError: as a message would.
-        """
-        policy: AnyTypeWritePolicy = policy_of(self)
-        policy.bind(self, topic, None, None)
-        policy.topics.add(topic)
-
-    def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
-        return {**super().stats(), "registry_calls": self.registry_calls()}

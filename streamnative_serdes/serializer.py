@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of
+from ._lifecycle import policy_of
 from ._writing.batches import write_batch
+from ._writing.face import WritingFace
 from ._writing.policy import WritePolicy
-from .serialization import SerializationContext, Serializer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
+class KafkaAvroSerializer(WritingFace):
     """Serializes with the schema version header of SNIP 42. Swaps for Confluent's AvroSerializer in a client's conf.
 
     Args:
@@ -44,16 +42,6 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
     OPTIONS = config.SERIALIZER_OPTIONS
     POLICY = WritePolicy
 
-    def __init__(
-        self,
-        conf: Mapping[str, Any] | None = None,
-        schema: object = None,
-        to_dict: Callable[[Any, SerializationContext], Any] | None = None,
-        *,
-        is_key: bool = False,
-    ) -> None:
-        super().__init__(conf, schema, to_dict, is_key)
-
     def serialize_batch(self, topic: str, batch: Any, *, large_types: bool = False) -> pa.Array | pa.RecordBatch:
         """Encode each row of Arrow columns as a message; see docs/arrow.md. ``to_dict`` is ignored.
 
@@ -77,17 +65,3 @@ class KafkaAvroSerializer(_call_path.Serializer, Lifecycle, Serializer):
             TypeError: ``batch`` has no Arrow columns; the error says how to convert it.
         """
         return write_batch(self, policy_of(self), topic, batch, large_types=large_types)
-
-    def warm_up(self, topic: str) -> None:
-        """Ask the registry now for all that the first message of ``topic`` would ask for.
-
-        Raises:
-            SchemaRegistryError: as a message would.
-        """
-        policy: WritePolicy = policy_of(self)
-        policy.bind(self, topic, None, None)
-        policy.topics.add(topic)
-
-    def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
-        return {**super().stats(), "registry_calls": self.registry_calls()}
