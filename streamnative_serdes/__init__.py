@@ -22,7 +22,12 @@ from .errors import (
     SchemaWarning,
     SerdesError,
 )
-from .integrations.builders import KafkaAvroDeserializerBuilder, KafkaAvroSerializerBuilder
+from .integrations.builders import (
+    KafkaAutoConsumeDeserializerBuilder,
+    KafkaAvroDeserializerBuilder,
+    KafkaAvroSerializerBuilder,
+    KafkaPulsarSerializerBuilder,
+)
 from .key_value import KeyValue, KeyValueSchema, TypedSchema
 from .pulsar_serializer import KafkaPulsarSerializer
 from .serializer import KafkaAvroSerializer
@@ -39,11 +44,13 @@ __all__ = [
     "IncompatibleSchemaError",
     "InvalidSchemaError",
     "KafkaAutoConsumeDeserializer",
+    "KafkaAutoConsumeDeserializerBuilder",
     "KafkaAvroDeserializer",
     "KafkaAvroDeserializerBuilder",
     "KafkaAvroSerializer",
     "KafkaAvroSerializerBuilder",
     "KafkaPulsarSerializer",
+    "KafkaPulsarSerializerBuilder",
     "KeyValue",
     "KeyValueSchema",
     "MissingEndpointError",

@@ -8,6 +8,9 @@
         "value.serializer.builder": KafkaAvroSerializerBuilder(schema),
     })
 
+For topics of any type, there are :class:`KafkaPulsarSerializerBuilder` and
+:class:`KafkaAutoConsumeDeserializerBuilder`.
+
 With ``"basic.auth.credentials.source": "SASL_INHERIT"``, the SerDes sign in to the registry with the Kafka client's
 ``sasl.username`` and ``sasl.password``. Closing the client closes its SerDes.
 """
@@ -18,7 +21,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamnative_serdes import _config as config
+from streamnative_serdes.auto_consume import KafkaAutoConsumeDeserializer
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.pulsar_serializer import KafkaPulsarSerializer
 from streamnative_serdes.serialization import DeserializerBuilder, SerializationContext, SerializerBuilder
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
@@ -59,6 +64,41 @@ class KafkaAvroDeserializerBuilder(DeserializerBuilder):
         """
         own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
         return KafkaAvroDeserializer(own, self._schema, self._from_dict, is_key=is_key), others
+
+
+class KafkaPulsarSerializerBuilder(SerializerBuilder):
+    """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaPulsarSerializer`."""
+
+    def __init__(
+        self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._to_dict = schema, to_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaPulsarSerializer, dict[str, Any]]:
+        """As :meth:`KafkaAvroSerializerBuilder.build`.
+
+        Raises:
+            ConfigError: as there; or a library that the type needs is not installed.
+        """
+        own, others = _shared_out(config.PULSAR_SERIALIZER_OPTIONS, conf)
+        return KafkaPulsarSerializer(own, self._schema, self._to_dict, is_key=is_key), others
+
+
+class KafkaAutoConsumeDeserializerBuilder(DeserializerBuilder):
+    """Value of the property ``value.deserializer.builder``: each value is a :class:`GenericObject`.
+
+    A consumer passes the value alone, so the key of a KEY_VALUE message with the encoding SEPARATED is ``UNREAD_KEY``
+    there; as ``key.deserializer.builder``, it reads these keys.
+    """
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAutoConsumeDeserializer, dict[str, Any]]:
+        """As :meth:`KafkaAvroDeserializerBuilder.build`.
+
+        Raises:
+            ConfigError: as there.
+        """
+        own, others = _shared_out(config.AUTO_CONSUME_OPTIONS, conf)
+        return KafkaAutoConsumeDeserializer(own, is_key=is_key), others
 
 
 def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
