@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -106,6 +106,12 @@ bench-migration: $(BUILT) ## compare `migrate topic` with a loop that consumes a
 bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BENCH_ARGS for options
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)
 
+bench-key-value: $(BUILT) ## compare KEY_VALUE messages with key and value on two AVRO topics; BENCH_ARGS for options
+	$(BIN)/python benchmarks/key_value.py $(BENCH_ARGS)
+
+bench-entries: $(BUILT) ## compare records of Kafka's batches to messages with aiokafka's parser; BENCH_ARGS for options
+	$(BIN)/python benchmarks/entries.py $(BENCH_ARGS)
+
 wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there
 	$(BIN)/python tools/check_wheel.py
 
@@ -129,7 +135,9 @@ endef
 sanitized: $(BUILT)
 	$(call sanitized,$(ASAN))
 
-# Without the tests against Java: sanitizers do not work inside a Java virtual machine.
+# Without the tests against Java: sanitizers do not work inside a Java virtual machine. Also without formats_hostile:
+# JSON, primitives and protobuf are read in Python. The compiled part of KEY_VALUE, the split by lengths, is in the
+# mutants (tests/fuzz/formats.py and pairs.py) and in tests/unit/test_key_value.py.
 asan: sanitized ## run 200,000 mutants and the codec tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
