@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from avro_maker import NoDatum, datum_of, schema_of
+from formats import Formats
 from hand_picked import HAND_PICKED
 from mutations import mutated
 from object_changes import spoilt
@@ -46,8 +47,10 @@ class Round:
         self._prepare()
         for mutant in range(1, MUTANTS + 1):
             kind = self.rng.random()
-            if kind < 0.7:
+            if kind < 0.64:
                 self._bytes(mutant)
+            elif kind < 0.7:
+                self._other_type(mutant)
             elif kind < 0.8:
                 self._framed(mutant)
             else:
@@ -69,6 +72,7 @@ class Round:
         else:
             self.messages = [self._valid(datum) for datum in self.data]
         self.pool = [*self.messages, *self._strangers()]
+        self.formats = Formats(schema, self.data, self.codec, self.rng)
 
     def _schema(self) -> Schema:
         """Return a valid schema, hand-picked or random; or one that is accepted only from a registry."""
@@ -108,6 +112,13 @@ class Round:
             value = check_bytes(self.codec, message)
             self._count("bytes", value is not NOTHING)
             self._count(check.__name__.removeprefix("check_"), check(message, value))
+
+    def _other_type(self, mutant: int) -> None:
+        """Check a message of another type than AVRO."""
+        check, message = self.formats.mutant()
+        self.note(mutant, check.__name__.encode(), message)
+        with shrinking(message, check):
+            self._count(check.__name__.removeprefix("check_"), check(message))
 
     def _framed(self, mutant: int) -> None:
         body = self.rng.choice(self.pool)

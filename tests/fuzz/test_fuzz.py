@@ -25,12 +25,31 @@ MISTAKES = {
     "a hang": ("skip=lambda self, data: time.sleep(600) if len(data) > 40 else right.skip(self, data)", "check_"),
 }  # fmt: skip
 
-SABOTAGED = """
-import os, sys, time
-sys.path.insert(0, {folder!r})
+# Code that puts a mistake into what reads other types than AVRO, and the expected finding.
+OTHER_MISTAKES = {
+    "JSON raises another error": ("json_format.parse_json = lambda data, _: [][0]", "IndexError"),
+    "JSON takes memory": (
+        "once = []; json_format.parse_json = lambda data, _: None if once else once.append(b'x' * 400_000_000)", "MB",
+    ),
+    "times are written as others": ("moments.count_of = lambda *_: 5; moments.nanos_of_moment = lambda *_, **__: 0", "is written, and read as"),
+    "a pair's lengths are not checked": ("formats._call_path.read_by = lambda bound, data, _: None", "a pair is read as"),
+}  # fmt: skip
+
+IN_CODEC = """
 import streamnative_serdes.codec as module
 right = module.Codec
 module.Codec = type("Codec", (right,), dict({mistake}))
+"""
+IN_FORMATS = """
+import formats
+from streamnative_serdes._formats import moments
+json_format = sys.modules["streamnative_serdes._formats.json_format"]  # the package has a function of this name
+{mistake}
+"""
+SABOTAGED = """
+import os, sys, time
+sys.path.insert(0, {folder!r})
+{sabotage}
 import mutate
 mutate.PATIENCE = 5
 mutate.__file__ = __file__
@@ -58,11 +77,12 @@ def test_the_same_seed_gives_the_same_mutants_with_any_number_of_processes() -> 
     assert one.partition("second;")[2] == two.partition("second;")[2] != ""
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", [*MISTAKES, *OTHER_MISTAKES])
 def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
-    mistake, said = MISTAKES[name]
+    mistake, said = {**MISTAKES, **OTHER_MISTAKES}[name]
+    sabotage = (IN_CODEC if name in MISTAKES else IN_FORMATS).format(mistake=mistake)
     program = tmp_path / "sabotaged.py"
-    program.write_text(SABOTAGED.format(mistake=mistake, folder=str(MUTATE.parent)))
+    program.write_text(SABOTAGED.format(sabotage=sabotage, folder=str(MUTATE.parent)))
 
     done = fuzz("--mutants", 2500, "--jobs", 1, program=program)
 
