@@ -346,7 +346,7 @@ def test_a_date_or_time_of_another_type_is_an_error_that_names_the_right_type(ki
 
 
 @pytest.mark.parametrize("kind", TIMES)
-def test_what_is_no_date_or_time_has_no_hint_about_types(kind: str) -> None:
+def test_a_value_that_is_neither_date_nor_time_has_no_hint_about_types(kind: str) -> None:
     for wrong in ("2020-01-01", 1.5, True, dt.timedelta(1)):
         with pytest.raises(EncodeError, match=f"for {kind}, got {type(wrong).__name__}") as caught:
             of(kind).encode(wrong)

@@ -114,7 +114,7 @@ def refusal_of(registry: LocalRegistry, call: Call, topic: str, error: type[Serd
 
 @pytest.mark.parametrize("topic", MISTAKES)
 @pytest.mark.parametrize("name", WRITING)
-def test_writing_to_what_is_no_topic_is_an_encode_error(registry: LocalRegistry, name: str, topic: str) -> None:
+def test_writing_to_a_bad_topic_is_an_encode_error(registry: LocalRegistry, name: str, topic: str) -> None:
     if "batch" in name:
         pytest.importorskip("pyarrow")
     assert "persistent://tenant/namespace/topic" in refusal_of(registry, WRITING[name], topic, EncodeError)
@@ -122,7 +122,7 @@ def test_writing_to_what_is_no_topic_is_an_encode_error(registry: LocalRegistry,
 
 @pytest.mark.parametrize("topic", MISTAKES)
 @pytest.mark.parametrize("name", READING)
-def test_reading_what_is_no_topic_is_a_decode_error(registry: LocalRegistry, name: str, topic: str) -> None:
+def test_reading_from_a_bad_topic_is_a_decode_error(registry: LocalRegistry, name: str, topic: str) -> None:
     if "batch" in name or name == "columns":
         pytest.importorskip("pyarrow")
     assert "persistent://tenant/namespace/topic" in refusal_of(registry, READING[name], topic, DecodeError)
