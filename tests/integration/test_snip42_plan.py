@@ -29,6 +29,7 @@ from snip42_plan import (
 )
 
 from streamnative_serdes import KafkaAvroDeserializer, KeyValue, KeyValueSchema
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import DecodeError
 from streamnative_serdes.key_value import KeyValueEncodingType
 from streamnative_serdes.testing import LocalRegistry, MockBroker
@@ -104,6 +105,40 @@ def test_a_refused_schema_quotes_the_brokers_reason_and_the_old_producer_still_w
 ) -> None:
     stage = place.stage(strategy, kind)
     a_refused_schema_says_why_and_the_old_producer_still_works(stage, strategy, CHANGES[change])
+
+
+# Evolution policies
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_policy_reads_a_history_of_two_versions_as_its_schema(place: Place, kind: str) -> None:
+    """In rows, and in a batch, which has one schema: with latest.seen, the newest version in it."""
+    stage, change, history = place.stage("FULL", kind), FIELD_WITH_DEFAULT, (0, 0, 1, 0, 1)
+    schemas, (old, new) = (FIRST, change.schema), (FIRST_USERS[0], change.users[0])
+    for version in history:
+        stage.send(stage.producer(schemas[version]), [(old, new)[version]])
+    assert change.by_first
+    assert change.by_second
+    as_second = change.by_second(old)
+    expected = {
+        "writer": [old, old, new, old, new],
+        "latest.seen": [old, old, new, as_second, new],
+        "latest": [as_second, as_second, new, as_second, new],
+        "fixed": [old, old, change.by_first(new), old, change.by_first(new)],
+    }
+    messages = stage.raw(len(history))
+    for policy, users in expected.items():
+        Binding.forget()
+        conf = {**stage.conf, "reader.schema.policy": policy}
+        schema: Any = FIRST if kind == AVRO else KeyValueSchema(KEY, FIRST, kind)  # type: ignore[arg-type]
+        reader, of_batches = (KafkaAvroDeserializer(conf, schema if policy == "fixed" else None) for _ in range(2))
+        read = [reader.deserialize(stage.topic, message.value()) for message in messages]
+        assert [one.value if isinstance(one, KeyValue) else one for one in read] == users, policy
+        if policy != "writer":
+            keys = [message.key() for message in messages] if kind == SEPARATED else None
+            rows = of_batches.deserialize_batch(stage.topic, [one.value() for one in messages], keys=keys).to_pylist()
+            in_batch = expected["latest" if policy == "latest.seen" else policy]
+            assert [row if kind == AVRO else row["value"] for row in rows] == in_batch, policy
 
 
 # Bare messages
