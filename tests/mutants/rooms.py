@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from pathlib import Path
 
+UNITS = Path(__file__).parents[1] / "unit"
 PACKAGE, EXT = "streamnative_serdes", "ext/streamnative_serdes"
 ALL_UNITS = (
     "tests/unit", "tests/typed",
@@ -45,7 +47,9 @@ class Room:
 
 
 def units(*names: str) -> tuple[str, ...]:
-    return tuple(f"tests/unit/test_{name}.py" for name in names)
+    """Return the files of these unit tests; names may be patterns."""
+    files = (sorted(UNITS.glob(f"test_{name}.py")) or [UNITS / f"test_{name}.py"] for name in names)
+    return tuple(f"tests/unit/{file.name}" for found in files for file in found)
 
 
 def package(*names: str) -> tuple[str, ...]:
@@ -66,8 +70,7 @@ ROOMS = (
     Room(
         "ext codec",
         (f"{EXT}/_codec.*", f"{EXT}/codec/*"),
-        ("tests/unit", "--ignore-glob=*/test_[!c]*.py", *units("resolution", "typed_values", "schema", "bad_input"),
-         *HOSTILE),
+        (*units("codec*", "resolution", "typed_values", "schema", "bad_input"), *HOSTILE),
         COMPILED,
         16,
     ),
