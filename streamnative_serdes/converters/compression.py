@@ -78,7 +78,7 @@ def decompress_pulsar(codec: int, data: memoryview, size: int, most: int) -> mem
 
 def _pulsar(codec: int, data: memoryview, size: int) -> memoryview:
     if PULSAR[codec] == "ZLIB":
-        return _inflated("ZLIB", 15, data, size)
+        return _inflated("ZLIB", 15, data, size, ends=False)
     if PULSAR[codec] == "LZ4":
         return _into(
             "LZ4", lambda source, target: _cramjam().lz4.decompress_block_into(source, target, max(size, 1)), data, size
@@ -88,7 +88,8 @@ def _pulsar(codec: int, data: memoryview, size: int) -> memoryview:
     return _into("SNAPPY", _cramjam().snappy.decompress_raw_into, data, size)
 
 
-def _inflated(name: str, window: int, data: memoryview, most: int) -> memoryview:
+def _inflated(name: str, window: int, data: memoryview, most: int, *, ends: bool = True) -> memoryview:
+    """The bytes of a stream. If not ``ends``, its end may be missing: Pulsar's Java client flushes, and writes none."""
     inflater = zlib.decompressobj(window)
     try:
         result = inflater.decompress(data, most + 1)
@@ -96,7 +97,7 @@ def _inflated(name: str, window: int, data: memoryview, most: int) -> memoryview
         raise _damaged(name, error) from None
     if len(result) > most:
         raise _too_large(name, most)
-    if not inflater.eof:
+    if ends and not inflater.eof:
         raise DecodeError(f"{name}: expected the end of the stream, got the end of the {len(data)} bytes")
     if inflater.unused_data:
         raise DecodeError(f"{name}: expected the end, got {len(inflater.unused_data)} bytes after the stream")
