@@ -1,11 +1,13 @@
 """Message converters (PIP 94): entries of Kafka's format become Pulsar's messages, and Pulsar's messages Kafka's."""
 
+from .admin import AdminEntryReader
 from .chain import ConverterChain
 from .converter import MessageConverter
 from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFramingConverter
 from .kafka_entries import KafkaEntryReader
 from .pulsar_entries import PulsarEntryReader
 from .samples import BytesConverter, EchoConverter, RejectAllConverter
+from .stored import EntryReader, StoredEntry
 from .to_kafka import PulsarToKafkaConverter, framed, write_record_batch
 from .to_pulsar import KafkaToPulsarConverter
 from .transactions import Unknown
@@ -13,10 +15,12 @@ from .validator import validate
 from .wire import Message
 
 __all__ = [
+    "AdminEntryReader",
     "BytesConverter",
     "ConfluentFramingConverter",
     "ConverterChain",
     "EchoConverter",
+    "EntryReader",
     "HeaderlessConverter",
     "KafkaEntryReader",
     "KafkaToPulsarConverter",
@@ -25,6 +29,7 @@ __all__ = [
     "PulsarEntryReader",
     "PulsarToKafkaConverter",
     "RejectAllConverter",
+    "StoredEntry",
     "Unknown",
     "VersionFramingConverter",
     "framed",

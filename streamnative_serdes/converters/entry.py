@@ -57,13 +57,22 @@ def read_entry(buffer: memoryview, *, check_crc: bool = True) -> Entry:
 def write_entry(metadata: bytes, payload: bytes, broker: BrokerMetadata | None = None) -> bytes:
     """An entry with a checksum, and with what is known of the broker's metadata in front of it."""
     rest = b"".join((_INT.pack(len(metadata)), metadata, payload))
-    framed = b"".join((_CHECKSUM, _UNSIGNED.pack(crc32c(memoryview(rest))), rest))
+    return b"".join((_written(broker), _CHECKSUM, _UNSIGNED.pack(crc32c(memoryview(rest))), rest))
+
+
+def plain_entry(metadata: bytes, payload: bytes, broker: BrokerMetadata | None = None) -> bytes:
+    """The same without a checksum, as KoP stores entries of Kafka's format, whose batches have their own."""
+    return b"".join((_written(broker), _INT.pack(len(metadata)), metadata, payload))
+
+
+def _written(broker: BrokerMetadata | None) -> bytes:
+    """BrokerEntryMetadata with magic and size; nothing if nothing is known of them."""
     added = b""
     if broker is not None and broker.timestamp is not None:
         added += number(1, broker.timestamp)
     if broker is not None and broker.index is not None:
         added += number(2, broker.index)
-    return b"".join((_BROKER, _INT.pack(len(added)), added, framed)) if added else framed
+    return b"".join((_BROKER, _INT.pack(len(added)), added)) if added else b""
 
 
 def _checked(buffer: memoryview, start: int, check_crc: bool) -> int:

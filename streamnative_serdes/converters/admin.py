@@ -1,0 +1,225 @@
+"""AdminEntryReader: the stored entries of a topic through Pulsar's admin REST API, one request for each."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, Self
+
+from streamnative_serdes import _config
+from streamnative_serdes._http.reply import Reply
+from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaRegistryError
+from streamnative_serdes.schema_registry import TopicName
+from streamnative_serdes.schema_registry.pulsar_api import hint_for, pulsar_api, refusal
+from streamnative_serdes.schema_registry.rest import Rest
+
+from .admin_headers import entry_of
+from .stored import StoredEntry
+
+_API: Final = "/admin/v2/persistent/"
+_RIGHT: Final = "the right to consume from the topic; before Pulsar 4.0 perhaps that of an admin of the tenant"
+_POSITION: Final = re.compile(r"([0-9]{1,18}):(-1|[0-9]{1,18})", re.ASCII)
+_TOO_LONG: Final = "the metadata of the entry may be longer than the 8 KiB that Pulsar sends in headers"
+_GONE: Final = "entries go when the topic's retention ends; start at a later ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A partition, or a topic without partitions (number -1)."""
+
+    path: str
+    number: int
+
+
+class AdminEntryReader:
+    """Reads entries as the broker has stored them, of Kafka's and Pulsar's format.
+
+    Pulsar's client for Python returns messages without data for entries of Kafka's format, and none of its clients but
+    Java's gives the entries themselves. The admin API does, but one request for each entry: use a Kafka consumer on KoP
+    for volume.
+
+    Args:
+        conf: the options of docs/config.md for the registry, since Pulsar's schemas have the same address.
+        blanks: take blanks in keys and properties for blanks. Without it, a message with one is an error, because the
+            admin API shows a blank for each character outside ISO 8859-1. It concerns single messages of
+            Pulsar's producers; batches, and entries of Kafka's format, have keys and properties in their payload.
+        clock: monotonic time in seconds.
+        sleep: waits that many seconds.
+
+    The entries come with their payloads decompressed. It caches nothing; threads may share it. Each method retries as
+    :class:`~streamnative_serdes.schema_registry.SchemaRegistryClient` does, and raises:
+
+    - AuthenticationError, AuthorizationError: the credentials are invalid, or the role may not consume from the topic;
+    - RegistryUnavailableError: no usable response in time;
+    - SchemaRegistryError: no such topic or entry (``status`` 404), an entry of more than 16 MiB, or an answer that
+      Pulsar would not send;
+    - DecodeError: the answer does not have all of the entry;
+    - SerdesError: ``topic`` is not a valid topic name.
+
+    Raises:
+        ConfigError: an option is unknown, missing or invalid.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        *,
+        blanks: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        checked = _config.parse(_config.REGISTRY_OPTIONS, conf, strict=True)
+        self._rest = Rest(checked, replace(pulsar_api(checked), refusal=_refusal), clock=clock, sleep=sleep)
+        self._tenant, self._namespace = checked["pulsar.tenant"], checked["pulsar.namespace"]
+        self._blanks = blanks
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def calls(self) -> Counter[str]:
+        """HTTP requests sent by this process so far, retries and redirects included, by method."""
+        return self._rest.calls
+
+    def close(self) -> None:
+        """Close the connections. The reader stays usable: the next call opens new ones."""
+        self._rest.close()
+
+    def entries(
+        self, topic: str, *, partition: int | None = None, start: tuple[int, int] = (0, 0)
+    ) -> Iterator[StoredEntry]:
+        """Yield the topic's entries up to its end at the time of the call, partition after partition.
+
+        Args:
+            topic: its name in the forms of :meth:`TopicName.parse`; the name of one partition means that one.
+            partition: only this one.
+            start: ledger and entry from which on entries are read, to continue: that of the last entry read, and its
+                number + 1. With several partitions it has no meaning.
+        """
+        name = TopicName.parse(topic, self._tenant, self._namespace)
+        parts = self._parts(name, _partition_in(name) if partition is None else partition)
+        if start > (0, 0) and len(parts) > 1:
+            raise ConfigError(
+                f"start: expected one partition for entry {start[0]}:{start[1]}, got {len(parts)}", topic=topic
+            )
+        for part in parts:
+            for ledger, count in self._ledgers(name, part):
+                for number in range(start[1] if ledger == start[0] else 0, count if ledger >= start[0] else 0):
+                    yield self._entry(name, part, ledger, number)
+
+    def entry(self, topic: str, ledger: int, entry: int, *, partition: int | None = None) -> StoredEntry:
+        """One entry, by the number of its ledger and its number in there.
+
+        Args:
+            topic: as in :meth:`entries`.
+            ledger: number of the ledger.
+            entry: number in the ledger.
+            partition: of the topic; None if the topic has none.
+        """
+        name = TopicName.parse(topic, self._tenant, self._namespace)
+        number = _partition_in(name) if partition is None else partition
+        return self._entry(name, _part(name, -1 if number is None else number), ledger, entry)
+
+    def _parts(self, name: TopicName, partition: int | None) -> list[_Part]:
+        if partition is not None:
+            return [_part(name, partition)]
+        request = self._request(name, f"{_API}{name.path}/partitions", "list the partitions of the topic")
+        count = self._rest.ask(request, _partitions)
+        return [_part(name, number) for number in range(count)] if count else [_part(name, -1)]
+
+    def _ledgers(self, name: TopicName, part: _Part) -> list[tuple[int, int]]:
+        """The ledgers of a partition, and how many entries each has now."""
+        request = self._request(name, f"{part.path}/internalStats", "list the ledgers of the topic")
+        return self._rest.ask(request, _ledgers)
+
+    def _entry(self, name: TopicName, part: _Part, ledger: int, number: int) -> StoredEntry:
+        request = self._request(name, f"{part.path}/ledger/{ledger}/entry/{number}", f"read entry {ledger}:{number}")
+        reply = self._rest.send(request)
+        if reply.status != 200:
+            self._rest.understood(request, reply, lambda _: None)  # raises
+        if reply.headers.get("X-Pulsar-Message-ID") != f"{ledger}:{number}":
+            raise _no_entry(request, reply)
+        try:
+            data = entry_of(reply.headers, reply.body, blanks=self._blanks)
+        except DecodeError as error:
+            raise DecodeError(
+                f"entry {ledger}:{number}: {reply.hide(error.message)}", topic=name.given, hint=error.hint
+            ) from None
+        return StoredEntry(data, part.number, ledger, number)
+
+    def _request(self, name: TopicName, path: str, operation: str) -> ApiRequest:
+        return self._rest.request("GET", path, operation, _RIGHT, name.given)
+
+
+def _part(name: TopicName, number: int) -> _Part:
+    return _Part(f"{_API}{name.path}" + (f"-partition-{number}" if number >= 0 else ""), number)
+
+
+def _partition_in(name: TopicName) -> int | None:
+    """The number of the partition that the given name is of."""
+    local = name.given.rpartition("/")[2]
+    return None if local == name.local else int(local.rpartition("-")[2])
+
+
+def _partitions(tree: Any) -> int:
+    """How many partitions a topic has; 0 if it is not partitioned. Raises ValueError with what was expected."""
+    count = tree.get("partitions") if isinstance(tree, dict) else None
+    if type(count) is not int or not 0 <= count < 2**31:
+        raise ValueError('{"partitions": NUMBER}')
+    return count
+
+
+def _ledgers(tree: Any) -> list[tuple[int, int]]:
+    """Ledgers and their numbers of entries; raises ValueError with what was expected.
+
+    The ledger that is being written has 0 entries here, and so the position of the last entry counts for it.
+    """
+    ledgers = tree.get("ledgers") if isinstance(tree, dict) else None
+    last = _POSITION.fullmatch(str(tree.get("lastConfirmedEntry"))) if isinstance(tree, dict) else None
+    if not isinstance(ledgers, list) or last is None:
+        raise ValueError('{"ledgers": [...], "lastConfirmedEntry": "LEDGER:ENTRY"}')
+    counts = dict(map(_ledger, ledgers))
+    number, end = int(last[1]), int(last[2]) + 1
+    if number in counts:
+        counts[number] = max(counts[number], end)
+    return sorted(counts.items())
+
+
+def _ledger(tree: Any) -> tuple[int, int]:
+    number, count = (tree.get(name) if isinstance(tree, dict) else None for name in ("ledgerId", "entries"))
+    if type(number) is not int or type(count) is not int or not (0 <= number < 2**63 and 0 <= count < 2**63):
+        raise ValueError('ledgers with "ledgerId" and "entries"')
+    return number, count
+
+
+def _no_entry(request: ApiRequest, reply: Reply) -> SchemaRegistryError:
+    return SchemaRegistryError(
+        f"cannot {request.operation}: expected it with the header X-Pulsar-Message-ID, got another answer",
+        status=reply.status,
+        url=reply.url,
+        topic=request.topic,
+        hint=hint_for(request, reply) or "is schema.registry.url Pulsar's HTTP address?",
+    )
+
+
+def _refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
+    """The typed error for an error response: that of schemas, but what is missing is a topic or an entry."""
+    error = refusal(request, reply, sign_in_hint)
+    if reply.status == 404 and reply.reason:
+        hint = _GONE if "/entry/" in request.path else "check the name, pulsar.tenant and pulsar.namespace"
+        error = SchemaRegistryError(
+            error.message, status=404, reason=error.reason, url=error.url, topic=error.topic, hint=hint
+        )
+    if reply.status == 500 and not reply.body and "/entry/" in request.path:
+        error.hint = _TOO_LONG
+    return error
