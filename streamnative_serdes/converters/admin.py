@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from streamnative_serdes import _config
 from streamnative_serdes._http.reply import Reply
 from streamnative_serdes._http.request import ApiRequest
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaRegistryError
+from streamnative_serdes.errors import ConfigError, DecodeError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.schema_registry.pulsar_api import hint_for, pulsar_api, refusal
 from streamnative_serdes.schema_registry.rest import Rest
@@ -25,6 +25,10 @@ _API: Final = "/admin/v2/persistent/"
 _RIGHT: Final = "the right to consume from the topic; before Pulsar 4.0 perhaps that of an admin of the tenant"
 _POSITION: Final = re.compile(r"([0-9]{1,18}):(-1|[0-9]{1,18})", re.ASCII)
 _TOO_LONG: Final = "the metadata of the entry may be longer than the 8 KiB that Pulsar sends in headers"
+_NO_ANSWER: Final = (
+    "Pulsar 4.0 never answers for a payload that it cannot decompress, such as a compressed chunk or an encrypted one; "
+    "retries.total.ms limits the wait"
+)
 _GONE: Final = "entries go when the topic's retention ends; start at a later ledger"
 
 
@@ -144,7 +148,7 @@ class AdminEntryReader:
 
     def _entry(self, name: TopicName, part: _Part, ledger: int, number: int) -> StoredEntry:
         request = self._request(name, f"{part.path}/ledger/{ledger}/entry/{number}", f"read entry {ledger}:{number}")
-        reply = self._rest.send(request)
+        reply = self._sent(request)
         if reply.status != 200:
             self._rest.understood(request, reply, lambda _: None)  # raises
         if reply.headers.get("X-Pulsar-Message-ID") != f"{ledger}:{number}":
@@ -156,6 +160,13 @@ class AdminEntryReader:
                 f"entry {ledger}:{number}: {reply.hide(error.message)}", topic=name.given, hint=error.hint
             ) from None
         return StoredEntry(data, part.number, ledger, number)
+
+    def _sent(self, request: ApiRequest) -> Reply:
+        try:
+            return self._rest.send(request)
+        except RegistryUnavailableError as error:
+            error.hint = error.hint or _NO_ANSWER
+            raise
 
     def _request(self, name: TopicName, path: str, operation: str) -> ApiRequest:
         return self._rest.request("GET", path, operation, _RIGHT, name.given)

@@ -88,7 +88,10 @@ def sealed(metadata: bytes, payload: bytes) -> bytes:
 
 
 class EntryProducer:
-    """A connection that speaks Pulsar's binary protocol, as far as entries need it to be sent unchanged."""
+    """A connection that speaks Pulsar's binary protocol, as far as entries need it to be sent unchanged.
+
+    If the server requires tokens, it is that of ``admin``.
+    """
 
     def __init__(self, server: Pulsar, topic: str) -> None:
         full = f"persistent://public/default/{topic}"
@@ -99,7 +102,9 @@ class EntryProducer:
         assert address.port
         self._socket = socket.create_connection((address.hostname, address.port), _PATIENCE)
         self._numbers = count()
-        self._ask(_CONNECT, _text(1, b"tests") + _number(4, _PROTOCOL), _CONNECTED)
+        token = b"" if server.tokens is None else server.tokens.of("admin").encode()
+        signed_in = _text(3, token), _text(5, b"token")
+        self._ask(_CONNECT, _text(1, b"tests") + signed_in[0] + _number(4, _PROTOCOL) + signed_in[1], _CONNECTED)
         self._ask(_PRODUCER, _text(1, full.encode()) + _number(2, 0) + _number(3, 0), _PRODUCER_SUCCESS)
 
     def __enter__(self) -> Self:
@@ -140,6 +145,15 @@ class EntryProducer:
             assert part, "the broker has closed the connection"
             data += part
         return data
+
+
+def keep_entries(server: Pulsar, topic: str) -> None:
+    """Subscribe to a topic of public/default, since brokers delete full ledgers that nobody has yet to read."""
+    created = server.admin("PUT", f"persistent/public/default/{topic}")
+    assert created.status_code in (204, 409), created.text
+    path = f"persistent/public/default/{topic}/subscription/keep"
+    done = server.admin("PUT", path, json={"ledgerId": -1, "entryId": -1})
+    assert done.ok, done.text
 
 
 def send_entries(server: Pulsar, topic: str, *entries: bytes) -> None:

@@ -55,9 +55,12 @@ def pulsar_with_tokens(servers_at_hand: None, certificates: Certificates) -> Ite
     """A Pulsar with authentication. Role ``admin`` has all rights; ``produce`` and ``consume`` have that right on
     public/default, all others none.
 
-    It accepts tokens, certificates of the run's CA for a role (at ``secure_url``), and a password for ``produce``.
+    It accepts tokens, certificates of the run's CA for a role (at ``secure_url``), and a password for ``produce``. It
+    adds the index to entries, as a broker with KoP must.
     """
-    with Pulsar(tokens=True, conf=signing_in(certificates)) as server:
+    index = "org.apache.pulsar.common.intercept.AppendIndexMetadataInterceptor"
+    conf = signing_in(certificates) | {"brokerEntryMetadataInterceptors": index}
+    with Pulsar(tokens=True, conf=conf) as server:
         yield server
 
 
