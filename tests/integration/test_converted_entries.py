@@ -6,15 +6,26 @@ message with one becomes a framed Kafka record.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.serialization import MessageField, SerializationContext
 from java_pulsar import JavaPulsar
-from kop_entries import EntryProducer, pulsar_entry
+from kop_entries import EntryProducer
 from pulsar_topic import PulsarTopic
 from schemas import record
-from servers import Pulsar
+from servers import Kafka, Pulsar
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.converters import KafkaEntryReader, KafkaToPulsarConverter, PulsarToKafkaConverter
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
+from streamnative_serdes.converters import (
+    AdminEntryReader,
+    EntryReader,
+    KafkaEntryReader,
+    KafkaToPulsarConverter,
+    PulsarToKafkaConverter,
+    framed,
+)
 
 import kafka_batches as kb  # isort: skip
 
@@ -61,16 +72,30 @@ def test_a_converted_marker_is_skipped_by_pulsars_clients(
     assert [message.data for message in pulsar_topic.raw()] == [b"one", b"one"]
 
 
-def test_a_pulsar_message_with_a_version_is_read_by_our_deserializer(
-    pulsar_topic: PulsarTopic, java_client: JavaPulsar
+def test_pulsar_messages_with_a_version_are_read_by_our_deserializer_from_a_real_kafka(
+    pulsar: Pulsar, pulsar_topic: PulsarTopic, java_client: JavaPulsar, kafka: Kafka
 ) -> None:
-    java_client.produce(pulsar_topic.name, "User", ADA)
-    java_client.produce(pulsar_topic.name, "UserWithEmail", BOB)
-    deserializer = KafkaAvroDeserializer(pulsar_topic.conf)
-    for message, user in zip(pulsar_topic.raw(), (ADA, BOB), strict=True):
-        entry = pulsar_entry(message.data, message.version.to_bytes(8))
-        batch = bytes(PulsarToKafkaConverter().convert(memoryview(entry)))
-        (kafka,) = KafkaEntryReader(schema_header=False).batches(batch)
-        assert kafka.value is not None
-        assert deserializer.deserialize(pulsar_topic.name, kafka.value) == user
-    assert deserializer.stats()["headerless"] == 0
+    """Pulsar's Java client, a broker, the admin API, the converter, a Kafka broker, and our deserializer."""
+    name = pulsar_topic.name
+    java_client.produce(name, "User", ADA, EVE)
+    java_client.produce(name, "UserWithEmail", BOB)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    with AdminEntryReader({"schema.registry.url": pulsar.url}) as admin:
+        for entry in admin.entries(name):
+            (batch,) = KafkaEntryReader(schema_header=False).batches(
+                PulsarToKafkaConverter().convert(memoryview(entry.data))
+            )
+            (message,) = EntryReader().entry(entry.data)
+            assert batch.value == framed(message)
+            producer.produce(name, batch.value, batch.key, timestamp=batch.timestamp)
+    assert producer.flush(30) == 0
+    consumer = Consumer(
+        {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    )
+    with closing(consumer), closing(KafkaAvroDeserializer(pulsar_topic.conf)) as deserializer:
+        consumer.assign([TopicPartition(name, 0, 0)])
+        received = consumer.consume(3, 30)
+        context = SerializationContext(name, MessageField.VALUE)
+        assert [deserializer(message.value(), context) for message in received] == [ADA, EVE, BOB]
+        assert [header.read(message.value() or b"") for message in received] == [0, 0, 1]
+        assert deserializer.stats()["headerless"] == 0
