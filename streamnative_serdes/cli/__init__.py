@@ -17,6 +17,7 @@ __all__ = ["main"]
 
 # Where each command is. It is imported when it is called, so that one command does not wait for what another needs.
 _COMMANDS: Final = {
+    "convert": "cli.convert:convert",
     "decode": "cli.messages:decode",
     "demo": "_demo.command:demo",
     "migrate": "cli.migrate:migrate",

@@ -3,6 +3,7 @@
 from .admin import AdminEntryReader
 from .chain import ConverterChain
 from .converter import MessageConverter
+from .dumps import DumpWriter, read_dump
 from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFramingConverter
 from .kafka_entries import KafkaEntryReader
 from .pulsar_entries import PulsarEntryReader
@@ -19,6 +20,7 @@ __all__ = [
     "BytesConverter",
     "ConfluentFramingConverter",
     "ConverterChain",
+    "DumpWriter",
     "EchoConverter",
     "EntryReader",
     "HeaderlessConverter",
@@ -33,6 +35,7 @@ __all__ = [
     "Unknown",
     "VersionFramingConverter",
     "framed",
+    "read_dump",
     "validate",
     "write_record_batch",
 ]

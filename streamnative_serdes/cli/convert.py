@@ -1,0 +1,189 @@
+"""The command ``convert``: entries of dumps, or of a topic, to JSON lines, to Pulsar's format or to Kafka's batches."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Final, cast
+
+import click
+
+from streamnative_serdes import _config
+from streamnative_serdes.converters import AdminEntryReader, DumpWriter, StoredEntry, read_dump
+from streamnative_serdes.converters.dumps import read_batches_one_by_one, read_one
+from streamnative_serdes.errors import DecodeError
+
+from .conversion import Conversion, Reading
+from .failures import Command, FailureError
+from .options import Connection, connected, optional_topic
+from .output import say, show_json
+from .targets import Item, KafkaBatches, Lines, PulsarEntries, Target, Unchanged
+
+_MIB: Final = 1 << 20
+_SIZE: Final = click.IntRange(1, 2**31 - 1)
+_NEW_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", value, re.ASCII)
+    if found is None:
+        raise click.BadParameter("expected LEDGER:ENTRY, such as 12:0")
+    return int(found[1]), int(found[2])
+
+
+@click.command(cls=Command)
+@click.argument("files", nargs=-1, type=click.File("rb"))
+@click.option("--topic", callback=optional_topic, help="Read this topic through Pulsar's admin API instead of files.")
+@click.option("--partition", type=click.IntRange(0), help="Only this partition, of files too.")
+@click.option("--start", default="0:0", callback=_start, metavar="LEDGER:ENTRY", help="Where to begin in the topic.")
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["json", "pulsar", "kafka", "entries"]),
+    default="json",
+    show_default=True,
+    help="JSON lines; a dump of entries of Pulsar's format; Kafka's batches; or a dump of the entries as they are.",
+)
+@click.option(
+    "--input-format",
+    type=click.Choice(["entries", "entry", "batches"]),
+    default="entries",
+    show_default=True,
+    help="Files are dumps of entries; each is one entry; or each is Kafka's batches.",
+)
+@click.option(
+    "--output", "-o", type=_NEW_FILE, help="The file to write; it must not exist.  [default: standard output]"
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="Whether records of open and aborted transactions of Kafka are left out.",
+)
+@click.option("--schema-header/--no-schema-header", default=True, help="Whether the header is taken off the values.")
+@click.option("--failed", type=_NEW_FILE, help="Go on after entries that cannot be read, and write them to this dump.")
+@click.option("--blanks", is_flag=True, help="Take blanks that the admin API shows in keys and properties for blanks.")
+@click.option(
+    "--max-batch-size", type=_SIZE, default=64 * _MIB, show_default=True, help="Bytes of an entry or a batch."
+)
+@click.option("--max-held", type=_SIZE, default=64 * _MIB, show_default=True, help="Bytes of open transactions.")
+@connected
+def convert(
+    connection: Connection,
+    files: tuple[IO[bytes], ...],
+    topic: str | None,
+    partition: int | None,
+    start: tuple[int, int],
+    target: str,
+    input_format: str,
+    output: Path | None,
+    isolation: Any,
+    schema_header: bool,
+    failed: Path | None,
+    blanks: bool,
+    max_batch_size: int,
+    max_held: int,
+) -> None:
+    """Convert entries that a Pulsar broker has stored, of KoP's producers or Pulsar's.
+
+    They come from FILES, standard input by default, or from --topic. An entry is converted as a whole or not at all;
+    one that cannot be read ends the command, or goes to --failed, and the exit code is 1.
+    """
+    if topic is not None and (files or input_format != "entries"):
+        raise click.UsageError("--topic needs no FILES and no --input-format")
+    if topic is None and (start > (0, 0) or blanks):
+        raise click.UsageError("--start and --blanks need --topic")
+    if input_format == "batches" and target == "entries":
+        raise click.UsageError("Kafka's batches are no entries: --to pulsar makes entries of them")
+    with ExitStack() as stack:
+        out = _opened(stack, output) or _standard_output(target)
+        kept = _opened(stack, failed)
+        conversion = Conversion(
+            _target(target, topic, max_batch_size),
+            Reading(isolation, max_batch_size, max_held, schema_header),
+            out,
+            None if kept is None else DumpWriter(kept),
+        )
+        if topic is not None:
+            items = _of_topic(stack, connection, topic, partition, start, blanks)
+        else:
+            items = _of_files(files or (sys.stdin.buffer,), input_format, max_batch_size)
+        for item in items:
+            if partition is None or item.stored.partition == partition:
+                conversion.add(item)
+        conversion.finish()
+    _report(connection, conversion, output)
+
+
+def _target(name: str, topic: str | None, most: int) -> Target:
+    if name == "json":
+        return Lines(topic)
+    if name == "entries":
+        return Unchanged()
+    return PulsarEntries(most) if name == "pulsar" else KafkaBatches(most)
+
+
+def _of_topic(
+    stack: ExitStack, connection: Connection, topic: str, partition: int | None, start: tuple[int, int], blanks: bool
+) -> Iterator[Item]:
+    conf = connection.options_of(_config.REGISTRY_OPTIONS)
+    reader = stack.enter_context(AdminEntryReader(conf, blanks=blanks))
+    return map(Item, reader.entries(topic, partition=partition, start=start))
+
+
+def _of_files(files: Sequence[IO[bytes]], form: str, most: int) -> Iterator[Item]:
+    for file in files:
+        try:
+            yield from _of_file(cast("BinaryIO", file), form, most)
+        except DecodeError as error:  # the file itself is damaged: where its next entry begins is not known
+            error.message = f"{file.name}: {error.message}"
+            raise
+
+
+def _of_file(file: BinaryIO, form: str, most: int) -> Iterator[Item]:
+    if form == "entries":
+        yield from map(Item, read_dump(file, max_entry_size=most))
+    elif form == "entry":
+        yield Item(StoredEntry(read_one(file, max_size=most)))
+    else:
+        for at, batch in read_batches_one_by_one(file, max_size=most):
+            yield Item(StoredEntry(batch), at)
+
+
+def _opened(stack: ExitStack, path: Path | None) -> BinaryIO | None:
+    """A new file; one that exists is not overwritten: it may be the input."""
+    if path is None:
+        return None
+    try:
+        return stack.enter_context(path.open("xb"))
+    except FileExistsError:
+        raise click.UsageError(f"{path} exists, and is not overwritten") from None
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _standard_output(target: str) -> BinaryIO:
+    if target != "json" and _is_terminal():
+        raise click.UsageError(f"--to {target} gives bytes that a terminal cannot show: add --output FILE")
+    return sys.stdout.buffer
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _report(connection: Connection, conversion: Conversion, output: Path | None) -> None:
+    if output is not None and connection.json:
+        show_json({"file": str(output), "entries": conversion.items, "failed": conversion.failures})
+    elif output is not None:
+        say(f"{output}: {_entries(conversion.items - conversion.failures)} converted")
+    if conversion.failures:
+        raise FailureError(f"{conversion.failures} of {_entries(conversion.items)} cannot be read")
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"

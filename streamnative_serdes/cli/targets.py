@@ -1,0 +1,198 @@
+"""What ``convert`` writes for the messages of an entry: JSON lines, entries of Pulsar's format, or Kafka's batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias
+
+from streamnative_serdes.converters import DumpWriter, Message, StoredEntry, write_record_batch
+from streamnative_serdes.converters.entry import read_entry
+from streamnative_serdes.converters.kafka_entries import is_kafka
+from streamnative_serdes.converters.metadata import BrokerMetadata
+from streamnative_serdes.converters.pulsar_batches import write_batches
+
+from .failures import FailureError
+from .lines import show_bytes
+from .logical_text import show_moment
+from .output import json_text
+
+_BATCHES: Final = BrokerMetadata(index=0)  # that there is an index: write_batches takes the offsets of messages
+Read: TypeAlias = Callable[[], Iterator[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is converted as a whole: an entry, or one of Kafka's batches, which begins at byte ``at`` of its file."""
+
+    stored: StoredEntry
+    at: int | None = None  # of batches
+
+    @property
+    def place(self) -> str:
+        return self.stored.place if self.at is None else f"batch at byte {self.at}"
+
+    @property
+    def kafka(self) -> bool:
+        """Whether it has Kafka's format. Raises DecodeError if it is no entry."""
+        return self.at is not None or is_kafka(read_entry(memoryview(self.stored.data), check_crc=False))
+
+
+class Target(Protocol):
+    """A format to convert to."""
+
+    def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
+        """Write the result for an item, whose messages ``read`` gives, to ``draft``.
+
+        If it raises, the target is as before, and the draft is dropped.
+        """
+
+    def finish(self, out: BinaryIO) -> None:
+        """Write what ends the whole result."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """A line of JSON for each message."""
+
+    topic: str | None
+
+    def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
+        around = _around(self.topic, item.stored)
+        draft.writelines(json_text({**around, **_shown(message)}).encode() + b"\n" for message in read())
+
+    def finish(self, out: BinaryIO) -> None:
+        """Lines need no end."""
+
+
+@dataclass(slots=True)
+class Unchanged:
+    """A dump of the entries as they are."""
+
+    begun: bool = False
+
+    def write(self, item: Item, read: Read, draft: BinaryIO) -> None:  # noqa: ARG002 - they are not read
+        self.append(draft, [item.stored])
+
+    def append(self, draft: BinaryIO, entries: Iterable[StoredEntry]) -> None:
+        writer = DumpWriter(draft, begun=self.begun)
+        for entry in entries:
+            writer.write(entry)
+        self.begun = writer.begun
+
+    def finish(self, out: BinaryIO) -> None:
+        DumpWriter(out, begun=self.begun).finish()
+
+
+@dataclass(slots=True)
+class PulsarEntries:
+    """A dump of entries of Pulsar's format; those that have it already stay as they are.
+
+    Args:
+        most: bytes that a batch may have.
+    """
+
+    most: int
+    _dump: Unchanged = field(default_factory=Unchanged)
+
+    def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
+        stored, broker, publish_time = item.stored, _BATCHES, 0
+        if item.at is None:
+            entry = read_entry(memoryview(stored.data))
+            if not is_kafka(entry):
+                self._dump.append(draft, [stored])
+                return
+            broker, publish_time = entry.broker, entry.metadata.publish_time
+        place = stored.partition, stored.ledger, stored.entry
+        batches = write_batches(read(), broker, publish_time, self.most)
+        self._dump.append(draft, (StoredEntry(batch, *place) for batch in batches))
+
+    def finish(self, out: BinaryIO) -> None:
+        self._dump.finish(out)
+
+
+@dataclass(slots=True)
+class KafkaBatches:
+    """Kafka's batches, one for each item with messages; messages without offsets get the next ones.
+
+    Args:
+        most: bytes that a batch may have.
+    """
+
+    most: int
+    _partition: int | None = None
+    _offset: int = 0
+
+    def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
+        if self._partition not in (None, item.stored.partition):
+            found = f"{self._partition} and {item.stored.partition}"
+            raise FailureError(f"expected one partition for --to kafka, got {found}", hint="add --partition")
+        self._partition = item.stored.partition
+        messages = _Numbered(read(), self._offset)
+        first = next(messages, None)
+        if first is not None:
+            draft.write(write_record_batch(_chained(first, messages), max_size=self.most))
+            self._offset = messages.offset
+
+    def finish(self, out: BinaryIO) -> None:
+        """Batches need no end."""
+
+
+@dataclass(slots=True)
+class _Numbered:
+    """Messages; those without an offset get the next one."""
+
+    messages: Iterator[Message]
+    offset: int
+
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        message = next(self.messages)
+        if message.offset < 0:
+            message = _at(message, self.offset)
+        self.offset = message.offset + 1
+        return message
+
+
+def _at(message: Message, offset: int) -> Message:
+    return Message(
+        message.value,
+        key=message.key,
+        headers=message.headers,
+        timestamp=message.timestamp,
+        offset=offset,
+        schema_version=message.schema_version,
+    )
+
+
+def _chained(first: Message, others: Iterator[Message]) -> Iterator[Message]:
+    yield first
+    yield from others
+
+
+def _around(topic: str | None, stored: StoredEntry) -> dict[str, Any]:
+    """The members of a line that say where an entry was, as far as that is known."""
+    around: dict[str, Any] = {} if topic is None else {"topic": topic}
+    if stored.partition >= 0:
+        around["partition"] = stored.partition
+    return around if stored.ledger < 0 else {**around, "entry": f"{stored.ledger}:{stored.entry}"}
+
+
+def _shown(message: Message) -> dict[str, Any]:
+    shown = {
+        "offset": message.offset if message.offset >= 0 else None,
+        "timestamp": show_moment(message.timestamp, 3, True) if message.timestamp >= 0 else None,
+        "key": show_bytes(message.key),
+        "headers": [[_name(name), show_bytes(value)] for name, value in message.headers],
+        "version": message.schema_version,
+        "value": show_bytes(message.value),
+    }
+    if message.producer_id >= 0:
+        shown |= {"producer_id": message.producer_id, "transactional": message.transactional}
+    return shown
+
+
+def _name(name: str) -> Any:
+    return show_bytes(name.encode("utf-8", "surrogateescape"))
