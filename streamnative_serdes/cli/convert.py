@@ -140,7 +140,7 @@ def _of_files(files: Sequence[IO[bytes]], form: str, most: int) -> Iterator[Item
         try:
             yield from _of_file(cast("BinaryIO", file), form, most)
         except DecodeError as error:  # the file itself is damaged: where its next entry begins is not known
-            error.message = f"{file.name}: {error.message}"
+            error.message = f"{getattr(file, 'name', '<stdin>')}: {error.message}"
             raise
 
 

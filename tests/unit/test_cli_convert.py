@@ -111,7 +111,8 @@ def test_lines_have_all_of_each_message(run: CommandLine, name: str) -> None:
 def test_a_line(run: CommandLine) -> None:
     assert run("convert", dump(*of(TRANSACTIONS))).lines[1] == {
         "partition": 0, "entry": "12:0", "offset": 1, "timestamp": "2020-09-13T12:26:40.001Z",
-        "key": {"base64": "AP/+"}, "headers": [], "version": 2**63 - 1, "value": "b", "producer_id": 1, "transactional": True,
+        "key": {"base64": "AP/+"}, "headers": [], "version": 2**63 - 1, "value": "b",
+        "producer_id": 1, "transactional": True,
     }  # fmt: skip
     (line,) = run("convert", "--input-format", "entry", "-", stdin=pulsar_entry(b"v", b"")).lines
     assert line == {
