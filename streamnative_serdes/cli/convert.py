@@ -64,7 +64,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="Whether records of open and aborted transactions of Kafka are left out.",
 )
-@click.option("--schema-header/--no-schema-header", default=True, help="Whether the header is taken off the values.")
+@click.option("--keep-header", is_flag=True, help="Leave the schema version header on the values.")
 @click.option("--failed", type=_NEW_FILE, help="Go on after entries that cannot be read, and write them to this dump.")
 @click.option("--blanks", is_flag=True, help="Take blanks that the admin API shows in keys and properties for blanks.")
 @click.option(
@@ -82,7 +82,7 @@ def convert(
     input_format: str,
     output: Path | None,
     isolation: Any,
-    schema_header: bool,
+    keep_header: bool,
     failed: Path | None,
     blanks: bool,
     max_batch_size: int,
@@ -104,7 +104,7 @@ def convert(
         kept = _opened(stack, failed)
         conversion = Conversion(
             _target(target, topic, max_batch_size),
-            Reading(isolation, max_batch_size, max_held, schema_header),
+            Reading(isolation, max_batch_size, max_held, not keep_header),
             out,
             None if kept is None else DumpWriter(kept),
         )

@@ -22,7 +22,7 @@ from .admin_headers import entry_of
 from .stored import StoredEntry
 
 _API: Final = "/admin/v2/persistent/"
-_RIGHT: Final = "the right to consume from the topic; before Pulsar 4.0 perhaps that of an admin of the tenant"
+_RIGHT: Final = "the right to consume from the topic"
 _POSITION: Final = re.compile(r"([0-9]{1,18}):(-1|[0-9]{1,18})", re.ASCII)
 _TOO_LONG: Final = "the metadata of the entry may be longer than the 8 KiB that Pulsar sends in headers"
 _NO_ANSWER: Final = (

@@ -99,7 +99,7 @@ def test_impossible_numbers_in_a_dump(partition: int, ledger: int, entry: int, s
 
 
 @pytest.mark.parametrize("data", [b"", b"e", b"entries\x02", b"entries\x00" + bytes(24), golden()["none"].entries[0]])
-def test_what_is_no_dump_is_named(data: bytes) -> None:
+def test_a_file_of_another_kind_is_named(data: bytes) -> None:
     with pytest.raises(DecodeError, match=r"expected a dump of entries, which begins with b'entries\\x01'"):
         read(data)
 

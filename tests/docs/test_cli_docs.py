@@ -44,7 +44,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
 
 def test_the_blocks_of_the_page_run_in_order_and_print_what_it_shows(shell: tuple[Path, dict[str, str]]) -> None:
     folder, environment = shell
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     for commands, expected in BLOCKS:
         code = commands
         for name, address in (("REGISTRY", "http://localhost:8080"), ("BOOTSTRAP", "localhost:9092")):

@@ -17,6 +17,7 @@ import kop_golden
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_stand_in import ConfluentStandIn
+from scripted_registry import Answer, ScriptedRegistry
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes import _config as config
@@ -153,6 +154,15 @@ def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(r
 def test_the_code_of_the_page_on_converters_reads_entries(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("google_crc32c")
     names: dict[str, Any] = {"entry": kop_golden.KAFKA_VALUE}
-    for code in blocks("converters.md"):
+    *own, through_admin = blocks("converters.md")
+    for code in own:
         exec(code, names)
     assert capsys.readouterr().out == "0 1600000000000 None () 0 b'\\x02a\\x02'\nNone b'\\x02a\\x02'\n"
+    headers = {"Message-ID": "7:0", "PROPERTY": '{"entry.format":"kafka"}', "num-batch-message": "1"}
+    stats = {"ledgers": [{"ledgerId": 7, "entries": 0}], "lastConfirmedEntry": "7:0"}
+    entry = Answer(
+        body=kop_golden.KAFKA_VALUE[48:], headers={f"X-Pulsar-{name}": value for name, value in headers.items()}
+    )
+    with ScriptedRegistry(Answer(body=stats), entry) as server:
+        exec(through_admin.replace("http://localhost:8080", server.url), names)
+    assert capsys.readouterr().out == "partition 0, entry 7:0 0 0 b'\\x02a\\x02'\n"

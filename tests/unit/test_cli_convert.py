@@ -191,7 +191,7 @@ def test_entries_can_stay_as_they_are(run: CommandLine) -> None:
 
 
 def test_the_schema_header_can_stay_on_the_values(run: CommandLine) -> None:
-    found = run("convert", "--no-schema-header", dump(*of(golden()["none"]))).lines
+    found = run("convert", "--keep-header", dump(*of(golden()["none"]))).lines
     assert [data(line["value"]) for line in found] == [m.value for m in golden()["none"].messages]
     assert {line["version"] for line in found} == {None}
 

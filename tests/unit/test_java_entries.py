@@ -103,7 +103,7 @@ def test_what_is_converted_to_pulsars_format_and_back_is_the_same(topic: Topic) 
     assert [(m.value, m.key, m.headers, m.offset, m.schema_version) for m in found] == [
         (m.value, m.key, m.headers, m.offset, m.schema_version) for m in expected
     ]
-    # A timestamp of 0 is none to Pulsar, so the time of publishing takes its place.
+    # To Pulsar, an event time of 0 means that there is no event time, and the time of publishing takes its place.
     assert all(
         ours.timestamp == theirs.timestamp or not theirs.timestamp for ours, theirs in zip(found, expected, strict=True)
     )
