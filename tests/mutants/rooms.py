@@ -86,7 +86,8 @@ ROOMS = (
     Room(
         "converters",
         (f"{EXT}/_records.*", f"{PACKAGE}/converters/*"),
-        units("converters", "kafka_entries", "entry_conversion"),
+        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "cli_convert"),
+         "tests/adversity/test_hostile_dumps.py"),
         (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py"),
         0,
     ),
@@ -178,7 +179,7 @@ ROOMS = (
         "command line",
         package("cli/*", "__main__.py", "_files.py"),
         (*units("files", "cli_output", "cli_settings", "cli_json", "cli_schemas", "cli_backups", "cli_consuming",
-                "cli_ping", "cli_messages", "command_line"), "tests/property/test_json_lines.py"),
+                "cli_ping", "cli_messages", "cli_convert", "command_line"), "tests/property/test_json_lines.py"),
         ("tests/docs/test_cli_docs.py",),
         6,
     ),
