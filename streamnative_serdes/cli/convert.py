@@ -103,7 +103,7 @@ def convert(
         out = _opened(stack, output) or _standard_output(target)
         kept = _opened(stack, failed)
         conversion = Conversion(
-            _target(target, topic, max_batch_size),
+            _target(target, topic, max_batch_size, isolation == "read_uncommitted"),
             Reading(isolation, max_batch_size, max_held, not keep_header),
             out,
             None if kept is None else DumpWriter(kept),
@@ -119,12 +119,12 @@ def convert(
     _report(connection, conversion, output)
 
 
-def _target(name: str, topic: str | None, most: int) -> Target:
+def _target(name: str, topic: str | None, most: int, placed: bool) -> Target:
     if name == "json":
-        return Lines(topic)
+        return Lines(topic, placed)
     if name == "entries":
         return Unchanged()
-    return PulsarEntries(most) if name == "pulsar" else KafkaBatches(most)
+    return PulsarEntries(most, placed) if name == "pulsar" else KafkaBatches(most)
 
 
 def _of_topic(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Final, Protocol, TypeAlias
 
 from streamnative_serdes.converters import DumpWriter, Message, StoredEntry, write_record_batch
@@ -53,12 +53,18 @@ class Target(Protocol):
 
 @dataclass(slots=True)
 class Lines:
-    """A line of JSON for each message."""
+    """A line of JSON for each message.
+
+    Args:
+        topic: name of the messages' topic, if it is known.
+        placed: whether messages come from the entry that yields them; not those of transactions, which markers yield.
+    """
 
     topic: str | None
+    placed: bool
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
-        around = _around(self.topic, item.stored)
+        around = _around(self.topic, item.stored if self.placed else _unplaced(item.stored))
         draft.writelines(json_text({**around, **_shown(message)}).encode() + b"\n" for message in read())
 
     def finish(self, out: BinaryIO) -> None:
@@ -90,9 +96,11 @@ class PulsarEntries:
 
     Args:
         most: bytes that a batch may have.
+        placed: as for :class:`Lines`.
     """
 
     most: int
+    placed: bool
     _dump: Unchanged = field(default_factory=Unchanged)
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
@@ -103,9 +111,9 @@ class PulsarEntries:
                 self._dump.append(draft, [stored])
                 return
             broker, publish_time = entry.broker, entry.metadata.publish_time
-        place = stored.partition, stored.ledger, stored.entry
+        place = stored if self.placed else _unplaced(stored)
         batches = write_batches(read(), broker, publish_time, self.most)
-        self._dump.append(draft, (StoredEntry(batch, *place) for batch in batches))
+        self._dump.append(draft, (replace(place, data=batch) for batch in batches))
 
     def finish(self, out: BinaryIO) -> None:
         self._dump.finish(out)
@@ -170,6 +178,10 @@ def _at(message: Message, offset: int) -> Message:
 def _chained(first: Message, others: Iterator[Message]) -> Iterator[Message]:
     yield first
     yield from others
+
+
+def _unplaced(stored: StoredEntry) -> StoredEntry:
+    return StoredEntry(stored.data, stored.partition)
 
 
 def _around(topic: str | None, stored: StoredEntry) -> dict[str, Any]:

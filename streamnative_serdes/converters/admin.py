@@ -102,7 +102,7 @@ class AdminEntryReader:
     def entries(
         self, topic: str, *, partition: int | None = None, start: tuple[int, int] = (0, 0)
     ) -> Iterator[StoredEntry]:
-        """Yield the topic's entries up to its end at the time of the call, partition after partition.
+        """Yield the topic's entries, partition after partition, up to the end that each has when its turn comes.
 
         Args:
             topic: its name in the forms of :meth:`TopicName.parse`; the name of one partition means that one.

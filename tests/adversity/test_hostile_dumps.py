@@ -172,7 +172,7 @@ def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
         before = peak()
         kept = DumpWriter(io.BytesIO())
         out = open(os.devnull, "wb")
-        conversion = Conversion(Lines(None), Reading("read_committed", 32 * MIB, MIB, True), out, kept)
+        conversion = Conversion(Lines(None, True), Reading("read_committed", 32 * MIB, MIB, True), out, kept)
         for data in (many, bomb):
             with contextlib.redirect_stderr(io.StringIO()):
                 conversion.add(Item(StoredEntry(data), 0))

@@ -6,8 +6,10 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+from command import CommandLine
 from java_entries import GOLDEN, Topic, golden, sent, topic_of
 from java_entries.java import lines_of_java
 from java_shapes.java import jdk
@@ -15,7 +17,7 @@ from kop_entries import EntryProducer, _number, _text, keep_entries, sealed, sen
 from servers import Pulsar, Tokens
 
 from streamnative_serdes import AuthenticationError, AuthorizationError, SchemaRegistryError
-from streamnative_serdes.converters import AdminEntryReader, EntryReader, Message
+from streamnative_serdes.converters import AdminEntryReader, EntryReader, Message, read_dump
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 METADATA = _text(1, b"p") + _number(2, 0) + _number(3, 1_600_000_000_000)
@@ -229,3 +231,26 @@ def test_encrypted_payloads_are_refused_by_name(
     (entry,) = admin().entries(topic)
     with pytest.raises(DecodeError, match="got an encrypted one"):
         list(EntryReader().entry(entry.data))
+
+
+def test_the_command_line_saves_and_shows_a_topic(
+    pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str, tmp_path: Path
+) -> None:
+    stored = TOPICS["transactions"]
+    send(pulsar_with_tokens, topic, stored)
+    run = CommandLine(pulsar_with_tokens.url, more={"TOKEN": tokens.of("consume")})
+    source = "convert", "--secret", "bearer.auth.token=env:TOKEN", "--topic", topic
+    saved = tmp_path / "saved.dump"
+    assert run(*source, "--to", "entries", "-o", str(saved)).out == f"{saved}: 9 entries converted\n"
+    with saved.open("rb") as file:
+        entries = list(read_dump(file))
+    assert [entry.data for entry in entries] == list(stored.entries)
+    lines = run(*source, "--isolation", "read_committed").lines
+    assert [line["offset"] for line in lines] == sorted(stored.committed)
+    assert {line["topic"] for line in lines} == {topic}
+    start = f"{entries[0].ledger}:8"
+    after = run(*source, "--start", start).lines
+    assert [line["offset"] for line in after] == [line["offset"] for line in lines[-6:]]
+    assert {line["entry"] for line in after} == {start}
+    with_other_role = CommandLine(pulsar_with_tokens.url, more={"TOKEN": tokens.of("produce")})
+    assert "the role needs the right to consume" in with_other_role(*source, code=3).err

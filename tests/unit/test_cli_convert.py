@@ -131,7 +131,10 @@ def test_read_committed_leaves_open_and_aborted_records_out(run: CommandLine) ->
     ended = run("convert", "--isolation", "read_committed", dump(*of(TRANSACTIONS)))
     assert [line["offset"] for line in ended.lines] == sorted(TRANSACTIONS.committed)
     assert ended.err == ""
-    ended = run("convert", "--isolation", "read_committed", dump(*of(TRANSACTIONS)[1:3]))
+    assert not any("entry" in line for line in ended.lines)  # that of the marker would mislead
+    run("convert", "--isolation", "read_committed", "--to", "pulsar", "a.dump", "-o", "out.dump")
+    assert {(entry.partition, entry.ledger, entry.entry) for entry in read("out.dump")} == {(0, -1, -1)}
+    ended = run("convert", "--isolation", "read_committed", dump(*of(TRANSACTIONS)[1:3], name="b.dump"))
     assert ended.lines == []
     assert ended.err.splitlines() == [
         "Warning: partition 0: 12 messages not written, because transactions have not ended: producer 2 from offset 6",
