@@ -235,6 +235,61 @@ def test_properties_in_headers_of_their_own_are_read_too() -> None:
     assert message.headers == (("p", b"q"),)
 
 
+def test_the_start_counts_in_its_own_ledger_only() -> None:
+    listed = [{"ledgerId": number, "entries": 2} for number in (11, 12, 14)]
+    stats = Answer(body={"ledgers": listed, "lastConfirmedEntry": "14:1"})
+    asked = ["12:1", "14:0", "14:1"]
+    entries = [Answer(body=PAYLOAD, headers={**GOOD, "X-Pulsar-Message-ID": place}) for place in asked]
+    with asking(stats, *entries) as (reader, _):
+        found = reader.entries("t-partition-3", start=(12, 1))
+        assert [entry.place for entry in found] == [f"partition 3, entry {place}" for place in asked]
+
+
+SINGLE = {"X-Pulsar-sequence-id": "0"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"partition-key": ""}, "partition key without blanks"),
+        ({"partition-key": "a b"}, "partition key without blanks"),
+        ({"partition-key": "a ", "partition-key-b64-encoded": "false"}, "partition key without blanks"),
+        ({"PROPERTY": '{"a":" "}'}, "properties without blanks"),
+        ({"PROPERTY": '{" ":"a"}'}, "properties without blanks"),
+    ],
+)
+def test_blanks_that_may_be_other_characters_are_errors(headers: dict[str, str], said: str) -> None:
+    given = SINGLE | {f"X-Pulsar-{name}": value for name, value in headers.items()}
+    with pytest.raises(DecodeError, match=said):
+        entry_of(given, b"v")
+    assert len(list(EntryReader().entry(entry_of(given, b"v", blanks=True)))) == 1
+    assert entry_of({**given, "X-Pulsar-num-batch-message": "1"}, b"v")  # its messages have their own
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"partition-key": "YSBi", "partition-key-b64-encoded": "true"},
+        {"PROPERTY": '{"a":" ","streamnative.serdes.kafka.headers":"AgJhAiA="}'},
+    ],
+    ids=["base64", "exact headers"],
+)
+def test_blanks_where_the_exact_bytes_are_known_are_no_doubt(headers: dict[str, str]) -> None:
+    given = SINGLE | {f"X-Pulsar-{name}": value for name, value in headers.items()}
+    (message,) = EntryReader().entry(entry_of(given, b"v"))
+    assert message.key == b"a b" or message.headers == (("a", b" "),)
+
+
+def test_a_part_of_a_compressed_message_is_refused() -> None:
+    chunks = {**SINGLE, "X-Pulsar-uuid": "u", "X-Pulsar-num-chunks-from-msg": "2", "X-Pulsar-chunk-id": "0"}
+    with pytest.raises(DecodeError, match="got one of 2 chunks of a compressed one"):
+        entry_of({**chunks, "X-Pulsar-compression": "LZ4"}, b"v")
+    for more in ({}, {"X-Pulsar-compression": "NONE"}):
+        assert list(EntryReader().entry(entry_of({**chunks, **more}, b"v"))) == []
+    alone = {**chunks, "X-Pulsar-num-chunks-from-msg": "1", "X-Pulsar-compression": "LZ4"}
+    assert len(list(EntryReader().entry(entry_of(alone, b"v")))) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [

@@ -255,8 +255,10 @@ def test_a_damaged_entry_inside_a_transaction_leaves_the_transaction_as_it_was(r
 def test_the_bound_of_held_records_ends_the_command_in_any_case(run: CommandLine) -> None:
     arguments = "--isolation", "read_committed", "--max-held", "5000", "--failed", "kept"
     ended = run("convert", *arguments, dump(*of(TRANSACTIONS)), code=1)
+    assert ended.err.startswith("Error: partition 0, entry 12:2: ")
     assert "expected the end of the open transactions" in ended.err
     assert "goes on" not in ended.err
+    assert Path("kept").read_bytes() == b""
 
 
 def test_a_batch_that_would_be_too_large_is_kept(run: CommandLine) -> None:
