@@ -80,6 +80,38 @@ class RecordReader(Iterator[Message]):
     ) -> RecordReader: ...
     def __iter__(self) -> RecordReader: ...
     def __next__(self) -> Message: ...
+    def fill(self, columns: RecordColumns) -> bool:
+        """Append the remaining records to columns; False if the columns are full before the last one.
+
+        Raises:
+            DecodeError: a record is damaged, or has what columns cannot hold. Those before it are in the columns.
+        """
+
+@final
+class RecordColumns:
+    """Builds Arrow columns of records, with the names and types of those of Spark's Kafka source.
+
+    Args:
+        topic: of all records; None if it is not known. So is ``partition``.
+        rows: how many records a batch takes at most.
+        size: how many bytes of records a batch takes at most; the first one is always taken.
+    """
+
+    def __new__(cls, topic: str | None, partition: int | None, *, rows: int, size: int) -> RecordColumns: ...
+    def __len__(self) -> int: ...
+    def append(self, message: Message, kind: int) -> bool:
+        """Append a message, without its headers; False if the columns are full.
+
+        Args:
+            message: with its value as it was stored.
+            kind: of the timestamp: -1 none, 0 CreateTime, 1 LogAppendTime.
+
+        Raises:
+            DecodeError: the timestamp has no microseconds in an int64.
+            TypeError: key or value are no bytes.
+        """
+    def take(self) -> tuple[object, object]:
+        """Return the columns as capsules (schema, array) of a struct, and begin the next batch."""
 
 def fields_of(data: Buffer) -> list[tuple[int, Any, int, int]]:
     """Return the fields of a protocol buffer: number, value (int, or bytes), first byte, byte after the last.

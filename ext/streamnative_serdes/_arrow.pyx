@@ -7,7 +7,8 @@ module, made of these files:
 
     codec/shared.pyx    limits, and how errors show labels, paths and values
     arrow/layout.pyx    maps an Avro schema to Arrow columns
-    arrow/builders.pyx  builders of columns: append, append null, truncate
+    arrow/columns.pyx   columns: append, append null, truncate, export (also in _records)
+    arrow/builders.pyx  columns for a layout
     arrow/table.pyx     a plan as a table of ops
     arrow/plan.pyx      compiles schema resolution into a table of ops that fill columns
     arrow/ops.pyx       the ops of a read plan
@@ -46,6 +47,7 @@ from libc.string cimport memcpy, memset
 from streamnative_serdes._header cimport (
     CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
 )
+from streamnative_serdes.arrow.c_data cimport *
 from streamnative_serdes.codec.wire cimport *
 
 from copy import copy
@@ -70,37 +72,8 @@ cdef extern from "arrow/values.h":
     bint sns_shift_right(sns_int128*, int) noexcept nogil
     uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
 
-cdef extern from "arrow/c_data.h":
-    const int64_t ARROW_FLAG_NULLABLE
-    ctypedef struct ArrowSchema "struct ArrowSchema":
-        const char* format
-        const char* name
-        int64_t flags
-        int64_t n_children
-        ArrowSchema** children
-        ArrowSchema* dictionary
-        void (*release)(ArrowSchema*) noexcept nogil
-    ctypedef struct ArrowArray "struct ArrowArray":
-        int64_t length
-        int64_t null_count
-        int64_t offset
-        int64_t n_buffers
-        int64_t n_children
-        const void** buffers
-        ArrowArray** children
-        ArrowArray* dictionary
-        void (*release)(ArrowArray*) noexcept nogil
-    ctypedef struct ArrowArrayStream "struct ArrowArrayStream":
-        int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept nogil
-        int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept nogil
-        const char* (*get_last_error)(ArrowArrayStream*) noexcept nogil
-        void (*release)(ArrowArrayStream*) noexcept nogil
-    int sns_fill_schema(ArrowSchema*, const char*, const char*, int64_t, int64_t) noexcept nogil
-    int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
-    object sns_new_schema()
-    object sns_new_array()
-
 include "codec/shared.pyx"
+include "arrow/columns.pyx"
 include "arrow/layout.pyx"
 include "arrow/builders.pyx"
 include "arrow/ops.pyx"

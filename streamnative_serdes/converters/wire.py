@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from streamnative_serdes._records import Message, RecordReader, fields_of, varint, zigzag
+from streamnative_serdes._records import Message, RecordColumns, RecordReader, fields_of, varint, zigzag
 
-__all__ = ["Field", "Message", "RecordReader", "fields_of", "number", "text", "varint", "zigzag"]
+__all__ = ["Field", "Message", "RecordColumns", "RecordReader", "fields_of", "number", "text", "varint", "zigzag"]
 
 
 class Field(NamedTuple):

@@ -1,10 +1,7 @@
 # Converts fault codes, recorded without the GIL, to the same errors that the object codec raises.
 
 cdef enum Fault:
-    NO_FAULT
-    NO_MEMORY
-    OVERFLOW
-    BAD_NUMBER
+    BAD_NUMBER = OVERFLOW + 1
     BAD_SIZE
     CUT_OFF
     BAD_BOOLEAN

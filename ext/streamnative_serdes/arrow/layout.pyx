@@ -6,14 +6,6 @@ cdef enum:
     MAX_COLUMNS = 20_000        # a record used twice has its columns twice, so each level of nesting may double them
     MAX_PRECISION = 38          # digits of decimal128
 
-cdef enum Storage:              # how a column stores its slots, besides the null bitmap
-    NOTHING                     # the null type
-    BITS
-    FIXED_WIDTH
-    VARIABLE                    # offsets, and bytes
-    LIST                        # offsets into the one child; a map is a list of entries
-    STRUCT                      # one slot in each child
-
 cdef enum Form:                 # how an Avro type maps to its column
     VALUE
     ITEMS                       # parts: the item

@@ -1,0 +1,33 @@
+# Declares c_data.h for Cython, once for all modules: the structs of the Arrow C data interface.
+
+from libc.stdint cimport int64_t
+
+cdef extern from "arrow/c_data.h":
+    const int64_t ARROW_FLAG_NULLABLE
+    ctypedef struct ArrowSchema "struct ArrowSchema":
+        const char* format
+        const char* name
+        int64_t flags
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*) noexcept nogil
+    ctypedef struct ArrowArray "struct ArrowArray":
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*) noexcept nogil
+    ctypedef struct ArrowArrayStream "struct ArrowArrayStream":
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept nogil
+        int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept nogil
+        const char* (*get_last_error)(ArrowArrayStream*) noexcept nogil
+        void (*release)(ArrowArrayStream*) noexcept nogil
+    int sns_fill_schema(ArrowSchema*, const char*, const char*, int64_t, int64_t) noexcept nogil
+    int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
+    object sns_new_schema()
+    object sns_new_array()

@@ -1,0 +1,245 @@
+# Columns and their slots: append, append null, truncate after a row that failed, and export the result as Arrow arrays.
+# Included by each module that builds arrays. Buffers come from malloc, since consumers may free them without the GIL.
+#
+# A column has no null bitmap until its first null. Bits beyond the length of a bitmap are always 1.
+
+cdef enum:
+    LEAST_SLOTS = 64            # initial capacity of a column of items
+    LEAST_BYTES = 1024          # initial capacity for text or bytes
+    KEPT_BYTES = 8 << 20
+
+cdef enum Storage:              # how a column stores its slots, besides the null bitmap
+    NOTHING                     # the null type
+    BITS
+    FIXED_WIDTH
+    VARIABLE                    # offsets, and bytes
+    LIST                        # offsets into the one child; a map is a list of entries
+    STRUCT                      # one slot in each child
+
+cdef enum:                      # why nothing was appended; other faults have higher numbers
+    NO_FAULT
+    NO_MEMORY
+    OVERFLOW                    # of 32-bit offsets
+
+cdef struct Column:
+    int64_t length
+    int64_t capacity            # slots
+    int64_t nulls
+    uint8_t* valid              # null bitmap, or NULL while there are no nulls
+    uint8_t* data               # bits, slots of ``width`` bytes, or the bytes of VARIABLE
+    uint8_t* offsets            # VARIABLE and LIST: capacity + 1 offsets of 32 bits, or of 64 bits if ``large``
+    int64_t used, room          # VARIABLE: bytes
+    Column* children
+    int count
+    int storage
+    int width
+    bint nullable
+    bint large
+
+
+cdef bint begin_offsets(Column* columns, int count) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        if columns[i].storage == VARIABLE or columns[i].storage == LIST:
+            if columns[i].offsets is NULL and not resize(&columns[i], 0):
+                return False
+            memset(columns[i].offsets, 0, 8 if columns[i].large else 4)
+    return True
+
+
+cdef void free_columns(Column* columns, int count) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        free(columns[i].valid)
+        free(columns[i].data)
+        free(columns[i].offsets)
+    free(columns)
+
+
+# glibc returns freed memory to the system above a threshold, which grows with the largest block freed so far. With the
+# initial threshold each batch would be built in fresh pages and take half as long again.
+free(malloc(KEPT_BYTES))
+
+
+# --- room -------------------------------------------------------------------------------------------------------------
+
+cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
+    """Grow to ``capacity`` slots, never fewer than before. False if out of memory; then nothing has changed."""
+    cdef int64_t before = c.capacity, bits = (capacity + 7) >> 3, bits_before = (before + 7) >> 3
+    cdef uint8_t* made
+    if c.storage == FIXED_WIDTH or c.storage == BITS:
+        made = <uint8_t*>realloc(c.data, max(bits if c.storage == BITS else capacity * c.width, 1))
+        if made is NULL:
+            return False
+        c.data = made
+        if c.storage == BITS:
+            memset(made + bits_before, 0, bits - bits_before)
+    elif c.storage == VARIABLE or c.storage == LIST:
+        made = <uint8_t*>realloc(c.offsets, (capacity + 1) * (8 if c.large else 4))
+        if made is NULL:
+            return False
+        c.offsets = made
+    if c.valid is not NULL:
+        made = <uint8_t*>realloc(c.valid, max(bits, 1))
+        if made is NULL:
+            return False
+        c.valid = made
+        memset(made + bits_before, 0xFF, bits - bits_before)
+    c.capacity = capacity
+    return True
+
+
+cdef bint resize_bytes(Column* c, int64_t room) noexcept nogil:
+    cdef uint8_t* made = <uint8_t*>realloc(c.data, max(room, 1))
+    if made is NULL:
+        return False
+    c.data, c.room = made, room
+    return True
+
+
+cdef bint grow(Column* c) noexcept nogil:
+    return resize(c, max(2 * c.capacity, LEAST_SLOTS))
+
+
+cdef int grow_bytes(Column* c, int64_t more) noexcept nogil:
+    """Make room for ``more`` bytes. Returns 0 or the fault."""
+    cdef int64_t need = c.used + more
+    cdef int64_t limit = INT64_MAX if c.large else INT32_MAX
+    if need > limit:
+        return OVERFLOW
+    return 0 if resize_bytes(c, min(max(need, 2 * c.room, LEAST_BYTES), limit)) else NO_MEMORY
+
+
+cdef int grow_both(Column* c, int64_t size) noexcept nogil:
+    """Make room for one more VARIABLE slot of ``size`` bytes. Returns 0 or the fault."""
+    if not has_slot(c):
+        return NO_MEMORY
+    return grow_bytes(c, size) if size > c.room - c.used else 0
+
+
+cdef inline bint has_slot(Column* c) noexcept nogil:
+    return likely(c.length < c.capacity) or grow(c)
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+
+cdef inline int64_t offset_of(Column* c, int64_t slot) noexcept nogil:
+    return (<int64_t*>c.offsets)[slot] if c.large else (<int32_t*>c.offsets)[slot]
+
+
+cdef inline void end_slot(Column* c, int64_t offset) noexcept nogil:
+    """Append a slot that ends at ``offset``."""
+    c.length += 1
+    if c.large:
+        (<int64_t*>c.offsets)[c.length] = offset
+    else:
+        (<int32_t*>c.offsets)[c.length] = <int32_t>offset
+
+
+cdef inline int put_bytes(Column* c, const uint8_t* data, int64_t size) noexcept nogil:
+    """Append a VARIABLE slot. Returns 0 or the fault."""
+    cdef int fault
+    if unlikely(size > c.room - c.used or c.length == c.capacity):
+        fault = grow_both(c, size)
+        if fault:
+            return fault
+    sns_copy(c.data + c.used, data, size)
+    c.used += size
+    end_slot(c, c.used)
+    return 0
+
+
+cdef inline void put_bit(Column* c, bint value) noexcept nogil:
+    """Append a BITS slot; the caller has made room."""
+    cdef uint8_t* byte = &c.data[c.length >> 3]
+    cdef int shift = c.length & 7
+    byte[0] = <uint8_t>((byte[0] & ~(1 << shift)) | (value << shift))
+    c.length += 1
+
+
+cdef int put_null(Column* c) noexcept nogil:
+    """Append a null. Returns 0 or the fault."""
+    cdef int64_t slot = c.length
+    cdef int fault = put_blank(c)
+    if fault:
+        return fault
+    c.nulls += 1
+    if c.storage == NOTHING:
+        return 0
+    if c.valid is NULL:
+        c.valid = <uint8_t*>malloc(max((c.capacity + 7) >> 3, 1))
+        if c.valid is NULL:
+            return NO_MEMORY
+        memset(c.valid, 0xFF, max((c.capacity + 7) >> 3, 1))
+    c.valid[slot >> 3] &= <uint8_t>~(1 << (slot & 7))
+    return 0
+
+
+cdef int put_blank(Column* c) noexcept nogil:
+    """Append a slot of zeros: children of a null struct have such slots. Returns 0 or the fault."""
+    cdef int i, fault
+    if not has_slot(c):
+        return NO_MEMORY
+    if c.storage == FIXED_WIDTH:
+        memset(c.data + c.length * c.width, 0, c.width)
+    elif c.storage == BITS:
+        put_bit(c, False)
+        return 0
+    elif c.storage == VARIABLE or c.storage == LIST:
+        end_slot(c, offset_of(c, c.length))
+        return 0
+    elif c.storage == STRUCT:
+        for i in range(c.count):
+            fault = put_null(&c.children[i]) if c.children[i].nullable else put_blank(&c.children[i])
+            if fault:
+                return fault
+    c.length += 1
+    return 0
+
+
+cdef void truncate(Column* c, int64_t length) noexcept nogil:
+    """Remove all slots from ``length`` on, in this column and its children; a column not reached yet has fewer."""
+    cdef int i
+    while c.length > length:
+        c.length -= 1
+        if c.valid is not NULL and not c.valid[c.length >> 3] >> (c.length & 7) & 1:
+            c.valid[c.length >> 3] |= <uint8_t>(1 << (c.length & 7))
+            c.nulls -= 1
+    if c.storage == NOTHING:
+        c.nulls = c.length
+    elif c.storage == VARIABLE:
+        c.used = offset_of(c, c.length)
+    elif c.storage == LIST:
+        truncate(&c.children[0], offset_of(c, c.length))
+    elif c.storage == STRUCT:
+        for i in range(c.count):
+            truncate(&c.children[i], length)
+
+
+# --- export -----------------------------------------------------------------------------------------------------------
+
+cdef int give_away(Column* c, ArrowArray* out, int extra) except -1:
+    """Move the buffers of ``c`` and its children into ``out``, with room for ``extra`` more children."""
+    cdef int buffers = 0 if c.storage == NOTHING else 1 if c.storage == STRUCT else 3 if c.storage == VARIABLE else 2
+    cdef int i
+    if sns_fill_array(out, c.length, c.nulls, buffers, c.count + extra) < 0:
+        raise MemoryError()
+    if buffers:
+        out.buffers[0] = give(&c.valid)
+    if c.storage == VARIABLE or c.storage == LIST:
+        out.buffers[1] = give(&c.offsets)
+    elif buffers == 2:
+        out.buffers[1] = give(&c.data)
+    if c.storage == VARIABLE:
+        if c.room - c.used > c.used // 4 and c.used:
+            resize_bytes(c, c.used)         # release unused capacity
+        out.buffers[2] = give(&c.data)
+    for i in range(c.count):
+        give_away(&c.children[i], out.children[i], 0)
+    return 0
+
+
+cdef const void* give(uint8_t** buffer) noexcept:
+    cdef const void* out = buffer[0]
+    buffer[0] = NULL
+    return out
