@@ -96,6 +96,11 @@ class Capsules:
         return self.schema, self.array
 
 
+def batch_of(capsules: tuple[object, object]) -> pa.RecordBatch:
+    """The record batch of capsules (schema, array) of a struct."""
+    return pa.record_batch(Capsules(*capsules))
+
+
 class BatchColumns(ABC):
     """The Arrow columns that batches of messages are read into.
 

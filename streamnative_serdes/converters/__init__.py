@@ -8,6 +8,7 @@ from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFra
 from .kafka_entries import KafkaEntryReader
 from .pulsar_entries import PulsarEntryReader
 from .samples import BytesConverter, EchoConverter, RejectAllConverter
+from .segments import SegmentOptions, read_segment, read_segment_batches
 from .stored import EntryReader, StoredEntry
 from .to_kafka import PulsarToKafkaConverter, framed, write_record_batch
 from .to_pulsar import KafkaToPulsarConverter
@@ -31,11 +32,14 @@ __all__ = [
     "PulsarEntryReader",
     "PulsarToKafkaConverter",
     "RejectAllConverter",
+    "SegmentOptions",
     "StoredEntry",
     "Unknown",
     "VersionFramingConverter",
     "framed",
     "read_dump",
+    "read_segment",
+    "read_segment_batches",
     "validate",
     "write_record_batch",
 ]

@@ -19,9 +19,9 @@ from typing import Final
 from streamnative_serdes.errors import DecodeError
 
 from .checksum import crc32c, require_crc
-from .compression import decompress
+from .compression import KAFKA, decompress
 from .message_sets import SET_HEADER, LegacyMessage, read_legacy
-from .wire import Message, RecordReader
+from .wire import RecordReader
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = _HEADER.size  # 61 bytes
@@ -66,6 +66,14 @@ class RecordBatch:
         return self.attributes & 7
 
     @property
+    def offset(self) -> int:
+        return self.base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_delta
+
+    @property
     def offsets(self) -> int:
         """How many offsets the batch takes, with those of records that compaction has removed."""
         return self.last_delta + 1
@@ -79,7 +87,7 @@ class RecordBatch:
     def transactional(self) -> bool:
         return bool(self.attributes & _TRANSACTIONAL)
 
-    def messages(self, limits: Limits, first: int | None = None) -> Iterator[Message]:
+    def messages(self, limits: Limits, first: int | None = None) -> RecordReader:
         """The records; ``first`` is the offset of the first one, if it is not the stored one.
 
         Raises:
@@ -114,6 +122,18 @@ def read_batches(buffer: memoryview, limits: Limits) -> Iterator[tuple[int, Reco
             batch = read_legacy(buffer[start : start + size], start, check_crc=limits.check_crc)
         yield start, batch
         start += size
+
+
+def placed_error(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> DecodeError:
+    """The error with its position in the buffer, in which the batch begins ``at`` a byte.
+
+    Positions in compressed records stay as they are, and say so.
+    """
+    if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
+        return DecodeError(error.message, offset=at + HEADER_SIZE + error.offset, hint=error.hint)
+    name = KAFKA[batch.codec]
+    where = "" if error.offset is None else f" at byte {error.offset} of the records, which are compressed with {name}"
+    return DecodeError(f"batch: {error.message}{where}", offset=at, hint=error.hint)
 
 
 def _size(buffer: memoryview, start: int) -> int:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
-from .batches import HEADER_SIZE, Limits, RecordBatch, read_batches
-from .compression import KAFKA, decompress_pulsar
+from .batches import Limits, RecordBatch, placed_error, read_batches
+from .compression import decompress_pulsar
 from .converter import read_only
 from .entry import Entry, read_entry
 from .message_sets import LegacyMessage
-from .transactions import HeldTransactions, Unknown, committed
+from .transactions import HeldTransactions, Unknown, committed, message_size
 from .wire import Message
 
 if TYPE_CHECKING:
@@ -52,13 +52,9 @@ class KafkaEntryReader:
         schema_header: bool = True,
         check_crc: bool = True,
     ) -> None:
-        if isolation not in ("read_uncommitted", "read_committed"):
-            raise ConfigError(f"isolation: expected read_uncommitted or read_committed, got {isolation!r}")
-        for name, size in (("max_batch_size", max_batch_size), ("max_held", max_held)):
-            if not 0 < size < 2**31:
-                raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
+        check_options(isolation, max_batch_size=max_batch_size, max_held=max_held)
         self.limits = Limits(max_batch_size, schema_header, check_crc)
-        self._held = HeldTransactions(max_held) if isolation == "read_committed" else None
+        self._held = HeldTransactions(max_held, message_size) if isolation == "read_committed" else None
 
     @property
     def unknown(self) -> Unknown:
@@ -113,7 +109,7 @@ class KafkaEntryReader:
             try:
                 count = yield from self._messages(batch, first)
             except DecodeError as error:
-                raise _inside(error, batch, start + at) from None
+                raise placed_error(error, batch, start + at) from None
             if first is not None:
                 first += count
 
@@ -140,11 +136,20 @@ class KafkaEntryReader:
                 yield message
         return count
 
-    def _ended(self, batch: RecordBatch, first: int | None, held: HeldTransactions) -> Iterator[Message]:
+    def _ended(self, batch: RecordBatch, first: int | None, held: HeldTransactions[Message]) -> Iterator[Message]:
         for marker in batch.messages(self.limits, first):
             commits = committed(marker)
             if commits is not None and batch.transactional:
                 yield from held.end(batch.producer_id, commits, marker.offset)
+
+
+def check_options(isolation: str, **sizes: int) -> None:
+    """Raise ConfigError if an isolation or a number of bytes is impossible."""
+    if isolation not in ("read_uncommitted", "read_committed"):
+        raise ConfigError(f"isolation: expected read_uncommitted or read_committed, got {isolation!r}")
+    for name, size in sizes.items():
+        if not 0 < size < 2**31:
+            raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
 
 
 def is_kafka(entry: Entry) -> bool:
@@ -193,12 +198,3 @@ def _placed(batches: Iterator[tuple[int, Batch]], start: int) -> Iterator[tuple[
         if error.offset is not None:
             error.offset += start
         raise
-
-
-def _inside(error: DecodeError, batch: Batch, at: int) -> DecodeError:
-    """The error with its position in the buffer; positions in compressed records stay as they are, and say so."""
-    if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
-        return DecodeError(error.message, offset=at + HEADER_SIZE + error.offset, hint=error.hint)
-    name = KAFKA[batch.codec]
-    where = "" if error.offset is None else f" at byte {error.offset} of the records, which are compressed with {name}"
-    return DecodeError(f"batch: {error.message}{where}", offset=at, hint=error.hint)

@@ -49,6 +49,15 @@ class LegacyMessage:
         return self.attributes & _CODEC
 
     @property
+    def last_offset(self) -> int:
+        return self.offset
+
+    @property
+    def timestamp_kind(self) -> int:
+        """-1 none, 0 CreateTime, 1 LogAppendTime."""
+        return self.attributes >> 3 & 1 if self.magic else -1
+
+    @property
     def control(self) -> bool:
         return False
 

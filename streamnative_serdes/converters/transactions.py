@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from streamnative_serdes.errors import DecodeError
 
 from .wire import Message
+
+_T = TypeVar("_T", bound="Holdable")
 
 _ABORT, _COMMIT = 0, 1
 _OBJECT: Final = 200  # bytes that a held message takes beside its data, about
@@ -23,7 +25,7 @@ class Unknown:
     Args:
         open: producer ids of transactions without a marker yet, and the offset of the first record seen of each. Their
             records, and all records after the first of them, are held.
-        held: how many messages are held.
+        held: how many messages, or batches of a segment, are held.
         markers: producer ids and offsets of markers without any record: the transaction was empty, or all of its
             records lie before the first entry that was read.
         may_have_begun_before: producer ids whose first transaction here may have begun before the first entry that was
@@ -36,49 +38,82 @@ class Unknown:
     may_have_begun_before: frozenset[int]
 
 
+class Holdable(Protocol):
+    """A message, or a batch of messages of one producer."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def transactional(self) -> bool: ...
+
+
+class Aborted(Protocol):
+    """Transactions that are known to be aborted."""
+
+    def has(self, producer_id: int, offset: int) -> bool:
+        """Whether a transaction of the producer that covers the offset is one of them."""
+
+
 @dataclass(slots=True)
 class _Transaction:
     first: int  # offset
     committed: bool | None = None
 
 
+def message_size(message: Message) -> int:
+    """Bytes that a held message counts: its data, and 200 for it and for each header."""
+    headers = sum(len(name) + len(value or b"") + _OBJECT for name, value in message.headers)
+    return len(message.value or b"") + len(message.key or b"") + headers + _OBJECT
+
+
 @dataclass(slots=True)
-class HeldTransactions:
+class HeldTransactions(Generic[_T]):
     """Passes messages on in the order of their offsets, as a Kafka consumer with ``read_committed`` gets them.
 
     What follows the first record of an open transaction waits too, as it does at a broker (last stable offset).
 
     Args:
-        most: bytes that may be held, counted as the data plus 200 for each message.
+        most: bytes that may be held.
+        size_of: bytes that a message or batch counts.
+        keep: makes of a message or batch what can be held, such as a copy; None holds it as it is.
+        aborted: transactions whose messages need not be held, since they are dropped anyway.
     """
 
     most: int
+    size_of: Callable[[_T], int]
+    keep: Callable[[_T], _T] | None = None
+    aborted: Aborted | None = None
     size: int = 0
     first_offset: int | None = None
-    _queue: deque[tuple[Message, _Transaction | None]] = field(default_factory=deque)
+    _queue: deque[tuple[_T, _Transaction | None]] = field(default_factory=deque)
     _open: dict[int, _Transaction] = field(default_factory=dict)
     _first_of: dict[int, int] = field(default_factory=dict)  # producer id -> offset of its first record here
     _markers: list[tuple[int, int]] = field(default_factory=list)
 
-    def take(self, message: Message) -> Iterator[Message]:
+    def take(self, message: _T) -> Iterator[_T]:
         """Yield the message at once, or hold it.
 
         Raises:
             DecodeError: more than ``most`` bytes would be held.
         """
         self._begin(message.offset)
+        if message.transactional and self._is_aborted(message.producer_id, message.offset):
+            return
         transaction = self._of(message) if message.transactional else None
         if transaction is None and not self._queue:
             yield message
             return
         self._hold(message, transaction)
 
-    def end(self, producer_id: int, committed: bool, offset: int) -> Iterator[Message]:
+    def end(self, producer_id: int, committed: bool, offset: int) -> Iterator[_T]:
         """End a producer's transaction, and yield what need not wait any longer."""
         self._begin(offset)
         transaction = self._open.pop(producer_id, None)
         if transaction is None:
-            self._markers.append((producer_id, offset))
+            if committed or not self._is_aborted(producer_id, offset):
+                self._markers.append((producer_id, offset))
             return
         transaction.committed = committed
         yield from self._decided()
@@ -93,16 +128,19 @@ class HeldTransactions:
             frozenset(cut),
         )
 
+    def _is_aborted(self, producer_id: int, offset: int) -> bool:
+        return self.aborted is not None and self.aborted.has(producer_id, offset)
+
     def _begin(self, offset: int) -> None:
         if self.first_offset is None:
             self.first_offset = offset
 
-    def _of(self, message: Message) -> _Transaction:
+    def _of(self, message: _T) -> _Transaction:
         self._first_of.setdefault(message.producer_id, message.offset)
         return self._open.setdefault(message.producer_id, _Transaction(message.offset))
 
-    def _hold(self, message: Message, transaction: _Transaction | None) -> None:
-        size = self.size + _size(message)
+    def _hold(self, message: _T, transaction: _Transaction | None) -> None:
+        size = self.size + self.size_of(message)
         if size > self.most:
             producers = ", ".join(f"{producer} from offset {each.first}" for producer, each in self._open.items())
             raise DecodeError(
@@ -111,23 +149,18 @@ class HeldTransactions:
                 hint="max_held allows more, and isolation='read_uncommitted' holds nothing",
             )
         self.size = size
-        self._queue.append((message, transaction))
+        self._queue.append((self.keep(message) if self.keep else message, transaction))
 
-    def _decided(self) -> Iterator[Message]:
+    def _decided(self) -> Iterator[_T]:
         while self._queue and not _is_open(self._queue[0][1]):
             message, transaction = self._queue.popleft()
-            self.size -= _size(message)
+            self.size -= self.size_of(message)
             if transaction is None or transaction.committed:
                 yield message
 
 
 def _is_open(transaction: _Transaction | None) -> bool:
     return transaction is not None and transaction.committed is None
-
-
-def _size(message: Message) -> int:
-    headers = sum(len(name) + len(value or b"") + _OBJECT for name, value in message.headers)
-    return len(message.value or b"") + len(message.key or b"") + headers + _OBJECT
 
 
 def committed(marker: Message) -> bool | None:

@@ -1,0 +1,145 @@
+"""The files of log segments, read in blocks of whole batches."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import DecodeError
+
+from .batches import HEADER_SIZE
+from .message_sets import SET_HEADER
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+BLOCK: Final = 1 << 20  # bytes that are read at a time; more for a larger batch
+_FRONT: Final = struct.Struct(">qi")  # offset, and the bytes that follow
+
+
+class Readable(Protocol):
+    """An open file of bytes."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+
+Source: TypeAlias = str | os.PathLike[str] | Readable
+
+
+def name_of(source: Source) -> str:
+    return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "segment"))
+
+
+def path_of(source: Source) -> Path | None:
+    return Path(source) if isinstance(source, str | os.PathLike) else None
+
+
+def blocks(source: Source, max_batch_size: int, *, partial: bool) -> Iterator[tuple[int, memoryview]]:
+    """Yield the byte where each run of whole batches begins, and the run. A tail of zeros ends the segment.
+
+    Args:
+        source: a segment's path, or the open file; then it is read from its position on, and stays open.
+        max_batch_size: bytes of records that one batch may have.
+        partial: whether the file may end within a batch, which is then left out with a warning.
+
+    Raises:
+        DecodeError: a batch has an impossible length, or is cut off; ``offset`` is the byte of the file.
+        OSError: the file cannot be read.
+    """
+    with in_file(name_of(source)), _opened(source) as file:
+        start, rest, need = 0, b"", 0
+        while True:
+            data = _read(file, rest, max(need, BLOCK))
+            if len(data) == len(rest):
+                break
+            whole, need = _whole(data, start, max_batch_size + HEADER_SIZE)
+            if need == 0:
+                _require_zeros(file, data[whole:], start + whole)
+            rest = b"" if need == 0 else bytes(data[whole:])
+            if whole:
+                run = [memoryview(data)[:whole].toreadonly()]
+                del data  # it may be large, and is not needed while the next is read
+                yield start, run.pop()
+            if need == 0:
+                return
+            start += whole
+        if rest:
+            _cut_off(name_of(source), start, len(rest), need, partial)
+
+
+@contextmanager
+def in_file(name: str, start: int = 0) -> Iterator[None]:
+    """Put the file's name into a DecodeError, whose position counts from byte ``start`` of the file."""
+    try:
+        yield
+    except DecodeError as error:
+        offset = None if error.offset is None else start + error.offset
+        raise DecodeError(f"{name}: {error.message}", offset=offset, hint=error.hint) from None
+
+
+def _opened(source: Source) -> AbstractContextManager[Readable]:
+    if isinstance(source, str | os.PathLike):
+        return open(source, "rb", buffering=0)
+    return nullcontext(source)
+
+
+def _read(file: Readable, rest: bytes, size: int) -> bytearray:
+    """``rest``, and what follows in the file, up to ``size`` bytes."""
+    data, filled = bytearray(size), len(rest)
+    data[:filled] = rest
+    with memoryview(data) as view:
+        while filled < size:
+            count = file.readinto(view[filled:])
+            if not count:
+                break
+            filled += count
+    del data[filled:]
+    return data
+
+
+def _whole(data: bytearray, start: int, most: int) -> tuple[int, int]:
+    """How many bytes are whole batches, and how many the next one needs: 0 if zeros are in its place."""
+    end = 0
+    while len(data) - end >= _FRONT.size:
+        offset, length = _FRONT.unpack_from(data, end)
+        if offset == length == 0:
+            return end, 0
+        if length < SET_HEADER - _FRONT.size:
+            raise DecodeError(
+                f"batch: expected a length from {SET_HEADER - _FRONT.size} bytes, got {length}", offset=start + end + 8
+            )
+        if length + _FRONT.size > most:
+            raise DecodeError(
+                f"batch: expected at most {most} bytes, got {length + _FRONT.size}",
+                offset=start + end + 8,
+                hint="max_batch_size allows larger batches",
+            )
+        if length + _FRONT.size > len(data) - end:
+            return end, length + _FRONT.size
+        end += length + _FRONT.size
+    return end, _FRONT.size
+
+
+def _require_zeros(file: Readable, data: bytearray, start: int) -> None:
+    """Read to the end of a file that a broker has allocated in advance (``log.preallocate``)."""
+    while data:
+        if data.count(0) != len(data):
+            at = start + len(data) - len(data.lstrip(b"\0"))
+            raise DecodeError("batch: expected zeros to the end of the segment, got other bytes", offset=at)
+        start += len(data)
+        data = _read(file, b"", BLOCK)
+
+
+def _cut_off(name: str, start: int, got: int, need: int, partial: bool) -> None:
+    if not partial:
+        raise DecodeError(
+            f"batch: expected {need} bytes, got {got} up to the end of the segment",
+            offset=start,
+            hint="partial=True leaves out such a batch, at which a broker may still be writing",
+        )
+    logger.warning("%s: left out %d bytes at the end, from byte %d on: a batch that is cut off", name, got, start)
