@@ -42,6 +42,8 @@ def path_of(source: Source) -> Path | None:
 def blocks(source: Source, max_batch_size: int, *, partial: bool) -> Iterator[tuple[int, memoryview]]:
     """Yield the byte where each run of whole batches begins, and the run. A tail of zeros ends the segment.
 
+    A run can be read until the next one is asked for, since that takes its memory.
+
     Args:
         source: a segment's path, or the open file; then it is read from its position on, and stays open.
         max_batch_size: bytes of records that one batch may have.
@@ -52,9 +54,9 @@ def blocks(source: Source, max_batch_size: int, *, partial: bool) -> Iterator[tu
         OSError: the file cannot be read.
     """
     with in_file(name_of(source)), _opened(source) as file:
-        start, rest, need = 0, b"", 0
+        block, start, rest, need = bytearray(BLOCK), 0, b"", 0
         while True:
-            data = _read(file, rest, max(need, BLOCK))
+            data = _read(file, rest, block if need <= BLOCK else bytearray(need))
             if len(data) == len(rest):
                 break
             whole, need = _whole(data, start, max_batch_size + HEADER_SIZE)
@@ -62,7 +64,7 @@ def blocks(source: Source, max_batch_size: int, *, partial: bool) -> Iterator[tu
                 _require_zeros(file, data[whole:], start + whole)
             rest = b"" if need == 0 else bytes(data[whole:])
             if whole:
-                run = [memoryview(data)[:whole].toreadonly()]
+                run = [data[:whole]]
                 del data  # it may be large, and is not needed while the next is read
                 yield start, run.pop()
             if need == 0:
@@ -88,21 +90,19 @@ def _opened(source: Source) -> AbstractContextManager[Readable]:
     return nullcontext(source)
 
 
-def _read(file: Readable, rest: bytes, size: int) -> bytearray:
-    """``rest``, and what follows in the file, up to ``size`` bytes."""
-    data, filled = bytearray(size), len(rest)
-    data[:filled] = rest
-    with memoryview(data) as view:
-        while filled < size:
-            count = file.readinto(view[filled:])
-            if not count:
-                break
-            filled += count
-    del data[filled:]
-    return data
+def _read(file: Readable, rest: bytes, block: bytearray) -> memoryview:
+    """``rest``, and what follows in the file, as much as the block can hold."""
+    view, filled = memoryview(block), len(rest)
+    view[:filled] = rest
+    while filled < len(view):
+        count = file.readinto(view[filled:])
+        if not count:
+            break
+        filled += count
+    return view[:filled].toreadonly()
 
 
-def _whole(data: bytearray, start: int, most: int) -> tuple[int, int]:
+def _whole(data: memoryview, start: int, most: int) -> tuple[int, int]:
     """How many bytes are whole batches, and how many the next one needs: 0 if zeros are in its place."""
     end = 0
     while len(data) - end >= _FRONT.size:
@@ -125,14 +125,15 @@ def _whole(data: bytearray, start: int, most: int) -> tuple[int, int]:
     return end, _FRONT.size
 
 
-def _require_zeros(file: Readable, data: bytearray, start: int) -> None:
+def _require_zeros(file: Readable, data: memoryview, start: int) -> None:
     """Read to the end of a file that a broker has allocated in advance (``log.preallocate``)."""
     while data:
-        if data.count(0) != len(data):
-            at = start + len(data) - len(data.lstrip(b"\0"))
+        left = bytes(data).lstrip(b"\0")
+        if left:
+            at = start + len(data) - len(left)
             raise DecodeError("batch: expected zeros to the end of the segment, got other bytes", offset=at)
         start += len(data)
-        data = _read(file, b"", BLOCK)
+        data = _read(file, b"", bytearray(BLOCK))
 
 
 def _cut_off(name: str, start: int, got: int, need: int, partial: bool) -> None:

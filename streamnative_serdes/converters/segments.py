@@ -75,7 +75,7 @@ def read_segment(*segments: Source, schema_header: bool = True, **options: Unpac
 
 def read_segment_batches(
     *segments: Source,
-    batch_rows: int = 65_536,
+    batch_rows: int = 16_384,
     batch_size: int = 16 * _MIB,
     topic: str | None = None,
     partition: int | None = None,

@@ -31,3 +31,4 @@ cdef extern from "arrow/c_data.h":
     int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
     object sns_new_schema()
     object sns_new_array()
+    void sns_keep_freed_memory(size_t) noexcept nogil

@@ -56,9 +56,7 @@ cdef void free_columns(Column* columns, int count) noexcept nogil:
     free(columns)
 
 
-# glibc returns freed memory to the system above a threshold, which grows with the largest block freed so far. With the
-# initial threshold each batch would be built in fresh pages and take half as long again.
-free(malloc(KEPT_BYTES))
+sns_keep_freed_memory(KEPT_BYTES)
 
 
 # --- room -------------------------------------------------------------------------------------------------------------

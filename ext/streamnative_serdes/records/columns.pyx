@@ -42,7 +42,7 @@ cdef class RecordColumns:
     cdef int32_t partition      # -1: not known
     cdef int64_t most_rows, most_size
     cdef int64_t rows, size     # so far; the size is that of records
-    cdef int64_t[FIELDS] rooms  # bytes that the batch before took, for a start
+    cdef int64_t[FIELDS] rooms  # bytes to begin with: a little more than the batch before took
     cdef Column* columns
 
     def __cinit__(self, topic, partition, *, int64_t rows, int64_t size):
@@ -88,7 +88,7 @@ cdef class RecordColumns:
         fill_schema(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"), ROW)
         self.columns[ROW].length = self.rows
         for i in range(FIELDS):
-            self.rooms[i] = self.columns[i].used
+            self.rooms[i] = self.columns[i].used + (self.columns[i].used >> 3)
         give_away(self.columns, <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"), 0)
         free_columns(self.columns, FIELDS)
         self.columns = NULL
