@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import struct
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from typing import Final
 from streamnative_serdes.errors import DecodeError
 
 _ENTRY: Final = struct.Struct(">hqqqq")
-_COST: Final = 250  # bytes that an entry takes in memory at most
+_COST: Final = 400  # bytes that an entry takes in memory at most
 _NAMED_BY_OFFSET: Final = re.compile(r"\d{20}")
 
 
@@ -27,8 +28,8 @@ class AbortedTransactions:
     """What transaction indexes say.
 
     Args:
-        paths: of the indexes.
-        most: bytes of memory that they may take, at 250 for each transaction.
+        paths: of the indexes, in the order of their segments.
+        most: bytes of memory that they may take, at 400 for each transaction.
 
     Raises:
         DecodeError: an index is damaged, of another version, or has too many transactions.
@@ -36,15 +37,16 @@ class AbortedTransactions:
     """
 
     def __init__(self, paths: Iterable[Path], most: int) -> None:
-        self._ranges: dict[int, array[int]] = {}  # producer id -> first offset, last offset, and so on
+        self._ranges: dict[int, tuple[array[int], array[int]]] = {}  # producer id -> first and last offsets
         left = most // _COST
         for path in paths:
             left -= self._read(path, left)
 
     def has(self, producer_id: int, offset: int) -> bool:
         """Whether an aborted transaction of the producer covers the offset, from its first record to its marker."""
-        ranges = self._ranges.get(producer_id, ())
-        return any(ranges[i] <= offset <= ranges[i + 1] for i in range(0, len(ranges), 2))
+        firsts, lasts = self._ranges.get(producer_id, ((), ()))
+        number = bisect_left(lasts, offset)
+        return number < len(lasts) and firsts[number] <= offset
 
     def _read(self, path: Path, most: int) -> int:
         size = path.stat().st_size
@@ -59,12 +61,16 @@ class AbortedTransactions:
         for number, (version, producer, first, last, _) in enumerate(_ENTRY.iter_unpack(data)):
             if version != 0:
                 raise DecodeError(f"{path}: expected version 0, got {version}", offset=number * _ENTRY.size)
-            if not 0 <= first <= last:
+            firsts, lasts = self._ranges.setdefault(producer, (array("q"), array("q")))
+            least = lasts[-1] + 1 if lasts else 0
+            if not least <= first <= last:
                 raise DecodeError(
-                    f"{path}: expected offsets from 0 that do not decrease, got {first} and {last}",
+                    f"{path}: producer {producer}: expected a transaction from offset {least} on that ends later, got "
+                    f"one from {first} to {last}",
                     offset=number * _ENTRY.size,
                 )
-            self._ranges.setdefault(producer, array("q")).extend((first, last))
+            firsts.append(first)
+            lasts.append(last)
         return size // _ENTRY.size
 
 
