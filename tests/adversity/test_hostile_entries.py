@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -184,11 +185,12 @@ def test_a_snappy_length_that_lies_allocates_nothing() -> None:
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_peak_of_memory_is_bounded_by_the_declared_maximum() -> None:
     """64 MiB and twice the declared maximum, for every bomb: one that just fits, and one of 1 GiB."""
     said = run_limited(
         """
-        import gzip, resource, struct
+        import gzip, struct
         import cramjam
         from streamnative_serdes.converters import KafkaEntryReader, KafkaToPulsarConverter
         from streamnative_serdes.errors import DecodeError
@@ -196,8 +198,6 @@ def test_the_peak_of_memory_is_bounded_by_the_declared_maximum() -> None:
         def batch(codec, records, count):
             covered = struct.pack(">hiqqqhii", codec, count - 1, 0, 0, -1, -1, -1, count) + records
             return struct.pack(">qiibI", 0, len(covered) + 9, 0, 2, 0) + covered
-        def peak():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         def read(data):
             count = 0
             try:
@@ -219,7 +219,7 @@ def test_the_peak_of_memory_is_bounded_by_the_declared_maximum() -> None:
         huge = batch(1, huge, 1)
         before = peak()
         results = [read(many), read(small), read(huge)]
-        print(*results, peak() - before <= 64 + 2 * 32)
+        print(*results, 32 <= peak() - before <= 64 + 2 * 32)
         """
     )
     assert said == "4000000 1000000 0 True True\n"

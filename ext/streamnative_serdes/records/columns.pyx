@@ -67,12 +67,12 @@ cdef class RecordColumns:
         cdef Record r
         cdef Cursor c
         cdef Put done
-        r.offset, r.timestamp, r.header_count, r.headers, r.start = message.offset, message.timestamp, 0, NULL, NULL
+        r.offset, r.timestamp, r.header_count = message.offset, message.timestamp, 0
+        r.headers = r.start = r.end = NULL
         span_of(message.key, &r.key)
         span_of(message.value, &r.value)
-        r.end = r.start + max(r.key.size, 0) + max(r.value.size, 0)
         self.reserve(1)
-        done = self.put(&r, kind, &c)
+        done = self.put(&r, max(r.key.size, 0) + max(r.value.size, 0), kind, &c)
         if done == REFUSED:
             if c.fault == OUT_OF_MEMORY:
                 raise MemoryError()
@@ -123,9 +123,8 @@ cdef class RecordColumns:
                 raise MemoryError()
         return 0
 
-    cdef Put put(self, const Record* r, int kind, Cursor* c) noexcept nogil:
-        """Append a record; the room has been reserved. A batch takes its first record whatever its size."""
-        cdef int64_t size = r.end - r.start
+    cdef Put put(self, const Record* r, int64_t size, int kind, Cursor* c) noexcept nogil:
+        """Append a record of so many bytes, for which room was reserved. The first one of a batch is always taken."""
         cdef int i
         if self.rows >= self.most_rows or (self.rows > 0 and self.size + size > self.most_size):
             return FULL

@@ -57,7 +57,7 @@ cdef class RecordReader:
                 if not self.pending and not take_record(&self.cursor, &self.batch, &self.record):
                     done = REFUSED
                     break
-                done = columns.put(&self.record, self.batch.appended, &self.cursor)
+                done = columns.put(&self.record, self.record.end - self.record.start, self.batch.appended, &self.cursor)
                 self.pending = done == FULL
                 if done != TAKEN:
                     break
