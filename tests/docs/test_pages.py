@@ -151,13 +151,24 @@ def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(r
         assert names["user"] == ADA
 
 
-def test_the_code_of_the_page_on_converters_reads_entries(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_page_on_converters_reads_entries(
+    registry: LocalRegistry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("google_crc32c")
-    names: dict[str, Any] = {"entry": kop_golden.KAFKA_VALUE}
-    *own, through_admin = blocks("converters.md")
-    for code in own:
-        exec(code, names)
-    assert capsys.readouterr().out == "0 1600000000000 None () 0 b'\\x02a\\x02'\nNone b'\\x02a\\x02'\n"
+    from streamnative_serdes.converters import Message, write_record_batch
+
+    conf = {"schema.registry.url": registry.url}
+    names: dict[str, Any] = {"entry": kop_golden.KAFKA_VALUE, "deserializer": KafkaAvroDeserializer(conf)}
+    value = KafkaAvroSerializer(conf, USER).serialize("orders", ADA)
+    (tmp_path / "00000000000000000000.log").write_bytes(write_record_batch([Message(value, offset=7)]))
+    blocks_of_page = blocks("converters.md")
+    (through_admin,) = (code for code in blocks_of_page if "AdminEntryReader" in code)
+    for code in blocks_of_page:
+        if code is not through_admin:
+            exec(code.replace("/var/lib/kafka/orders-0", str(tmp_path)), names)
+    lines = ["0 1600000000000 None () 0 b'\\x02a\\x02'", "7 0 b'\\x06Ada'", "None b'\\x02a\\x02'"]
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(lines)
+    assert names["orders"].to_pylist() == [ADA]
     headers = {"Message-ID": "7:0", "PROPERTY": '{"entry.format":"kafka"}', "num-batch-message": "1"}
     stats = {"ledgers": [{"ledgerId": 7, "entries": 0}], "lastConfirmedEntry": "7:0"}
     entry = Answer(

@@ -53,3 +53,12 @@ def test_an_example_prints_what_it_should(
     run(spark, kafka["bootstrap.servers"], registry.url)
     lines = capsys.readouterr().out.splitlines()
     assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
+
+
+def test_segments_of_a_brokers_log_are_read(
+    spark: SparkSession, registry: LocalRegistry, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    example = runpy.run_path(str(EXAMPLES / "spark_segments.py"))
+    example["write"](tmp_path, {"schema.registry.url": registry.url})
+    example["run"](spark, tmp_path, registry.url)
+    assert capsys.readouterr().out == "1000 orders of 599500 cents in 4 partitions\n"
