@@ -72,12 +72,13 @@ class Runner:
     def judge(self, fault: Fault) -> Verdict:
         """Run the tests of the fault's room, then the wider ones. Raises BaselineError.
 
-        A fault that is listed as equivalent is tried with its room's tests alone: no test can detect it.
+        A fault that is listed as equivalent or alive is tried with its room's tests alone, so it may count as alive
+        although a test of another room detects it, but never the other way round.
         """
         folder = COPY if fault.compiled else BUILD / "faults" / fault.id
         if not fault.compiled:
             copy_with(fault, folder)
-        room, narrow = room_of(fault.file), self.narrow or bool(fault.equivalent)
+        room, narrow = room_of(fault.file), self.narrow or bool(fault.equivalent or fault.lives)
         try:
             run = self._by_its_killer(fault, room, folder)
             if run.killer:
