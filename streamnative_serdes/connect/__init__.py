@@ -1,0 +1,69 @@
+"""Connect's data API: schemas made at run time, structs, and converters that read and write as Java's workers do."""
+
+from __future__ import annotations
+
+from .builder import SchemaBuilder, SchemaLike
+from .converter import Converter
+from .logical import Date, Decimal, Enum, Time, Timestamp
+from .schema import (
+    BOOLEAN,
+    BYTES,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    OPTIONAL_BOOLEAN,
+    OPTIONAL_BYTES,
+    OPTIONAL_FLOAT32,
+    OPTIONAL_FLOAT64,
+    OPTIONAL_INT8,
+    OPTIONAL_INT16,
+    OPTIONAL_INT32,
+    OPTIONAL_INT64,
+    OPTIONAL_STRING,
+    STRING,
+    Field,
+    Schema,
+    Type,
+    newer,
+)
+from .struct import Struct
+from .values import SchemaAndValue, validate
+
+__all__ = [
+    "BOOLEAN",
+    "BYTES",
+    "FLOAT32",
+    "FLOAT64",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "OPTIONAL_BOOLEAN",
+    "OPTIONAL_BYTES",
+    "OPTIONAL_FLOAT32",
+    "OPTIONAL_FLOAT64",
+    "OPTIONAL_INT8",
+    "OPTIONAL_INT16",
+    "OPTIONAL_INT32",
+    "OPTIONAL_INT64",
+    "OPTIONAL_STRING",
+    "STRING",
+    "Converter",
+    "Date",
+    "Decimal",
+    "Enum",
+    "Field",
+    "Schema",
+    "SchemaAndValue",
+    "SchemaBuilder",
+    "SchemaLike",
+    "Struct",
+    "Time",
+    "Timestamp",
+    "Type",
+    "newer",
+    "validate",
+]

@@ -1,0 +1,275 @@
+"""SchemaBuilder: makes schemas by calls that can be chained, as Kafka's class of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeAlias
+
+from streamnative_serdes.errors import SchemaError
+
+from .schema import Field, Schema, Type
+from .values import checked_schema
+
+
+class SchemaBuilder:
+    """Makes a :class:`Schema`: ``SchemaBuilder.struct("User").field("id", INT64).field("name", STRING).build()``.
+
+    Each property can be set once; the order of the calls does not matter, as ``build`` checks the whole. Where a schema
+    is expected, a builder will do.
+
+    Args:
+        type: the type, or its name, such as ``"int32"``.
+        name: the schema's name.
+        namespace: goes in front of the name, with a dot.
+        version: an int or a text.
+        doc: a description.
+    """
+
+    __slots__ = (
+        "_default",
+        "_doc",
+        "_fields",
+        "_key_schema",
+        "_name",
+        "_names",
+        "_namespace",
+        "_optional",
+        "_parameters",
+        "_type",
+        "_value_schema",
+        "_version",
+    )
+
+    def __init__(
+        self,
+        type: Type | str,  # noqa: A002 - Java's name
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        version: int | str | None = None,
+        doc: str | None = None,
+    ) -> None:
+        self._type = type if isinstance(type, Type) else _type_named(type)
+        self._name, self._namespace, self._version, self._doc = name, namespace, version, doc
+        self._optional: bool | None = None
+        self._default: Any = None
+        self._parameters: dict[str, str] | None = None
+        self._fields: list[Field] = []
+        self._names: set[str] = set()
+        self._key_schema: Schema | None = None
+        self._value_schema: Schema | None = None
+
+    # Types
+
+    @classmethod
+    def int8(cls) -> Self:
+        return cls(Type.INT8)
+
+    @classmethod
+    def int16(cls) -> Self:
+        return cls(Type.INT16)
+
+    @classmethod
+    def int32(cls) -> Self:
+        return cls(Type.INT32)
+
+    @classmethod
+    def int64(cls) -> Self:
+        return cls(Type.INT64)
+
+    @classmethod
+    def float32(cls) -> Self:
+        return cls(Type.FLOAT32)
+
+    @classmethod
+    def float64(cls) -> Self:
+        return cls(Type.FLOAT64)
+
+    @classmethod
+    def boolean(cls) -> Self:
+        return cls(Type.BOOLEAN)
+
+    @classmethod
+    def string(cls) -> Self:
+        return cls(Type.STRING)
+
+    @classmethod
+    def bytes(cls) -> Self:
+        return cls(Type.BYTES)
+
+    @classmethod
+    def array(cls, items: SchemaLike) -> Self:
+        made = cls(Type.ARRAY)
+        made._value_schema = _built(items)
+        return made
+
+    @classmethod
+    def map(cls, keys: SchemaLike, values: SchemaLike) -> Self:
+        """Raises SchemaError unless keys are of a primitive type."""
+        made = cls(Type.MAP)
+        made._key_schema, made._value_schema = _built(keys), _built(values)
+        if not made._key_schema.type.is_primitive:
+            raise SchemaError(f"expected map keys of a primitive type, got {made._key_schema.type.value}")
+        return made
+
+    @classmethod
+    def struct(
+        cls,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        version: int | str | None = None,
+        doc: str | None = None,
+    ) -> Self:
+        return cls(Type.STRUCT, name, namespace=namespace, version=version, doc=doc)
+
+    # Properties
+
+    def optional(self) -> Self:
+        return self._nullable(True)
+
+    def required(self) -> Self:
+        """The default; to make it explicit."""
+        return self._nullable(False)
+
+    def _nullable(self, optional: bool) -> Self:
+        if self._optional is not None:
+            raise _twice("optional")
+        self._optional = optional
+        return self
+
+    def default(self, value: Any) -> Self:
+        """The value in place of None. ``build`` checks it."""
+        if self._default is not None:
+            raise _twice("default")
+        if value is None:
+            raise SchemaError("expected a default other than None", hint="a schema without a default has none")
+        self._default = value
+        return self
+
+    def name(self, name: str) -> Self:
+        if self._name is not None:
+            raise _twice("name")
+        self._name = name
+        return self
+
+    def namespace(self, namespace: str) -> Self:
+        if self._namespace is not None:
+            raise _twice("namespace")
+        self._namespace = namespace
+        return self
+
+    def version(self, version: int | str) -> Self:
+        if self._version is not None:
+            raise _twice("version")
+        self._version = version
+        return self
+
+    def doc(self, doc: str) -> Self:
+        if self._doc is not None:
+            raise _twice("doc")
+        self._doc = doc
+        return self
+
+    def parameter(self, name: str, value: str) -> Self:
+        return self.parameters({name: value})
+
+    def parameters(self, more: Mapping[str, str]) -> Self:
+        """Add parameters, text by text. Raises SchemaError for one that is not a text."""
+        for name, value in more.items():
+            if type(name) is not str or type(value) is not str:
+                raise SchemaError(f"expected texts as parameters, got {name!r:.80}: {value!r:.80}")
+            self._parameters = self._parameters or {}
+            self._parameters[name] = value
+        return self
+
+    def field(self, name: str, schema: SchemaLike, *, optional: bool | None = None, default: Any = None) -> Self:
+        """Add a field.
+
+        Args:
+            name: any text that is not empty, and that no other field has.
+            schema: of its values.
+            optional: in place of the schema's own.
+            default: in place of the schema's own.
+
+        Raises:
+            SchemaError: this is not a struct, or the name or the default is not valid; ``path`` has the name.
+        """
+        if self._type is not Type.STRUCT:
+            raise SchemaError(f"expected a struct to add a field to, got {self._type.value}", path=str(name)[:80])
+        if type(name) is not str or not name or name in self._names:
+            raise SchemaError(f"expected a name that no other field has, got {name!r:.80}")
+        try:
+            kind = schema if type(schema) is Schema else _built(schema)
+            if optional is not None or default is not None:
+                kind = _changed(kind, optional, default)
+        except SchemaError as error:
+            error.path = f"{name}.{error.path}" if error.path else name
+            raise
+        self._names.add(name)
+        self._fields.append(Field(name, len(self._fields), kind))
+        return self
+
+    def build(self) -> Schema:
+        """The schema. Raises SchemaError: ``path`` names the field, or the place inside the default."""
+        if self._type is Type.ARRAY and self._value_schema is None:
+            raise SchemaError("array: the schema of its items is missing", hint="use SchemaBuilder.array(items)")
+        if self._type is Type.MAP and self._key_schema is None:
+            raise SchemaError("map: the schema of its keys is missing", hint="use SchemaBuilder.map(keys, values)")
+        made = Schema(
+            self._type,
+            bool(self._optional),
+            self._default,
+            self._full_name(),
+            self._version,
+            self._doc,
+            self._parameters,
+            tuple(self._fields) if self._type is Type.STRUCT else None,
+            self._key_schema,
+            self._value_schema,
+        )
+        _require_texts(made)
+        return checked_schema(made)
+
+    def _full_name(self) -> str | None:
+        if self._namespace is None:
+            return self._name
+        if self._name is None:
+            raise SchemaError(f"expected a name in the namespace {self._namespace!r:.80}, got none")
+        return f"{self._namespace}.{self._name}"
+
+
+SchemaLike: TypeAlias = Schema | SchemaBuilder
+
+
+def _built(schema: object) -> Schema:
+    if isinstance(schema, SchemaBuilder):
+        return schema.build()
+    if isinstance(schema, Schema):
+        return schema
+    raise SchemaError(f"expected a Schema or a SchemaBuilder, got {schema!r:.80} of type {type(schema).__name__}")
+
+
+def _changed(schema: Schema, optional: bool | None, default: Any) -> Schema:
+    changes = {"optional": schema.optional if optional is None else optional}
+    return checked_schema(schema.replaced(**changes, default=schema.default if default is None else default))
+
+
+def _require_texts(schema: Schema) -> None:
+    for what, value in (("name", schema.name), ("doc", schema.doc)):
+        if value is not None and not isinstance(value, str):
+            raise SchemaError(f"expected a text as the {what}, got {value!r:.80} of type {type(value).__name__}")
+    version = schema.version
+    if version is not None and (isinstance(version, bool) or not isinstance(version, (int, str))):
+        raise SchemaError(f"expected an int or a text as the version, got {version!r:.80}")
+
+
+def _type_named(name: object) -> Type:
+    for kind in Type:
+        if kind.value == name:
+            return kind
+    raise SchemaError(f"expected one of {', '.join(kind.value for kind in Type)}, got {name!r:.80}")
+
+
+def _twice(what: str) -> SchemaError:
+    return SchemaError(f"the {what} of this builder is already set", hint="use another builder")

@@ -1,0 +1,214 @@
+"""Whether a value fits a schema: one function per type, which names the path of the field that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from streamnative_serdes.errors import EncodeError, SchemaError
+
+from .logical import Enum, logical_of, require_base
+from .schema import Schema, Type
+
+Check = Callable[[Any], None]
+_FLOAT32_MAX: Final = 3.4028235677973366e38  # half a unit above the largest float: from here on, it rounds to infinity
+
+
+class SchemaAndValue(NamedTuple):
+    """A value with its schema. Data without a schema has None: dicts, lists, str, int, float, bool and None."""
+
+    schema: Schema | None
+    value: Any
+
+
+def validate(schema: Schema, value: Any, path: str = "") -> None:
+    """Check that ``value`` fits ``schema``.
+
+    INT8 to INT64 are int, FLOAT32 and FLOAT64 float, or an int that is one exactly; BYTES are bytes, bytearray or
+    memoryview; an ARRAY is a list or a tuple, a MAP a dict, and a STRUCT a :class:`Struct` whose schema ``fits``.
+    Logical types have Python's types: date, time, datetime in UTC, Decimal.
+
+    Raises:
+        EncodeError: the value does not fit; ``path`` begins with the given one and names the place inside the value.
+    """
+    try:
+        if value is not None:
+            schema.checker(make_checker)(value)
+        elif not schema.optional:
+            raise EncodeError(f"expected {described(schema)}, got None", hint="only optional schemas allow None")
+    except EncodeError as error:
+        error.path = joined(path, error.path) or None
+        raise
+
+
+def joined(outer: str, inner: str | None) -> str:
+    """The path of ``inner`` inside of ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``."""
+    if not inner or not outer:
+        return inner or outer
+    return f"{outer}{inner}" if inner[0] in "[{" else f"{outer}.{inner}"
+
+
+def described(schema: Schema) -> str:
+    """The type in words, for errors."""
+    return schema.type.value if schema.name is None else f"{schema.type.value} {schema.name:.80}"
+
+
+def checked_schema(schema: Schema) -> Schema:
+    """Return the schema if its logical type and its default are valid. Raises SchemaError otherwise."""
+    if schema.name is not None:
+        require_base(schema)
+    if schema.default is not None:
+        try:
+            schema.checker(make_checker)(schema.default)
+        except EncodeError as error:
+            raise SchemaError(f"the default does not fit: {error.message}", path=error.path, hint=error.hint) from None
+    return schema
+
+
+def _expected(what: str, value: object) -> EncodeError:
+    return EncodeError(f"expected {what}, got {value!r:.80} of type {type(value).__name__}")
+
+
+# --- one function per type --------------------------------------------------------------------------------------------
+
+
+def _check_int8(value: Any) -> None:
+    if type(value) is not int or not -128 <= value <= 127:
+        raise _expected("int8, an int from -128 to 127", value)
+
+
+def _check_int16(value: Any) -> None:
+    if type(value) is not int or not -32768 <= value <= 32767:
+        raise _expected("int16, an int from -32768 to 32767", value)
+
+
+def _check_int32(value: Any) -> None:
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise _expected("int32, an int of 32 bits", value)
+
+
+def _check_int64(value: Any) -> None:
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise _expected("int64, an int of 64 bits", value)
+
+
+def _check_float32(value: Any) -> None:
+    if type(value) is not float:
+        if type(value) is not int or not -(2**24) <= value <= 2**24:
+            raise _expected("float32, a float", value)
+    elif _FLOAT32_MAX <= abs(value) < float("inf"):
+        raise _expected("float32, a float of 32 bits", value)
+
+
+def _check_float64(value: Any) -> None:
+    if type(value) is not float and (type(value) is not int or not -(2**53) <= value <= 2**53):
+        raise _expected("float64, a float", value)
+
+
+def _check_boolean(value: Any) -> None:
+    if value is not True and value is not False:
+        raise _expected("boolean, True or False", value)
+
+
+def _check_string(value: Any) -> None:
+    if not isinstance(value, str):
+        raise _expected("string, a str", value)
+
+
+def _check_bytes(value: Any) -> None:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise _expected("bytes", value)
+
+
+_PLAIN: Final[dict[Type, Check]] = {
+    Type.INT8: _check_int8,
+    Type.INT16: _check_int16,
+    Type.INT32: _check_int32,
+    Type.INT64: _check_int64,
+    Type.FLOAT32: _check_float32,
+    Type.FLOAT64: _check_float64,
+    Type.BOOLEAN: _check_boolean,
+    Type.STRING: _check_string,
+    Type.BYTES: _check_bytes,
+}
+
+
+# --- types made of others ---------------------------------------------------------------------------------------------
+
+
+def make_checker(schema: Schema) -> Check:
+    """The check for values of ``schema`` other than None."""
+    if schema.name is not None and (logical := logical_of(schema)) is not None:
+        require_base(schema)
+        return lambda value: void(logical.from_logical(schema, value))
+    match schema.type:
+        case Type.ARRAY:
+            return _array_checker(schema)
+        case Type.MAP:
+            return _map_checker(schema)
+        case Type.STRUCT:
+            return _struct_checker(schema)
+        case Type.STRING if schema.parameters and schema.name != Enum.DEBEZIUM_NAME:
+            symbols = Enum.symbols(schema)
+            return _check_string if symbols is None else _enum_checker(schema, symbols)
+    return _PLAIN[schema.type]
+
+
+def void(_: object) -> None:
+    """Drop a result."""
+
+
+def _enum_checker(schema: Schema, symbols: dict[str, int]) -> Check:
+    shown = ", ".join(list(symbols)[:10])
+
+    def check(value: Any) -> None:
+        if not isinstance(value, str) or value not in symbols:
+            raise _expected(f"a symbol of {schema.name or 'the enum'}: {shown}", value)
+
+    return check
+
+
+def _array_checker(schema: Schema) -> Check:
+    item = schema.value_schema
+    assert item is not None
+
+    def check(value: Any) -> None:
+        if not isinstance(value, (list, tuple)):
+            raise _expected("array, a list", value)
+        for at, each in enumerate(value):
+            if each is None and item.optional:
+                continue
+            validate(item, each, f"[{at}]")
+
+    return check
+
+
+def _map_checker(schema: Schema) -> Check:
+    key_schema, value_schema = schema.key_schema, schema.value_schema
+    assert key_schema is not None
+    assert value_schema is not None
+
+    def check(value: Any) -> None:
+        if not isinstance(value, dict) or hasattr(value, "schema"):
+            raise _expected("map, a dict", value)
+        for key, each in value.items():
+            shown = f"[{key!r:.40}]"
+            validate(key_schema, key, f"{shown} (key)")
+            validate(value_schema, each, shown)
+
+    return check
+
+
+def _struct_checker(schema: Schema) -> Check:
+    def check(value: Any) -> None:
+        own = getattr(value, "schema", None)
+        if not isinstance(value, dict) or not isinstance(own, Schema):
+            raise _expected(f"{described(schema)}, a Struct", value)
+        if not own.fits(schema):
+            raise EncodeError(
+                f"expected a Struct with the schema {schema!r}, got one with another schema, {own!r}",
+                hint="SchemaProjector.project converts between compatible schemas",
+            )
+        value.validate()  # type: ignore[attr-defined]
+
+    return check

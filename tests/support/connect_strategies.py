@@ -1,0 +1,168 @@
+"""Hypothesis strategies for Connect's data: schemas of every type, and matching values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal as PythonDecimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from streamnative_serdes.connect import Date, Decimal, Enum, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+NAMES = st.text("abcdefgh_XYZ", min_size=1, max_size=6)
+DOTTED = st.lists(NAMES, min_size=1, max_size=3).map(".".join)
+PRIMITIVES: dict[Type, st.SearchStrategy[Any]] = {
+    Type.INT8: st.integers(-(2**7), 2**7 - 1),
+    Type.INT16: st.integers(-(2**15), 2**15 - 1),
+    Type.INT32: st.integers(-(2**31), 2**31 - 1),
+    Type.INT64: st.integers(-(2**63), 2**63 - 1),
+    Type.FLOAT32: st.floats(width=32, allow_nan=False, allow_infinity=False),
+    Type.FLOAT64: st.floats(allow_nan=False, allow_infinity=False),
+    Type.BOOLEAN: st.booleans(),
+    Type.STRING: TEXT,
+    Type.BYTES: st.binary(max_size=12),
+}
+LOGICAL: dict[str, st.SearchStrategy[Any]] = {
+    "date": st.dates() | st.sampled_from([-(2**31), 2**31 - 1]),
+    "time": st.times().map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+    | st.just(86_400_000),
+    "timestamp": st.datetimes().map(
+        lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=dt.UTC)
+    )
+    | st.sampled_from([-(2**63), 2**63 - 1]),
+}
+
+
+@st.composite
+def leaves(draw: st.DrawFn, *, logical: bool = True) -> Schema:
+    """A schema of a primitive type, a logical type or an enum, without a default.
+
+    Args:
+        draw: hypothesis's.
+        logical: whether logical types and enums may be drawn.
+    """
+    optional = draw(st.booleans())
+    kind = draw(st.sampled_from([*PRIMITIVES, *(["date", "time", "timestamp", "decimal", "enum"] if logical else [])]))
+    match kind:
+        case "date":
+            return Date.schema(optional=optional)
+        case "time":
+            return Time.schema(optional=optional)
+        case "timestamp":
+            return Timestamp.schema(optional=optional)
+        case "decimal":
+            return Decimal.schema(draw(st.integers(-3, 12)), optional=optional)
+        case "enum":
+            symbols = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+            return Enum.schema(draw(DOTTED), symbols, optional=optional)
+    return Schema(kind, optional)
+
+
+@st.composite
+def schemas(
+    draw: st.DrawFn,
+    *,
+    depth: int = 3,
+    logical: bool = True,
+    defaults: bool = True,
+    keys: bool = True,
+    meta: bool = True,
+    struct: bool = False,
+) -> Schema:
+    """A schema of any type.
+
+    Args:
+        draw: hypothesis's.
+        depth: how many levels of arrays, maps and structs there may be.
+        logical: whether logical types and enums may be drawn.
+        defaults: whether schemas may have defaults.
+        keys: whether keys of maps may be other than required plain strings.
+        meta: whether schemas may have names (structs always do), versions, docs and parameters.
+        struct: whether the outermost schema is a struct.
+    """
+    inner = schemas(depth=depth - 1, logical=logical, defaults=defaults, keys=keys, meta=meta)
+    kinds = ["leaf", "leaf", "array", "map", "struct", "struct"] if depth > 0 else ["leaf"]
+    kind = "struct" if struct else draw(st.sampled_from(kinds))
+    if kind == "leaf":
+        made = draw(leaves(logical=logical))
+    elif kind == "array":
+        made = SchemaBuilder.array(draw(inner)).build()
+    elif kind == "map":
+        key = draw(leaves(logical=False)) if keys else Schema(Type.STRING)
+        made = SchemaBuilder.map(key, draw(inner)).build()
+    else:
+        names = draw(st.lists(NAMES, max_size=5, unique=True))
+        builder = SchemaBuilder.struct(draw(DOTTED))
+        for name in names:
+            builder.field(name, draw(inner))
+        made = builder.build()
+    if kind != "leaf":
+        made = made.replaced(optional=draw(st.booleans()))
+    if meta:
+        made = _with_meta(draw, made)
+    if defaults and draw(st.integers(0, 3)) == 0:
+        made = made.replaced(default=draw(values(made.replaced(optional=False))))
+    return made
+
+
+def _with_meta(draw: st.DrawFn, schema: Schema) -> Schema:
+    changes: dict[str, Any] = {}
+    if draw(st.booleans()) and schema.version is None:
+        changes["version"] = draw(st.integers(1, 2**31 - 1))
+    if draw(st.booleans()) and schema.doc is None:
+        changes["doc"] = draw(TEXT)
+    if draw(st.integers(0, 3)) == 0:
+        more = draw(st.dictionaries(NAMES, TEXT, min_size=1, max_size=2))
+        changes["parameters"] = {**more, **(schema.parameters or {})}
+    return schema.replaced(**changes)
+
+
+def values(schema: Schema) -> st.SearchStrategy[Any]:
+    """A value of ``schema``; None too if it is optional."""
+    found = _values(schema)
+    return st.none() | found if schema.optional else found
+
+
+def _values(schema: Schema) -> st.SearchStrategy[Any]:
+    match schema.name:
+        case Date.LOGICAL_NAME:
+            return LOGICAL["date"]
+        case Time.LOGICAL_NAME:
+            return LOGICAL["time"]
+        case Timestamp.LOGICAL_NAME:
+            return LOGICAL["timestamp"]
+        case Decimal.LOGICAL_NAME:
+            scale = Decimal.scale(schema)
+            return st.integers(-(10**20), 10**20).map(lambda unscaled: PythonDecimal(unscaled).scaleb(-scale))
+    symbols = Enum.symbols(schema)
+    if symbols:
+        return st.sampled_from(list(symbols))
+    if schema.type is Type.ARRAY:
+        assert schema.value_schema is not None
+        return st.lists(values(schema.value_schema), max_size=3)
+    if schema.type is Type.MAP:
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        return st.dictionaries(values(schema.key_schema), values(schema.value_schema), max_size=3)
+    if schema.type is Type.STRUCT:
+        return structs(schema)
+    return PRIMITIVES[schema.type]
+
+
+@st.composite
+def structs(draw: st.DrawFn, schema: Schema) -> Struct:
+    """A valid struct: fields that are optional or have a default may be unset."""
+    made = Struct(schema)
+    for name, _, kind in schema.fields or ():
+        if (kind.optional or kind.default is not None) and draw(st.booleans()):
+            continue
+        value = draw(values(kind.replaced(optional=False)))
+        made.put(name, value)
+    return made
+
+
+def data(**options: Any) -> st.SearchStrategy[tuple[Schema, Any]]:
+    """A schema as :func:`schemas` with a value of it."""
+    return schemas(**options).flatmap(lambda schema: st.tuples(st.just(schema), values(schema)))
