@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .builder import SchemaBuilder, SchemaLike
 from .converter import Converter
+from .json_converter import JsonConverter
 from .logical import Date, Decimal, Enum, Time, Timestamp
 from .schema import (
     BOOLEAN,
@@ -56,6 +57,7 @@ __all__ = [
     "Decimal",
     "Enum",
     "Field",
+    "JsonConverter",
     "Schema",
     "SchemaAndValue",
     "SchemaBuilder",

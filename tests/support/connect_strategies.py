@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from streamnative_serdes.connect import Date, Decimal, Enum, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
+from streamnative_serdes.connect import Date, Decimal, Enum, Field, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NAMES = st.text("abcdefgh_XYZ", min_size=1, max_size=6)
@@ -166,3 +166,35 @@ def structs(draw: st.DrawFn, schema: Schema) -> Struct:
 def data(**options: Any) -> st.SearchStrategy[tuple[Schema, Any]]:
     """A schema as :func:`schemas` with a value of it."""
     return schemas(**options).flatmap(lambda schema: st.tuples(st.just(schema), values(schema)))
+
+
+def filled(schema: Schema, value: Any) -> Any:
+    """The value with defaults in place of None and of fields that are not set, as converters write it."""
+    if value is None:
+        return None if schema.default is None else filled(schema, schema.default)
+    if schema.type is Type.ARRAY:
+        return [filled(_of(schema.value_schema), each) for each in value]
+    if schema.type is Type.MAP:
+        return {key: filled(_of(schema.value_schema), each) for key, each in value.items()}
+    if schema.type is not Type.STRUCT:
+        return value
+    fields = {name: filled(kind, dict.get(value, name)) for name, _, kind in schema.fields or ()}
+    found = {name: each for name, each in fields.items() if each is not None}
+    return Struct.of_checked(filled_schema(schema.replaced(default=None)), found)
+
+
+def filled_schema(schema: Schema) -> Schema:
+    """The schema whose defaults, and those inside of it, are filled."""
+    changes: dict[str, Any] = {"default": filled(schema, schema.default)}
+    if schema.value_schema is not None:
+        changes["value_schema"] = filled_schema(schema.value_schema)
+    if schema.key_schema is not None:
+        changes["key_schema"] = filled_schema(schema.key_schema)
+    if schema.fields is not None:
+        changes["fields"] = tuple(Field(name, at, filled_schema(kind)) for name, at, kind in schema.fields)
+    return schema.replaced(**changes)
+
+
+def _of(schema: Schema | None) -> Schema:
+    assert schema is not None
+    return schema

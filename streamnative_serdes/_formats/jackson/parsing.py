@@ -46,6 +46,23 @@ def parse(data: bytes, max_depth: int) -> Any:
     return value
 
 
+def parse_at(text: str, start: int, max_depth: int) -> tuple[Any, int]:
+    """As :func:`parse`, for the value that begins at ``text[start]``; also returns where it ends.
+
+    Raises:
+        DecodeError: as :func:`parse`; ``offset`` is in characters.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise DecodeError(f"expected JSON: {error.msg}", offset=error.pos, hint=_HINT) from None
+    except RecursionError:
+        raise _too_deep(max_depth) from None
+    if text.count("[", start, end) + text.count("{", start, end) > max_depth:
+        _check_depth(value, max_depth)
+    return value, end
+
+
 def _too_deep(max_depth: int) -> DecodeError:
     return DecodeError(f"nested deeper than {max_depth} levels", hint="the option max.depth is the limit")
 

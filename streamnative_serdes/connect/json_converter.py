@@ -1,0 +1,117 @@
+"""JsonConverter: messages as Kafka's ``org.apache.kafka.connect.json.JsonConverter`` writes and reads them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any, Final
+
+from streamnative_serdes._formats.jackson.parsing import parse
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, NestedTooDeeplyError, SerdesError
+
+from .converter import Converter
+from .json_envelope import Envelopes, Known
+from .json_options import JsonOptions
+from .json_schema import to_json
+from .json_values import Write, read_schemaless, write_schemaless, writer
+from .schema import Schema
+from .values import SchemaAndValue
+
+_NOTHING: Final = SchemaAndValue(None, None)
+
+
+class JsonConverter(Converter):
+    """Writes and reads ``{"schema": ..., "payload": ...}``, or the payload alone. May be used by several threads.
+
+    What Java reads silently as another value is an error here: text for an int (Java: 0), an int that is too large
+    (Java: its lowest bits), a fraction for an int, a symbol that an enum does not have, a key that comes twice, or
+    characters after the message. ``None`` as the string key of a map is an error too (Java writes "null").
+
+    Args:
+        config: ``schemas.enable``, ``schemas.cache.size``, ``decimal.format``, ``replace.null.with.default``,
+            ``schema.content`` and ``max.depth``; docs/connect.md describes them.
+
+    Raises:
+        ConfigError: an option is unknown, or its value invalid.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        self._set(JsonOptions.parse(config or {}, strict=True))
+
+    def configure(self, config: Mapping[str, Any], is_key: bool = False) -> None:  # noqa: ARG002 - keys are no different
+        self._set(JsonOptions.parse(config, strict=False))
+
+    def _set(self, options: JsonOptions) -> None:
+        self._options = options
+        self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
+        self._writers: OrderedDict[Schema, tuple[str, Write]] = OrderedDict()
+        self._lock = Lock()
+        self._fixed = None if options.schema_content is None else self._content(options.schema_content)
+
+    def _content(self, text: str) -> Known:
+        try:
+            return self._envelopes.schema_of(parse(text.encode(), self._options.max_depth))
+        except (DecodeError, UnicodeEncodeError) as error:
+            raise ConfigError(f"schema.content: {error}") from None
+
+    @property
+    def options(self) -> JsonOptions:
+        """The checked options."""
+        return self._options
+
+    # Writing
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None and value is None:
+            return None
+        try:
+            return self._text(schema, value).encode()
+        except SerdesError as error:
+            raise error.at(topic=topic) from None
+        except RecursionError:
+            raise EncodeError("nested too deeply for Python's recursion limit", topic=topic) from None
+
+    def _text(self, schema: Schema | None, value: Any) -> str:
+        if schema is None:
+            payload = write_schemaless(value)
+            return f'{{"schema":null,"payload":{payload}}}' if self._options.schemas else payload
+        text, write = self._writer(schema)
+        return f'{{"schema":{text},"payload":{write(value)}}}' if self._options.schemas else write(value)
+
+    def _writer(self, schema: Schema) -> tuple[str, Write]:
+        """The schema's JSON and the function that writes its values, made once."""
+        with self._lock:
+            found = self._writers.get(schema)
+            if found is not None:
+                self._writers.move_to_end(schema)
+                return found
+        form = self._options.form
+        made = to_json(schema, form) if self._options.schemas else "", writer(schema, form)
+        with self._lock:
+            self._writers[schema] = made
+            while len(self._writers) > max(self._options.cache_size, 1):
+                self._writers.popitem(last=False)
+        return made
+
+    # Reading
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return _NOTHING
+        try:
+            return self._read(bytes(data))
+        except DecodeError as error:
+            raise error.at(topic=topic) from None
+        except (RecursionError, NestedTooDeeplyError):
+            raise DecodeError(
+                "nested too deeply for Python's recursion limit", topic=topic, hint="lower max.depth"
+            ) from None
+
+    def _read(self, data: bytes) -> SchemaAndValue:
+        if self._options.schemas and self._fixed is None:
+            known, payload = self._envelopes.split(data)
+        else:
+            payload = parse(data, self._options.max_depth)
+            known = self._fixed or Known(None, read_schemaless)
+        return SchemaAndValue(known.schema, known.read(payload))
