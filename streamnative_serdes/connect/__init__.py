@@ -6,6 +6,7 @@ from .builder import SchemaBuilder, SchemaLike
 from .converter import Converter
 from .json_converter import JsonConverter
 from .logical import Date, Decimal, Enum, Time, Timestamp
+from .projector import SchemaProjector
 from .schema import (
     BOOLEAN,
     BYTES,
@@ -62,6 +63,7 @@ __all__ = [
     "SchemaAndValue",
     "SchemaBuilder",
     "SchemaLike",
+    "SchemaProjector",
     "Struct",
     "Time",
     "Timestamp",
