@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 
+from .connect.decoding import CONNECT_JSON, ConnectDecoder, ConnectReader, plan
 from .decoding import Decoded, Decoder, TopicReader, good
 from .encoding import Encoder
 from .names import backticked, name_of, names_of, pick, refuse_doubles, refuse_intervals, require, require_headers
@@ -62,6 +63,7 @@ def decode_df(
     keep: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     seen: SeenSchemas | None = None,
+    converter: str | None = None,
 ) -> DataFrame:
     """Decode a binary column of messages to one column per field of the record; works on streams too.
 
@@ -87,6 +89,10 @@ def decode_df(
         seen: how far the query has read, for ``reader.schema.policy=latest.seen``. With that policy, a job finds the
             highest version that ``df`` holds, unless the topic has only one that it can be. ``df`` must not be a
             stream: call ``decode_df`` in a function of ``foreachBatch``.
+        converter: ``connect-json`` for messages that Kafka Connect's JsonConverter wrote. No registry is asked:
+            ``conf`` has the options of :class:`streamnative_serdes.connect.JsonConverter`, ``schema`` is a schema of
+            Connect or its JSON text, and by default that of the first message. Messages with another schema are
+            projected to it by Connect's rules; columns have the types of ``spark.connect.types``.
 
     Returns:
         a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record; for KEY_VALUE
@@ -103,8 +109,7 @@ def decode_df(
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
     warn_of_workers(df.sparkSession)
-    conf, schema = planned(df, conf, schema, topic, (value, headers), seen)
-    decoder, reader = Decoder.plan(df.sparkSession, topic, conf, schema, chosen)
+    decoder, reader = _plan(df, conf, schema, topic, (value, headers), seen, converter, chosen)
     of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []
     of_keys = [_require_keys(df, name_of("key", key), topic)] if reader.needs_keys() else []
     around = _around(df, value, chosen, *of_keys)
@@ -208,11 +213,32 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
     return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
 
+def _plan(
+    df: DataFrame,
+    conf: Mapping[str, Any],
+    schema: object,
+    topic: str,
+    columns: tuple[str, str],
+    seen: SeenSchemas | None,
+    converter: str | None,
+    options: ReadOptions,
+) -> tuple[Decoder, TopicReader] | tuple[ConnectDecoder, ConnectReader]:
+    """The decoder by the registry's schemas, or that of a converter of Connect's."""
+    if converter is None:
+        conf, schema = planned(df, conf, schema, topic, columns, seen)
+        return Decoder.plan(df.sparkSession, topic, conf, schema, options)
+    if converter != CONNECT_JSON:
+        raise ConfigError(f"converter: expected {CONNECT_JSON}, got {converter!r:.80}")
+    if seen is not None:
+        raise ConfigError(f"seen has no effect with converter={CONNECT_JSON}", hint="leave it out")
+    return plan(df, columns[0], topic, conf, schema, options)
+
+
 @dataclass(frozen=True, slots=True)
 class _Decode:
     """The task of :func:`decode_df`. Columns are addressed by index, in the order of :func:`pick`."""
 
-    decoder: Decoder
+    decoder: Decoder | ConnectDecoder
     value: int
     headers: int | None
     keys: int | None
@@ -303,7 +329,7 @@ def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -
     return {name: name for name in _POSITION if name in kinds and name not in others}
 
 
-def _new_columns(reader: TopicReader) -> list[T.StructField]:
+def _new_columns(reader: TopicReader | ConnectReader) -> list[T.StructField]:
     """The columns of the decoded fields; all are nullable, since a tombstone has no fields."""
     kind = reader.spark_type()
     if not reader.reads_records() and not reader.reads_pairs():

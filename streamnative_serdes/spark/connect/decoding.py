@@ -1,0 +1,263 @@
+"""Batches of the JsonConverter's messages to columns of one schema, which is fixed when the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from streamnative_serdes._formats.jackson.parsing import parse
+from streamnative_serdes.connect import Schema, SchemaProjector, Type
+from streamnative_serdes.connect.json_envelope import Envelopes, Known
+from streamnative_serdes.connect.json_options import JsonOptions
+from streamnative_serdes.connect.json_schema import from_json
+from streamnative_serdes.connect.json_values import reader
+from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, EncodeError, SchemaError
+
+from ..decoding import Decoded
+from ..names import backticked
+from ..options import DROPMALFORMED, FAILFAST, ReadOptions
+from ..workers import Carried
+from .columns import column_of, converter
+from .payloads import MOST_BYTES, NotReadError, can_read, read_payloads
+from .types import to_spark_type
+
+CONNECT_JSON: Final = "connect-json"
+_MOST_SCHEMAS: Final = 16  # in one batch, that are read by the fast way
+_FEW: Final = 64  # messages that are read one by one, rather than by half as many again
+
+
+class ConnectReader:
+    """Reads messages as values of one schema; made again, without its caches, in each worker process.
+
+    Args:
+        topic: the Kafka topic.
+        target: the schema.
+        options: of the JsonConverter.
+    """
+
+    def __init__(self, topic: str, target: Schema, options: JsonOptions) -> None:
+        self._topic, self._target, self._options = topic, target, options
+        self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
+        self._bare: Known | None = None  # for messages without an envelope
+        if not options.schemas or options.schema_content is not None:
+            self._bare = Known(target, reader(target, options.form))
+        self._convert = converter(target)
+        self._is_fast = can_read(target)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConnectReader, (self._topic, self._target, self._options)
+
+    def spark_type(self) -> T.DataType:
+        return to_spark_type(self._target)
+
+    def reads_pairs(self) -> bool:
+        return False
+
+    def reads_records(self) -> bool:
+        return self._target.type is Type.STRUCT
+
+    def needs_keys(self) -> bool:
+        return False
+
+    def needs_headers(self) -> bool:
+        return False
+
+    def read(self, messages: pa.Array, errors: dict[int, str] | None) -> pa.Array:
+        """The values, null where a message is null or cannot be read.
+
+        Args:
+            messages: the messages.
+            errors: gets the error of each message that cannot be read; None raises the first one.
+
+        Raises:
+            DecodeError: with the row.
+            BatchTooLargeError: there is too much to read at once.
+        """
+        if messages.nbytes > MOST_BYTES and len(messages) > 1:
+            too_large = BatchTooLargeError("the batch has too many bytes")
+            too_large.row = len(messages) // 2
+            raise too_large
+        parts = _Parts(len(messages))
+        waiting = messages.is_valid()
+        for _ in range(_MOST_SCHEMAS):
+            at = pc.index(waiting, True).as_py()
+            if at < 0 or not self._is_fast:
+                break
+            prefix = self._prefix(messages[at].as_py())
+            if prefix is None:  # an error, or another schema, by its message
+                rows = pa.array([at])
+                parts.add(rows, self._one_by_one(messages, rows, errors))
+            else:
+                rows = pc.indices_nonzero(pc.and_(waiting, pc.starts_with(messages, prefix)))
+                self._read_alike(messages, rows, len(prefix), parts, errors)
+            waiting = pc.and_(waiting, pc.invert(_mask(len(messages), rows)))
+        rest = pc.indices_nonzero(waiting)
+        if len(rest):
+            parts.add(rest, self._one_by_one(messages, rest, errors))
+        return parts.joined(column_of(self._target, []))
+
+    def _prefix(self, data: bytes) -> bytes | None:
+        """The bytes in front of the payload, if its schema is the target's; else None."""
+        if self._bare is not None:
+            return b""
+        try:
+            known, _ = self._envelopes.split(data)
+        except (DecodeError, RecursionError):
+            return None
+        found = self._envelopes.known(data)
+        return found[0] if found and known.schema is not None and known.schema.fits(self._target) else None
+
+    def _read_alike(
+        self, messages: pa.Array, rows: pa.Array, start: int, parts: _Parts, errors: dict[int, str] | None
+    ) -> None:
+        """Read messages that begin alike; if that is not possible at once, by halves."""
+        try:
+            parts.add(rows, read_payloads(self._target, self._payloads(messages.take(rows), start), self._options.form))
+        except NotReadError:
+            if len(rows) <= _FEW:
+                parts.add(rows, self._one_by_one(messages, rows, errors))
+                return
+            half = len(rows) // 2
+            self._read_alike(messages, rows[:half], start, parts, errors)
+            self._read_alike(messages, rows[half:], start, parts, errors)
+
+    def _payloads(self, messages: pa.Array, start: int) -> pa.Array:
+        if self._bare is not None:
+            return messages
+        if not pc.all(pc.ends_with(messages, b"}")).as_py():
+            raise NotReadError("space after an envelope")
+        return pc.binary_slice(messages, start, -1)
+
+    def _one_by_one(self, messages: pa.Array, rows: pa.Array, errors: dict[int, str] | None) -> pa.Array:
+        found = []
+        for row in rows.to_pylist():
+            try:
+                found.append(self._value(messages[row].as_py()))
+            except (DecodeError, RecursionError) as error:
+                failed = error if isinstance(error, DecodeError) else DecodeError("nested too deeply")
+                if errors is None:
+                    failed.row = row
+                    raise failed.at(topic=self._topic) from None
+                errors[row] = str(failed.at(topic=self._topic))
+                found.append(None)
+        return column_of(self._target, found)
+
+    def _value(self, data: bytes) -> Any:
+        known, payload = self._parsed(data)
+        value = known.read(payload)
+        if known.schema is None:
+            raise DecodeError("expected a message with a schema, got one with null for it")
+        if known.schema is not self._target and not known.schema.fits(self._target):
+            value = _projected(known.schema, value, self._target)
+        elif value is None and not self._target.optional:
+            value = self._target.default
+        return self._convert(value)
+
+    def _parsed(self, data: bytes) -> tuple[Known, Any]:
+        if self._bare is None:
+            return self._envelopes.split(data)
+        return self._bare, parse(data, self._options.max_depth)
+
+
+def _projected(source: Schema, value: Any, target: Schema) -> Any:
+    try:
+        return SchemaProjector.project(source, value, target)
+    except (SchemaError, EncodeError) as error:
+        raise DecodeError(
+            f"the message's schema is not compatible with the query's: {error.message}",
+            path=error.path,
+            hint="pass a schema that all messages can become",
+        ) from None
+
+
+def _mask(count: int, rows: pa.Array) -> pa.Array:
+    return pc.is_in(pa.array(range(count), pa.uint64()), rows.cast(pa.uint64()))
+
+
+class _Parts:
+    """Columns of some rows each, to be joined in the order of the rows."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._rows: list[pa.Array] = []
+        self._columns: list[pa.Array] = []
+
+    def add(self, rows: pa.Array, column: pa.Array) -> None:
+        self._rows.append(rows)
+        self._columns.append(column)
+
+    def joined(self, empty: pa.Array) -> pa.Array:
+        """All rows; null for those that no part has. ``empty``: a column of this type."""
+        if len(self._columns) == 1 and len(self._columns[0]) == self._count:
+            return self._columns[0]
+        places: list[int | None] = [None] * self._count
+        for place, row in enumerate(row for rows in self._rows for row in rows.to_pylist()):
+            places[row] = place
+        return pa.concat_arrays([empty, *self._columns]).take(pa.array(places, pa.int64()))
+
+
+class ConnectDecoder:
+    """What goes to the workers; in place of :class:`Decoder`, for messages of the JsonConverter."""
+
+    def __init__(self, topic: str, reader: ConnectReader, mode: str) -> None:
+        self.topic, self.mode = topic, mode
+        self.reader = Carried(reader)
+        self._has_columns = reader.reads_records()
+
+    def decode(self, messages: pa.Array, headers: pa.Array | None = None, keys: pa.Array | None = None) -> Decoded:  # noqa: ARG002
+        """As :meth:`Decoder.decode`."""
+        if not pa.types.is_binary(messages.type):
+            messages = messages.cast(pa.binary())
+        errors: dict[int, str] | None = None if self.mode == FAILFAST else {}
+        found = self.reader.get().read(messages, errors)
+        texts = pa.array([errors.get(row) for row in range(len(messages))] if errors else [None] * len(messages))
+        return Decoded(found.flatten() if self._has_columns else [found], texts.cast(pa.string()))
+
+    def drops(self, decoded: Decoded) -> bool:
+        """As :meth:`Decoder.drops`."""
+        return self.mode == DROPMALFORMED and decoded.failed
+
+
+def plan(
+    df: DataFrame, value: str, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
+) -> tuple[ConnectDecoder, ConnectReader]:
+    """On the driver: the schema is the given one, or that of the first message.
+
+    Raises:
+        ConfigError: an option is unknown or invalid, or there is no schema and no message to take it from.
+        DecodeError: the given schema, or the first message, cannot be read.
+        SchemaError: Spark has no type for the schema.
+    """
+    if options.restart:
+        raise ConfigError("schemaEvolution=restart needs a registry", hint="leave it out for connect-json")
+    parsed = JsonOptions.parse(conf, strict=True)
+    target = _target(df, value, topic, schema, parsed)
+    to_spark_type(target)
+    found = ConnectReader(topic, target, parsed)
+    return ConnectDecoder(topic, found, options.mode), found
+
+
+def _target(df: DataFrame, value: str, topic: str, schema: object, options: JsonOptions) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    text = schema if schema is not None else options.schema_content
+    if text is not None:
+        if not isinstance(text, str):
+            raise ConfigError(f"expected a schema of Connect or its JSON text, got {type(text).__name__}", topic=topic)
+        return from_json(parse(text.encode(), options.max_depth), options.form)
+    if df.isStreaming or not options.schemas:
+        what = "a stream" if df.isStreaming else "schemas.enable=false"
+        raise ConfigError(f"{what} needs a schema", topic=topic, hint="pass schema=, a schema of Connect")
+    column = df[backticked(value)]
+    first = df.where(column.isNotNull()).select(column).first()
+    if first is None:
+        raise ConfigError("there is no message to take the schema from", topic=topic, hint="pass schema=")
+    known, _ = Envelopes(options.form, 1, options.max_depth).split(bytes(first[0]))
+    if known.schema is None:
+        raise ConfigError("the first message has null for its schema", topic=topic, hint="pass schema=")
+    return known.schema
