@@ -95,6 +95,8 @@ class ConnectReader:
             else:
                 rows = pc.indices_nonzero(pc.and_(waiting, pc.starts_with(messages, prefix)))
                 self._read_alike(messages, rows, len(prefix), parts, errors)
+            if len(rows) == len(messages):
+                return parts.joined(column_of(self._target, []))
             waiting = pc.and_(waiting, pc.invert(_mask(len(messages), rows)))
         rest = pc.indices_nonzero(waiting)
         if len(rest):
@@ -117,7 +119,8 @@ class ConnectReader:
     ) -> None:
         """Read messages that begin alike; if that is not possible at once, by halves."""
         try:
-            parts.add(rows, read_payloads(self._target, self._payloads(messages.take(rows), start), self._options.form))
+            alike = messages if len(rows) == len(messages) else messages.take(rows)
+            parts.add(rows, read_payloads(self._target, self._payloads(alike, start), self._options.form))
         except NotReadError:
             if len(rows) <= _FEW:
                 parts.add(rows, self._one_by_one(messages, rows, errors))
