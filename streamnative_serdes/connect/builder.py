@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from streamnative_serdes.errors import SchemaError
 
 from .schema import Field, Schema, Type
-from .values import checked_schema
+from .values import checked_schema, joined
+
+_STRUCT: Final = Type.STRUCT
+_OF_OTHERS: Final = {Type.ARRAY: "use SchemaBuilder.array(items)", Type.MAP: "use SchemaBuilder.map(keys, values)"}
+_new_field: Final = tuple.__new__  # without the call of Field's own, a function in Python
 
 
 class SchemaBuilder:
@@ -25,20 +29,16 @@ class SchemaBuilder:
         doc: a description.
     """
 
-    __slots__ = (
-        "_default",
-        "_doc",
-        "_fields",
-        "_key_schema",
-        "_name",
-        "_names",
-        "_namespace",
-        "_optional",
-        "_parameters",
-        "_type",
-        "_value_schema",
-        "_version",
-    )
+    # Until they are set: builders are made for every schema, and most properties of most are never set.
+    _name: str | None = None
+    _namespace: str | None = None
+    _version: int | str | None = None
+    _doc: str | None = None
+    _optional: bool | None = None
+    _default: Any = None
+    _parameters: dict[str, str] | None = None
+    _key_schema: Schema | None = None
+    _value_schema: Schema | None = None
 
     def __init__(
         self,
@@ -50,14 +50,15 @@ class SchemaBuilder:
         doc: str | None = None,
     ) -> None:
         self._type = type if isinstance(type, Type) else _type_named(type)
-        self._name, self._namespace, self._version, self._doc = name, namespace, version, doc
-        self._optional: bool | None = None
-        self._default: Any = None
-        self._parameters: dict[str, str] | None = None
-        self._fields: list[Field] = []
-        self._names: set[str] = set()
-        self._key_schema: Schema | None = None
-        self._value_schema: Schema | None = None
+        self._fields: dict[str, Field] = {}
+        if name is not None:
+            self._name = name
+        if namespace is not None:
+            self._namespace = namespace
+        if version is not None:
+            self._version = version
+        if doc is not None:
+            self._doc = doc
 
     # Types
 
@@ -195,45 +196,39 @@ class SchemaBuilder:
         Raises:
             SchemaError: this is not a struct, or the name or the default is not valid; ``path`` has the name.
         """
-        if self._type is not Type.STRUCT:
-            raise SchemaError(f"expected a struct to add a field to, got {self._type.value}", path=str(name)[:80])
-        if type(name) is not str or not name or name in self._names:
+        fields = self._fields
+        if type(name) is not str or not name or name in fields:
             raise SchemaError(f"expected a name that no other field has, got {name!r:.80}")
-        try:
-            kind = schema if type(schema) is Schema else _built(schema)
-            if optional is not None or default is not None:
-                kind = _changed(kind, optional, default)
-        except SchemaError as error:
-            error.path = f"{name}.{error.path}" if error.path else name
-            raise
-        self._names.add(name)
-        self._fields.append(Field(name, len(self._fields), kind))
+        if self._type is not _STRUCT:
+            raise SchemaError(f"expected a struct to add a field to, got {self._type.value}", path=name)
+        if type(schema) is not Schema or optional is not None or default is not None:
+            schema = _of_field(name, schema, optional, default)
+        fields[name] = _new_field(Field, (name, len(fields), schema))
         return self
 
     def build(self) -> Schema:
         """The schema. Raises SchemaError: ``path`` names the field, or the place inside the default."""
-        if self._type is Type.ARRAY and self._value_schema is None:
-            raise SchemaError("array: the schema of its items is missing", hint="use SchemaBuilder.array(items)")
-        if self._type is Type.MAP and self._key_schema is None:
-            raise SchemaError("map: the schema of its keys is missing", hint="use SchemaBuilder.map(keys, values)")
+        kind = self._type
+        if kind in _OF_OTHERS and self._value_schema is None:
+            raise SchemaError(f"{kind.value}: the schema of its values is missing", hint=_OF_OTHERS[kind])
+        name = self._name if self._namespace is None else self._full_name()
+        if name is not None or self._doc is not None or self._version is not None:
+            _require_texts(name, self._doc, self._version)
         made = Schema(
-            self._type,
-            bool(self._optional),
+            kind,
+            self._optional is True,
             self._default,
-            self._full_name(),
+            name,
             self._version,
             self._doc,
             self._parameters,
-            tuple(self._fields) if self._type is Type.STRUCT else None,
+            tuple(self._fields.values()) if kind is _STRUCT else None,
             self._key_schema,
             self._value_schema,
         )
-        _require_texts(made)
-        return checked_schema(made)
+        return made if name is None and self._default is None else checked_schema(made)
 
-    def _full_name(self) -> str | None:
-        if self._namespace is None:
-            return self._name
+    def _full_name(self) -> str:
         if self._name is None:
             raise SchemaError(f"expected a name in the namespace {self._namespace!r:.80}, got none")
         return f"{self._namespace}.{self._name}"
@@ -250,16 +245,22 @@ def _built(schema: object) -> Schema:
     raise SchemaError(f"expected a Schema or a SchemaBuilder, got {schema!r:.80} of type {type(schema).__name__}")
 
 
-def _changed(schema: Schema, optional: bool | None, default: Any) -> Schema:
-    changes = {"optional": schema.optional if optional is None else optional}
-    return checked_schema(schema.replaced(**changes, default=schema.default if default is None else default))
+def _of_field(name: str, schema: SchemaLike, optional: bool | None, default: Any) -> Schema:
+    """The schema of a field, with its own ``optional`` and ``default``; errors have the field's name."""
+    try:
+        made = schema if type(schema) is Schema else _built(schema)
+        if optional is None and default is None:
+            return made
+        return checked_schema(made.varied(optional, default))
+    except SchemaError as error:
+        error.path = joined(name, error.path)
+        raise
 
 
-def _require_texts(schema: Schema) -> None:
-    for what, value in (("name", schema.name), ("doc", schema.doc)):
+def _require_texts(name: object, doc: object, version: object) -> None:
+    for what, value in (("name", name), ("doc", doc)):
         if value is not None and not isinstance(value, str):
             raise SchemaError(f"expected a text as the {what}, got {value!r:.80} of type {type(value).__name__}")
-    version = schema.version
     if version is not None and (isinstance(version, bool) or not isinstance(version, (int, str))):
         raise SchemaError(f"expected an int or a text as the version, got {version!r:.80}")
 

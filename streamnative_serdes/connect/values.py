@@ -57,9 +57,10 @@ def checked_schema(schema: Schema) -> Schema:
     """Return the schema if its logical type and its default are valid. Raises SchemaError otherwise."""
     if schema.name is not None:
         require_base(schema)
-    if schema.default is not None:
+    default = schema.default
+    if default is not None:
         try:
-            schema.checker(make_checker)(schema.default)
+            schema.checker(make_checker)(default)
         except EncodeError as error:
             raise SchemaError(f"the default does not fit: {error.message}", path=error.path, hint=error.hint) from None
     return schema
@@ -138,6 +139,8 @@ _PLAIN: Final[dict[Type, Check]] = {
 
 def make_checker(schema: Schema) -> Check:
     """The check for values of ``schema`` other than None."""
+    if schema.name is None and schema.parameters is None and (plain := _PLAIN.get(schema.type)) is not None:
+        return plain
     if schema.name is not None and (logical := logical_of(schema)) is not None:
         require_base(schema)
         return lambda value: void(logical.from_logical(schema, value))
