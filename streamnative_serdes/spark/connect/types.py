@@ -9,8 +9,8 @@
 | Time | INT, milliseconds |
 | Decimal | DECIMAL(p, scale); p is the parameter ``connect.decimal.precision``, else 38 |
 
-Each column's metadata has its schema, as JSON, so that nothing is lost on the way back but what belongs to the
-outermost struct: its name, version, doc, parameters and default.
+With ``metadata=True``, each column's metadata has its schema, as JSON. On the way back, only the properties of the
+outermost struct are then lost: its name, version, doc, parameters and default.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from streamnative_serdes.errors import DecodeError, SchemaError
 
 METADATA: Final = "connect.schema"
 PRECISION: Final = "connect.decimal.precision"
-_FORM: Final = Form(replace_null=False)
+_FORM: Final = Form()
 _MOST_COLUMNS: Final = 20_000
 _MOST_DIGITS: Final = 38
 _MAX_DEPTH: Final = 1_000
