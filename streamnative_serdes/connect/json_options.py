@@ -36,7 +36,7 @@ OPTIONS: Final = (
         'Messages are envelopes, `{"schema": ..., "payload": ...}`. With false, they are the payload only, and data '
         "has no schema.",
     ),
-    Option("schemas.cache.size", 1000, checks.count, "How many schemas are kept, at most."),
+    Option("schemas.cache.size", 1000, checks.between(0, 1_000_000), "How many schemas are kept, at most."),
     Option(
         "decimal.format",
         BASE64,
