@@ -23,6 +23,16 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         ("spark_stream", ["103 large orders, the largest: number 496 with 502.0"]),
         ("spark_dead_letters", ["90 payments of 94410 cents, 10 dead letters, the first: topic payments, "]),
         (
+            "spark_debezium",
+            [
+                "struct<before:struct<id:int,first_name:string,email:string>,after:struct<",
+                "c inventory None -> {'id': 1004, 'first_name': 'Anne', 'email': None}",
+                "u inventory {'id': 1004, 'first_name': 'Anne', 'email': None} -> {'id': 1004, 'first_name': 'Ann', ",
+                "c inventory None -> {'id': 1005, 'first_name': 'Sally', 'email': None}",
+                "d inventory {'id': 1004, 'first_name': 'Ann', 'email': 'annek@noanswer.org'} -> None",
+            ],
+        ),
+        (
             "spark_key_value",
             [
                 "struct<key:struct<id:bigint>,value:struct<name:string,city:string>>",
