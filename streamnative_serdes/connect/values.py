@@ -42,7 +42,7 @@ def validate(schema: Schema, value: Any, path: str = "") -> None:
 
 
 def joined(outer: str, inner: str | None) -> str:
-    """The path of ``inner`` inside of ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``."""
+    """The path of ``inner`` inside ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``."""
     if not inner or not outer:
         return inner or outer
     return f"{outer}{inner}" if inner[0] in "[{" else f"{outer}.{inner}"

@@ -41,7 +41,7 @@ def test_a_value_comes_back_with_its_schema_and_with_defaults_filled_in(
 
 
 @given(data(defaults=False))
-def test_without_replacing_null_a_value_comes_back_as_it_is(pair: tuple[Schema, Any]) -> None:
+def test_without_replacing_null_a_value_is_read_back_unchanged(pair: tuple[Schema, Any]) -> None:
     converter = JsonConverter({"replace.null.with.default": "false"})
     message = written(converter, *pair)
     found = converter.to_connect_data("topic", message)

@@ -184,7 +184,7 @@ def filled(schema: Schema, value: Any) -> Any:
 
 
 def filled_schema(schema: Schema) -> Schema:
-    """The schema whose defaults, and those inside of it, are filled."""
+    """The schema with its defaults filled in, at all depths."""
     changes: dict[str, Any] = {"default": filled(schema, schema.default)}
     if schema.value_schema is not None:
         changes["value_schema"] = filled_schema(schema.value_schema)

@@ -139,7 +139,7 @@ def test_a_struct_is_written_with_the_names_of_its_fields_last() -> None:
     assert found == (schema, Struct(schema, f=True, g="x"))
 
 
-def test_a_tombstone_is_none_both_ways() -> None:
+def test_a_tombstone_is_written_and_read_as_none() -> None:
     assert CONVERTER.from_connect_data("t", None, None) is None
     assert CONVERTER.to_connect_data("t", None) == (None, None)
     assert BARE.from_connect_data("t", OPTIONAL_STRING, None) == b"null"
@@ -289,7 +289,7 @@ def test_a_payload_of_another_type_is_refused_with_its_path(kind: str, payload: 
         ('{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal"}', "schema", "the parameter scale"),
     ],
 )  # fmt: skip
-def test_a_schema_that_is_none_is_refused_with_its_path(schema: str, path: str, message: str) -> None:
+def test_an_invalid_schema_is_refused_with_its_path(schema: str, path: str, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         read(envelope(schema, "1"))
     assert caught.value.path == path
@@ -301,7 +301,7 @@ def test_a_schema_that_is_none_is_refused_with_its_path(schema: str, path: str, 
     ['{"payload":1}', '{"schema":null}', '{"schema":null,"payload":1,"more":1}', "[]", "1", "", "{", '{"a":1}',
      '{"schema":null,"payload":1}x', '{"schema":null,"payload":1,"payload":2}', '{"schema":null,"payload":}'],
 )  # fmt: skip
-def test_what_is_no_envelope_is_refused(text: str) -> None:
+def test_a_message_that_is_not_an_envelope_is_refused(text: str) -> None:
     CONVERTER.to_connect_data("t", b'{"schema":null,"payload":1}')  # known from now on
     for converter in (CONVERTER, JsonConverter()):
         with pytest.raises(DecodeError):
