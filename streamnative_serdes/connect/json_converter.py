@@ -42,6 +42,13 @@ class JsonConverter(Converter):
     def configure(self, config: Mapping[str, Any], is_key: bool = False) -> None:  # noqa: ARG002 - keys are no different
         self._set(JsonOptions.parse(config, strict=False))
 
+    @classmethod
+    def of_options(cls, options: JsonOptions) -> JsonConverter:
+        """A converter with checked options; its caches are empty, as those of an unpickled one."""
+        made = cls()
+        made._set(options)
+        return made
+
     def _set(self, options: JsonOptions) -> None:
         self._options = options
         self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
@@ -54,6 +61,9 @@ class JsonConverter(Converter):
             return self._envelopes.schema_of(parse(text.encode(), self._options.max_depth))
         except (DecodeError, UnicodeEncodeError) as error:
             raise ConfigError(f"schema.content: {error}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JsonConverter.of_options, (self._options,)
 
     @property
     def options(self) -> JsonOptions:

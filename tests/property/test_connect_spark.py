@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pyarrow as pa
 import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
 from connect_strategies import data, filled, filled_schema, schemas, values
 from hypothesis import assume, given
 from hypothesis import strategies as st

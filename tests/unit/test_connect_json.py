@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -351,6 +353,33 @@ def test_an_invalid_option_is_refused(config: dict[str, Any], message: str) -> N
     with pytest.raises(ConfigError) as caught:
         JsonConverter(config)
     assert message in str(caught.value)
+
+
+def test_a_pickled_converter_keeps_its_options() -> None:
+    content = '{"type":"int32"}'
+    for config in ({"decimal.format": "NUMERIC"}, {"schemas.enable": False}, {"schema.content": content}):
+        converter = JsonConverter(config)
+        converter.from_connect_data("t", INT32, 1)
+        again = pickle.loads(pickle.dumps(converter))
+        assert again.options == converter.options
+        message = again.from_connect_data("t", Decimal.schema(0), PythonDecimal(1))
+        assert message == converter.from_connect_data("t", Decimal.schema(0), PythonDecimal(1))
+    assert again.to_connect_data("t", b"5") == (INT32, 5)
+
+
+def test_threads_share_a_converter() -> None:
+    converter = JsonConverter({"schemas.cache.size": 3})
+    schemas = [INT32.replaced(doc=str(number)) for number in range(8)]
+
+    def work(start: int) -> list[bool]:
+        found = []
+        for number in range(start, start + 400):
+            message = converter.from_connect_data("t", schemas[number % 8], number)
+            found.append(converter.to_connect_data("t", message) == (schemas[number % 8], number))
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(all(found) for found in pool.map(work, range(4)))
 
 
 def test_configure_takes_the_options_of_a_worker_and_ignores_others() -> None:
