@@ -5,7 +5,7 @@ pyspark. Each server gets free ports and keeps its data in a temporary folder.
 """
 
 from .confluent import ConfluentRegistry
-from .downloads import Missing, requirements
+from .downloads import Missing, connect_jars, requirements
 from .kafka import Kafka
 from .process import Server, ServerError
 from .pulsar import Pulsar, PulsarCluster
@@ -20,5 +20,6 @@ __all__ = [
     "Server",
     "ServerError",
     "Tokens",
+    "connect_jars",
     "requirements",
 ]

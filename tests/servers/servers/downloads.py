@@ -1,4 +1,4 @@
-"""Server downloads: about 450 MB, fetched once into the user's cache by the Ivy that pyspark ships."""
+"""Downloads of the servers (450 MB) and of Connect's jars (15 MB), once, into the user's cache, by pyspark's Ivy."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,11 @@ from typing import Final
 PULSAR: Final = "4.0.8"
 KAFKA: Final = "4.1.1"
 APICURIO: Final = "2.6.13.Final"
+DEBEZIUM: Final = "3.3.1.Final"
+AVRO: Final = "1.12.0"
 _LOG4J: Final = "2.24.3"  # without it, Kafka's broker logs nothing; Kafka ships this version
+_JACKSON: Final = "2.19.0"
+_SLF4J: Final = "1.7.36"
 
 _IVY: Final = f"""\
 <ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
@@ -54,6 +59,35 @@ class Requirements:
     apicurio: Path
 
 
+_CONNECT_JARS: Final = (
+    ("org.apache.kafka", "connect-api", KAFKA),
+    ("org.apache.kafka", "connect-json", KAFKA),
+    ("org.apache.kafka", "kafka-clients", KAFKA),
+    ("com.fasterxml.jackson.core", "jackson-annotations", _JACKSON),
+    ("com.fasterxml.jackson.core", "jackson-core", _JACKSON),
+    ("com.fasterxml.jackson.core", "jackson-databind", _JACKSON),
+    ("com.fasterxml.jackson.datatype", "jackson-datatype-jdk8", _JACKSON),
+    ("com.fasterxml.jackson.module", "jackson-module-blackbird", _JACKSON),
+    ("io.debezium", "debezium-api", DEBEZIUM),
+    ("io.debezium", "debezium-core", DEBEZIUM),
+    ("io.apicurio", "apicurio-registry-serde-common", APICURIO),
+    ("io.apicurio", "apicurio-registry-serdes-avro-serde", APICURIO),
+    ("io.apicurio", "apicurio-registry-utils-converter", APICURIO),
+    ("org.apache.avro", "avro", AVRO),
+    ("org.slf4j", "slf4j-api", _SLF4J),
+    ("org.slf4j", "slf4j-nop", _SLF4J),
+)
+_CONNECT: Final = f"""\
+<ivy-module version="2.0">
+  <info organisation="local" module="connect"/>
+  <configurations defaultconfmapping="default->master"><conf name="default"/></configurations>
+  <dependencies>
+{"".join(f'    <dependency org="{org}" name="{name}" rev="{rev}"/>{chr(10)}' for org, name, rev in _CONNECT_JARS)}\
+  </dependencies>
+</ivy-module>
+"""
+
+
 @cache
 def requirements() -> Requirements:
     """Return the requirements of the servers, downloaded if necessary.
@@ -62,10 +96,27 @@ def requirements() -> Requirements:
         Missing: there is no Java or no pyspark, or the download failed.
     """
     java = _java()
-    home = _cache_folder() / f"servers-{hashlib.sha256(_IVY.encode()).hexdigest()[:12]}"
+    home = _home("servers", _IVY)
     if not home.is_dir():
-        _fill(java, home)
+        _fill(java, home, _IVY, _arrange)
     return Requirements(java, home / "pulsar", home / "kafka", home / "apicurio")
+
+
+@cache
+def connect_jars() -> Path:
+    """Return the folder with the jars of Kafka Connect, Debezium and Apicurio's converter, downloaded if necessary.
+
+    Raises:
+        Missing: as for :func:`requirements`.
+    """
+    home = _home("servers-connect", _CONNECT)
+    if not home.is_dir():
+        _fill(_java(), home, _CONNECT, _rename_jars)
+    return home
+
+
+def _home(name: str, ivy: str) -> Path:
+    return _cache_folder() / f"{name}-{hashlib.sha256(ivy.encode()).hexdigest()[:12]}"
 
 
 def _java() -> Path:
@@ -82,7 +133,7 @@ def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamnative-serdes"
 
 
-def _fill(java: Path, home: Path) -> None:
+def _fill(java: Path, home: Path, description: str, arrange: Callable[[Path], None]) -> None:
     """Download and unpack next to ``home``, and move it there when complete, because two runs may do so at once."""
     spec = importlib.util.find_spec("pyspark")
     ivy = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
@@ -91,9 +142,11 @@ def _fill(java: Path, home: Path) -> None:
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix="download-") as name:
         draft = Path(name)
-        print(f"downloading Pulsar, Kafka and Apicurio to {home} (450 MB, once)", file=sys.stderr, flush=True)
+        size = "450 MB" if description is _IVY else "15 MB"
+        print(f"downloading Java's programs for tests to {home} ({size}, once)", file=sys.stderr, flush=True)
+        (draft / "ivy.xml").write_text(description)
         _retrieve(java, ivy[-1], draft)
-        _arrange(draft)
+        arrange(draft)
         try:
             (draft / "servers").rename(home)
         except OSError:
@@ -102,7 +155,6 @@ def _fill(java: Path, home: Path) -> None:
 
 
 def _retrieve(java: Path, ivy: Path, draft: Path) -> None:
-    (draft / "ivy.xml").write_text(_IVY)
     options = [f"-Djavax.net.ssl.trustStore={_MACHINES_CERTIFICATES}"] if _MACHINES_CERTIFICATES.exists() else []
     pattern = draft / "jars" / "[artifact]-[revision](-[classifier]).[ext]"
     command = [str(java), *options, "-jar", str(ivy), "-warn", "-ivy", str(draft / "ivy.xml")]
@@ -114,6 +166,10 @@ def _retrieve(java: Path, ivy: Path, draft: Path) -> None:
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise Missing(f"the servers cannot be downloaded: {' / '.join(lines[-3:])}")
+
+
+def _rename_jars(draft: Path) -> None:
+    (draft / "jars").rename(draft / "servers")
 
 
 def _arrange(draft: Path) -> None:
