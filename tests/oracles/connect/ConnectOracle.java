@@ -50,6 +50,7 @@ import org.apache.avro.generic.GenericDatumWriter;
 import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
+import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.data.SchemaBuilder;
@@ -84,11 +85,12 @@ public class ConnectOracle {
     static ObjectNode handle(JsonNode request) throws Exception {
         switch (request.get("do").asText()) {
             case "to-json":
-                return bytes(Converters.json(request).fromConnectData("t", schema(request), value(request)));
+                SchemaAndValue written = both(request);
+                return bytes(Converters.json(request).fromConnectData("t", written.schema(), written.value()));
             case "from-json":
                 return shown(Converters.json(request).toConnectData("t", given(request)));
             case "to-avro":
-                return Converters.toAvro(Converters.avro(request), schema(request), value(request));
+                return Converters.toAvro(Converters.avro(request), both(request));
             case "from-avro":
                 return shown(Converters.fromAvro(Converters.avro(request), request));
             case "project":
@@ -102,15 +104,14 @@ public class ConnectOracle {
 
     static ObjectNode projected(JsonNode request) {
         Schema target = Schemas.read(request.get("target"));
-        return shown(new SchemaAndValue(target, SchemaProjector.project(schema(request), value(request), target)));
+        SchemaAndValue source = both(request);
+        return shown(new SchemaAndValue(target, SchemaProjector.project(source.schema(), source.value(), target)));
     }
 
-    static Schema schema(JsonNode request) {
-        return Schemas.read(request.get("schema"));
-    }
-
-    static Object value(JsonNode request) {
-        return Values.read(schema(request), request.get("value"));
+    /** A struct has the very schema that it is passed with, since no two schemas with a struct as default are equal. */
+    static SchemaAndValue both(JsonNode request) {
+        Schema schema = Schemas.read(request.get("schema"));
+        return new SchemaAndValue(schema, Values.read(schema, request.get("value")));
     }
 
     static byte[] given(JsonNode request) {
@@ -172,9 +173,9 @@ class Converters {
         return data;
     }
 
-    static ObjectNode toAvro(AvroData data, Schema schema, Object value) throws Exception {
-        org.apache.avro.Schema avro = data.fromConnectSchema(schema);
-        Object datum = data.fromConnectData(schema, value);
+    static ObjectNode toAvro(AvroData data, SchemaAndValue both) throws Exception {
+        org.apache.avro.Schema avro = data.fromConnectSchema(both.schema());
+        Object datum = data.fromConnectData(both.schema(), both.value());
         Object bare = datum instanceof NonRecordContainer ? ((NonRecordContainer) datum).getValue() : datum;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         BinaryEncoder encoder = EncoderFactory.get().binaryEncoder(out, null);
@@ -214,10 +215,17 @@ class Schemas {
         if (given.path("optional").asBoolean()) {
             builder.optional();
         }
-        if (given.has("default")) {
-            builder.defaultValue(Values.read(builder, given.get("default")));
+        return given.has("default") ? withDefault(builder, given.get("default")) : builder.build();
+    }
+
+    /** A struct as default has the builder as its schema until there is another: only equal schemas fit. */
+    static Schema withDefault(SchemaBuilder builder, JsonNode given) {
+        Schema plain = builder.build();
+        if (plain.type() != Schema.Type.STRUCT) {
+            return builder.defaultValue(Values.read(plain, given)).build();
         }
-        return builder.build();
+        return new ConnectSchema(plain.type(), plain.isOptional(), Values.read(plain, given), plain.name(),
+            plain.version(), plain.doc(), plain.parameters(), plain.fields(), null, null);
     }
 
     static SchemaBuilder builder(JsonNode given) {
@@ -406,7 +414,7 @@ class Values {
 /** Change events of a table, made by Debezium's own classes. */
 class Debezium {
     static ObjectNode events(JsonNode request) {
-        Schema row = ConnectOracle.schema(request);
+        Schema row = Schemas.read(request.get("schema"));
         Schema source = SchemaBuilder.struct().name("io.debezium.connector.postgresql.Source")
             .field("version", Schema.STRING_SCHEMA).field("connector", Schema.STRING_SCHEMA)
             .field("name", Schema.STRING_SCHEMA).field("ts_ms", Schema.INT64_SCHEMA)
