@@ -114,7 +114,13 @@ class ReadPolicy:
         if for_key:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(topic, key, known)
-        return _call_path.Bound(topic, key, known.version, None, codec, min(lifetime, holds))
+        return self.bound_to(topic, key, known.version, codec, min(lifetime, holds))
+
+    def bound_to(
+        self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
+    ) -> _call_path.Bound:
+        """What reads messages by ``codec``; a subclass may make something else of the data."""
+        return _call_path.Bound(topic, key, version, None, codec, lifetime)
 
     def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
         """What reads messages with a sign of Confluent's; without a codec if they are to be read without a header."""
@@ -125,7 +131,7 @@ class ReadPolicy:
             if not self.signs.headerless:
                 raise
             codec, lifetime, holds = None, self.conf["cache.missing.ttl.sec"], math.inf
-        return _call_path.Bound(topic, key, 0, None, codec, min(lifetime, holds))
+        return self.bound_to(topic, key, 0, codec, min(lifetime, holds))
 
     def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[Known | None, float]:
         """The schema that wrote messages under ``key``, and for how many seconds that holds.
@@ -326,14 +332,14 @@ class ReadPolicy:
 
     def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
         """Look up an id that was put off, since too many ids of its topic are unknown."""
-        if bound.codec is not None:
+        if not bound.missing:
             return None
         try:
             known, _ = self.by_sign(bound.topic, bound.key, anyway=True)
             codec = None if known is None else self._codec(bound.topic, bound.key, known)[0]
         except SchemaError:
             return None
-        return None if codec is None else _call_path.Bound(bound.topic, bound.key, 0, None, codec)
+        return None if codec is None else self.bound_to(bound.topic, bound.key, 0, codec)
 
     def unknown(self, topic: str, key: int) -> SchemaNotFoundError:
         """The error of a message whose sign names a schema that the second registry does not have."""
@@ -427,7 +433,7 @@ class ReadPolicy:
                 written = pairs.bound(bound.topic, bound.key, known, math.inf, options, alone=False)
             else:
                 codec = known.compiled.codec(options)
-                written = _call_path.Bound(bound.topic, bound.key, known.version, None, codec)
+                written = self.bound_to(bound.topic, bound.key, known.version, codec)
             return NOTHING if written.by == bound.by else _call_path.read_by(written, data, by_key(bound.key).offset)
         except SerdesError:  # the error at hand says why the message cannot be read
             return NOTHING

@@ -1,0 +1,158 @@
+"""AvroConverter: Connect's data as Avro messages, their schemas in Pulsar's registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
+
+from streamnative_serdes.connect.converter import Converter
+from streamnative_serdes.connect.schema import Schema
+from streamnative_serdes.connect.struct import Struct
+from streamnative_serdes.connect.values import SchemaAndValue
+from streamnative_serdes.errors import ConfigError, EncodeError
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+from .options import AvroOptions
+from .policies import ConnectDeserializer, LenientSerializer
+from .to_schema import avro_schema
+from .writing import Convert, converter_of, datum_of, is_direct
+
+_NULL = SchemaAndValue(None, None)
+
+
+class _Written(NamedTuple):
+    """What writes values of one Connect schema."""
+
+    schema: Schema | None
+    exact: KafkaAvroSerializer  # takes what ``convert`` makes, without logical types
+    convert: Convert | None
+    direct: KafkaAvroSerializer | None  # takes structs as they are, if that is possible
+
+
+class AvroConverter(Converter):
+    """Writes and reads Avro by the conventions of Confluent's AvroConverter, with Pulsar's schema registry (SNIP 42).
+
+    Each Connect schema is translated to an Avro schema and registered for each topic that it is written to; messages
+    are those of :class:`~streamnative_serdes.KafkaAvroSerializer`, so all of its clients can read them.
+
+    Args:
+        config: options of KafkaAvroSerializer and KafkaAvroDeserializer (docs/config.md), and those in docs/connect.md:
+            ``enhanced.avro.schema.support``, ``connect.meta.data``, ... Others are ignored. Without ``config``, call
+            :meth:`configure` before the first use.
+        is_key: for keys, which have a schema in topics of type KEY_VALUE only.
+
+    Raises:
+        ConfigError: an option has an invalid value, or ``schema.registry.url`` is missing.
+
+    Threads may share one converter, and it pickles.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None, is_key: bool = False) -> None:
+        self._config: dict[str, Any] | None = None
+        self._is_key = is_key
+        if config is not None:
+            self.configure(config, is_key)
+
+    def configure(self, config: Mapping[str, Any], is_key: bool = False) -> None:
+        """Set the options, in place of earlier ones."""
+        self._options = AvroOptions.of(config)
+        self._reader = ConnectDeserializer(is_key=is_key).configure(config)
+        # Made now so that an option with a bad value is found now.
+        KafkaAvroSerializer(is_key=is_key).configure(config)
+        self._config, self._is_key = dict(config), is_key
+        self._written: dict[Schema | None, _Written] = {}
+        self._last: _Written | None = None  # replaced as a whole
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Write a value.
+
+        Args:
+            topic: the Kafka topic.
+            schema: of the value. None: data without a schema, written as the record ``Anything``.
+            value: None gives None, a tombstone.
+
+        Raises:
+            EncodeError: the value does not fit the schema; ``path`` names the field.
+            SchemaError: the schema has no Avro schema: a name is not valid, or stands for two types.
+            SchemaRegistryError: the registry cannot be asked, or refuses the schema.
+        """
+        written = self._last
+        if written is None or written.schema is not schema:
+            written = self._find(schema)
+        direct = written.direct
+        if direct is not None and type(value) is Struct and value.schema is schema:
+            try:
+                return direct.serialize(topic, value)
+            except EncodeError:
+                pass  # what is wrong, if anything is, is said below in the words of Connect
+        if value is None and (schema is None or schema.optional):
+            return None
+        try:
+            return written.exact.serialize(topic, datum_of(schema, written.convert, value))
+        except EncodeError as error:
+            raise error.at(topic=topic) from None
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Any = None) -> SchemaAndValue:
+        """Read a message; None gives a value without a schema, None.
+
+        Args:
+            topic: the Kafka topic.
+            data: the message.
+            headers: the message's, as the client returns them, if ``framings`` has ``confluent-header``.
+
+        Raises:
+            DecodeError: the bytes do not fit their schema; ``path`` names the field.
+            SchemaError: the schema has no Connect schema: it is recursive, or its properties contradict each other.
+            SchemaRegistryError: the registry cannot be asked, or does not have the schema.
+        """
+        self._require_config()
+        found = self._reader.deserialize(topic, data, None, headers)
+        return _NULL if found is None else found
+
+    def close(self) -> None:
+        """Close idle connections to the registry. A later call opens new ones."""
+        if self._config is not None:
+            self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return type(self), (self._config, self._is_key)
+
+    def _require_config(self) -> dict[str, Any]:
+        if self._config is None:
+            raise ConfigError("schema.registry.url is missing", hint="configure the converter before its first use")
+        return self._config
+
+    def _find(self, schema: Schema | None) -> _Written:
+        config = self._require_config()
+        found = self._written.get(schema)
+        if found is None:
+            if len(self._written) >= self._options.cache_size:
+                self._written.clear()
+            found = self._written.setdefault(schema, self._make(config, schema))
+        if found.schema is schema:
+            self._last = found
+        return found
+
+    def _make(self, config: Mapping[str, Any], schema: Schema | None) -> _Written:
+        translated = avro_schema(schema, self._options)
+        kind = KafkaAvroSerializer if translated.exact else LenientSerializer
+
+        def serializer(**more: Any) -> KafkaAvroSerializer:
+            made = kind(None, translated.text, is_key=self._is_key)
+            return made.configure({**config, **more})
+
+        exact = serializer(**{"avro.logical.types": False})
+        if schema is None:
+            return _Written(schema, exact, None, None)
+        convert = converter_of(schema, self._options, translated)
+        direct = serializer(**{"avro.logical.types": True}) if self._is_direct(schema, translated.filled) else None
+        return _Written(schema, exact, convert, direct)
+
+    def _is_direct(self, schema: Schema, filled: bool) -> bool:
+        return filled and schema.fields is not None and is_direct(schema, self._options)

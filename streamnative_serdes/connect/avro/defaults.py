@@ -1,0 +1,168 @@
+"""Defaults of Connect schemas as JSON in Avro schemas, and back."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.schema import Schema, Type
+from streamnative_serdes.connect.struct import Struct
+from streamnative_serdes.connect.values import validate
+from streamnative_serdes.errors import EncodeError, SerdesError
+
+from .names import is_avro_map, is_union, scrubbed
+from .options import AvroOptions
+
+
+def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    """A default as JSON: bytes are text of code points 0 to 255, and maps that Avro has not are lists of pairs."""
+    if value is None:
+        return None
+    logical = logical_of(schema)
+    if logical is not None:
+        value = logical.from_logical(schema, value)
+    match schema.type:
+        case Type.BYTES:
+            return bytes(value).decode("latin-1")
+        case Type.FLOAT32:
+            return _float_json(shortest(float(value)))
+        case Type.FLOAT64:
+            return _float_json(float(value))
+        case Type.ARRAY:
+            assert schema.value_schema is not None
+            return [to_json(schema.value_schema, item, options) for item in value]
+        case Type.MAP:
+            return _map_json(schema, value, options)
+        case Type.STRUCT:
+            return _struct_json(schema, value, options)
+    return value
+
+
+def _float_json(value: float) -> Any:
+    if math.isfinite(value):
+        return value
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+
+
+def shortest(value: float) -> float:
+    """The double with the fewest digits that is this float of 32 bits, as Java prints it."""
+    if not math.isfinite(value):
+        return value
+    single = struct.pack("<f", value)
+    for digits in range(1, 10):
+        found = float(f"{value:.{digits}g}")
+        if abs(found) < 3.4028235677973366e38 and struct.pack("<f", found) == single:
+            return found
+    return value
+
+
+def _map_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    keys, values = schema.key_schema, schema.value_schema
+    assert keys is not None
+    assert values is not None
+    if is_avro_map(schema, options):
+        return {key: to_json(values, item, options) for key, item in value.items()}
+    return [[to_json(keys, key, options), to_json(values, item, options)] for key, item in value.items()]
+
+
+def _struct_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    fields = schema.fields or ()
+    if is_union(schema):
+        return next((to_json(kind, value[name], options) for name, _, kind in fields if value[name] is not None), None)
+    return {scrubbed(name, options): to_json(kind, value[name], options) for name, _, kind in fields}
+
+
+# --- whether Avro accepts a default -------------------------------------------------------------------------------------
+
+
+def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
+    """Whether JSON made by :func:`to_json` is a valid default of an Avro type, for Avro 1.11: first branch of a union.
+
+    Text for a number that is not finite is one only as the ``whole`` default.
+    """
+    if isinstance(node, list):
+        return fits(node[0], value, whole=whole)
+    kind = node["type"]
+    match kind:
+        case "null":
+            return value is None
+        case "array":
+            return isinstance(value, list) and all(fits(node["items"], item, whole=False) for item in value)
+        case "map":
+            return isinstance(value, dict) and all(fits(node["values"], item, whole=False) for item in value.values())
+        case "record":
+            return isinstance(value, dict) and all(
+                fits(field["type"], value.get(field["name"]), whole=False) for field in node["fields"]
+            )
+        case "fixed":
+            return isinstance(value, str) and len(value) == node["size"]
+        case "enum":
+            return value in node["symbols"]
+        case "float" | "double":
+            return isinstance(value, float) or (whole and isinstance(value, str))
+    return value is not None
+
+
+# --- back ---------------------------------------------------------------------------------------------------------------
+
+
+def from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    """A default of an Avro schema as a value of the Connect schema; None if it is not valid, as Java has it."""
+    try:
+        found = _from_json(schema, value, options)
+        if found is not None:
+            validate(schema, found)
+    except (SerdesError, ValueError, TypeError, LookupError, OverflowError, struct.error):
+        return None
+    return found
+
+
+def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    if value is None:
+        if schema.optional or schema.default is not None:
+            return None
+        raise EncodeError("expected a default other than null")
+    logical = logical_of(schema)
+    if logical is not None:
+        stored = value.encode("latin-1") if schema.type is Type.BYTES else value
+        return logical.to_logical(schema, stored)
+    match schema.type:
+        case Type.BYTES:
+            return value.encode("latin-1")
+        case Type.FLOAT32:
+            return struct.unpack("<f", struct.pack("<f", float(value)))[0]
+        case Type.FLOAT64:
+            return float(value)
+        case Type.ARRAY:
+            assert schema.value_schema is not None
+            return [_from_json(schema.value_schema, item, options) for item in value]
+        case Type.MAP:
+            return _map_of(schema, value, options)
+        case Type.STRUCT:
+            return _struct_of(schema, value, options)
+    return value
+
+
+def _map_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    keys, values = schema.key_schema, schema.value_schema
+    assert keys is not None
+    assert values is not None
+    if isinstance(value, Mapping):
+        return {key: _from_json(values, item, options) for key, item in value.items()}
+    pairs = (pair.values() if isinstance(pair, Mapping) else pair for pair in value)
+    return {_from_json(keys, key, options): _from_json(values, item, options) for key, item in pairs}
+
+
+def _struct_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    made = Struct(schema)
+    if is_union(schema):  # the default of a union is of its first branch
+        name, _, kind = (schema.fields or ())[0]
+        return made.put(name, _from_json(kind, value, options))
+    for name, _, kind in schema.fields or ():
+        given = value.get(scrubbed(name, options))
+        if given is not None or kind.default is None:
+            made.put(name, _from_json(kind, given, options))
+    return made

@@ -1,0 +1,95 @@
+"""How Connect's Avro is written and read: the policies of the serializer and the deserializer inside AvroConverter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from streamnative_serdes import _call_path
+from streamnative_serdes import _config as config
+from streamnative_serdes import _schema as avro
+from streamnative_serdes._lifecycle import Given
+from streamnative_serdes._reading.framings import is_sign
+from streamnative_serdes._reading.policy import ReadPolicy
+from streamnative_serdes._writing.policy import WritePolicy
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.connect.values import SchemaAndValue
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.key_value import KeyValue
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+from .options import AVRO_DATA_OPTIONS, AvroOptions
+from .reading import reader_of, with_branches
+
+Read = Callable[[bytes], SchemaAndValue]
+
+
+class LenientWritePolicy(WritePolicy):
+    """Writes by a schema that brokers accept though Avro does not: a decimal whose scale is not within its precision."""
+
+    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+        super().__init__(conf, given._replace(schema=None))
+        self._codec = Codec(avro.parse(given.schema, strict=False), **config.codec_arguments(conf))
+        self._refuse_lone_key()
+
+
+class LenientSerializer(KafkaAvroSerializer):
+    """For one Avro schema that was made of a Connect schema."""
+
+    POLICY = LenientWritePolicy
+
+
+class ConnectReadPolicy(ReadPolicy):
+    """Reads messages as :class:`SchemaAndValue`, by the schemas that ReadPolicy chooses."""
+
+    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+        # Without logical types, dates that Python does not have can be read too.
+        super().__init__({**conf, "avro.logical.types": False}, given)
+        self._connect = AvroOptions.of(conf)
+        self._reads: dict[tuple[str, str, int | None, bool], Read] = {}
+
+    def bound_to(
+        self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
+    ) -> _call_path.Bound:
+        """What reads messages by ``codec``, and makes Connect's data of theirs."""
+        if codec is None:
+            return super().bound_to(topic, key, version, codec, lifetime)
+        shown = self._version_of(topic, key, version, codec)
+        name = codec.schema.text, codec.reader_schema.text, shown, key >= 0
+        read = self._reads.get(name)
+        if read is None:
+            if len(self._reads) >= self._connect.cache_size:
+                self._reads.clear()
+            try:
+                read = self._reads.setdefault(name, self._reader(codec, shown, framed=key >= 0))
+            except SchemaError as error:
+                raise error.at(topic=topic, version=version) from None
+        pair = _call_path.Pair(None, _call_path.Half(None, None, read), KeyValue)
+        return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
+
+    def _version_of(self, topic: str, key: int, version: int, codec: Codec) -> int | None:
+        """The version of the schema that the data comes out in; None if it is not one of the topic's."""
+        if is_sign(key):
+            return None
+        if codec.reader_schema.same_as(codec.schema):
+            return version
+        known, _ = self.evolution.reader(topic, version)
+        return known.version if known is not None and known.schema.same_as(codec.reader_schema) else None
+
+    def _reader(self, codec: Codec, version: int | None, *, framed: bool) -> Read:
+        schema = codec.reader_schema
+        written, wanted = with_branches(codec.schema), with_branches(schema)
+        if written is not codec.schema or wanted is not schema:
+            options = dict(self._options if framed else self._of_whole) | {"return_record_name": True}
+            reader = None if schema.same_as(codec.schema) else wanted
+            codec = Codec(written, reader, **options)  # type: ignore[arg-type]
+        return reader_of(schema, codec.decode, self._connect, version)
+
+
+class ConnectDeserializer(KafkaAvroDeserializer):
+    """Messages to :class:`SchemaAndValue`. Its options are those of KafkaAvroDeserializer and of the converter."""
+
+    OPTIONS = (*config.DESERIALIZER_OPTIONS, *AVRO_DATA_OPTIONS)
+    POLICY = ConnectReadPolicy

@@ -1,0 +1,284 @@
+"""Data of the Avro codec, without logical types, as Connect values: functions made once per schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from streamnative_serdes import _schema as avro
+from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.schema import Schema, Type
+from streamnative_serdes.connect.struct import Struct
+from streamnative_serdes.connect.values import SchemaAndValue, joined
+from streamnative_serdes.errors import DecodeError, EncodeError
+
+from . import names
+from .anything import from_anything
+from .from_schema import connect_schema
+from .options import AvroOptions
+
+Convert: TypeAlias = Callable[[Any], Any]
+
+_BRANCH = "connect.branch"  # namespace of the records that stand for the branches of unions
+_ONLY = "v"
+
+
+# --- which branch of a union a datum is --------------------------------------------------------------------------------
+
+
+def with_branches(schema: avro.Schema) -> avro.Schema:
+    """The schema with a record of one field around each branch of a union that a struct stands for.
+
+    A record takes no bytes of its own, so this schema reads the same bytes; but the data says which branch it is.
+    """
+    if not _has_union(schema.root, set()):
+        return schema
+    return avro.parse(json.dumps(_Wrapper().wrapped(json.loads(schema.text))), strict=False)
+
+
+def _has_union(node: avro.AvroType, seen: set[int]) -> bool:
+    if id(node) in seen:
+        return False
+    seen.add(id(node))
+    return (isinstance(node, avro.Union) and not _is_optional(node)) or any(
+        _has_union(child, seen) for child in avro.children(node)
+    )
+
+
+def _is_optional(node: avro.Union) -> bool:
+    """Whether it is null and one other type, which is an optional schema in Connect."""
+    return len(node.branches) == 2 and any(branch.kind == "null" for branch in node.branches)
+
+
+class _Wrapper:
+    def __init__(self) -> None:
+        self._unions = 0
+
+    def wrapped(self, tree: Any) -> Any:
+        if isinstance(tree, list):
+            optional = len(tree) == 2 and any(branch in ("null", {"type": "null"}) for branch in tree)
+            return [self.wrapped(branch) for branch in tree] if optional else self._union(tree)
+        if not isinstance(tree, dict):
+            return tree
+        inner = {key: self.wrapped(tree[key]) for key in ("items", "values") if key in tree}
+        if isinstance(tree.get("type"), (dict, list)):
+            inner["type"] = self.wrapped(tree["type"])
+        if isinstance(tree.get("fields"), list):
+            inner["fields"] = [self._field(field) for field in tree["fields"]]
+        return tree | inner
+
+    def _field(self, field: dict[str, Any]) -> dict[str, Any]:
+        """Without its default, if this would be the default of a branch."""
+        found = field | {"type": self.wrapped(field["type"])}
+        if found["type"] != field["type"] and field.get("default") is not None:
+            del found["default"]
+        return found
+
+    def _union(self, branches: list[Any]) -> list[Any]:
+        self._unions += 1
+        number = self._unions
+        return [
+            branch if branch in ("null", {"type": "null"}) else self._branch(f"{_BRANCH}.u{number}_b{at}", branch)
+            for at, branch in enumerate(branches)
+        ]
+
+    def _branch(self, name: str, branch: Any) -> dict[str, Any]:
+        return {"type": "record", "name": name, "fields": [{"name": _ONLY, "type": self.wrapped(branch)}]}
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------------
+
+
+def reader_of(
+    schema: avro.Schema, decode: Callable[[bytes], Any], options: AvroOptions, version: int | None
+) -> Callable[[bytes], SchemaAndValue]:
+    """Reads messages.
+
+    Args:
+        schema: that the data has, without :func:`with_branches`.
+        decode: makes data of bytes; of a codec with ``return.record.name``.
+        options: of the converter.
+        version: of the schema in the registry.
+
+    Raises:
+        SchemaError: the schema has no Connect schema.
+    """
+    made = connect_schema(schema, options, version)
+    if made is None:
+        return lambda data: SchemaAndValue(None, from_anything(_plain(decode(data))))
+    convert = converter_of(made, schema.root)
+
+    def read(data: bytes) -> SchemaAndValue:
+        return SchemaAndValue(made, convert(decode(data)))
+
+    return read
+
+
+def _plain(datum: Any) -> Any:
+    """Without the names of records in unions."""
+    if isinstance(datum, tuple):
+        return _plain(datum[1])
+    if isinstance(datum, list):
+        return [_plain(item) for item in datum]
+    return {key: _plain(item) for key, item in datum.items()} if isinstance(datum, dict) else datum
+
+
+def converter_of(schema: Schema, node: avro.AvroType) -> Convert:
+    """Converts data of ``node``, None included, to values of its Connect schema."""
+    if isinstance(node, avro.Union):
+        if not _is_optional(node):
+            return _union(schema, node)
+        node = next(branch for branch in node.branches if branch.kind != "null")
+    convert = _converter(schema, node)
+    if convert is _same:
+        return _same
+    return lambda datum: None if datum is None else convert(datum)
+
+
+def _converter(schema: Schema, node: avro.AvroType) -> Convert:
+    match node:
+        case avro.Record():
+            return _struct(schema, node)
+        case avro.Array():
+            return _entries(schema, node) if schema.type is Type.MAP else _array(schema, node)
+        case avro.Map():
+            return _map(schema, node)
+    if logical_of(schema) is not None:
+        return _logical(schema)
+    return _small(schema) if schema.type in (Type.INT8, Type.INT16) else _same
+
+
+def _same(datum: Any) -> Any:
+    return datum
+
+
+def _logical(schema: Schema) -> Convert:
+    logical = logical_of(schema)
+
+    def convert(stored: Any) -> Any:
+        try:
+            return logical.to_logical(schema, stored)
+        except EncodeError as error:
+            raise DecodeError(error.message, hint=error.hint) from None
+
+    return convert
+
+
+def _small(schema: Schema) -> Convert:
+    most = 127 if schema.type is Type.INT8 else 32767
+
+    def convert(stored: int) -> int:
+        if not -most <= stored + 1 <= most + 1:
+            raise DecodeError(f"expected {schema.type.value}, got {stored}")
+        return stored
+
+    return convert
+
+
+def _placed(error: DecodeError, step: str) -> DecodeError:
+    error.path = joined(step, error.path)
+    return error
+
+
+def _struct(schema: Schema, node: avro.Record) -> Convert:
+    kinds = zip(node.fields, schema.fields or (), strict=True)
+    fields = [(part.name, converter_of(field.schema, part.type)) for part, field in kinds]
+    if all(convert is _same for _, convert in fields):
+        return lambda datum: _made(schema, _untupled(datum))
+
+    def convert(datum: Any) -> Struct:
+        given = _untupled(datum)
+        name = ""
+        try:
+            found = {}
+            for name, field in fields:
+                found[name] = field(given[name])
+        except DecodeError as error:
+            raise _placed(error, name) from None
+        return _made(schema, found)
+
+    return convert
+
+
+def _untupled(datum: Any) -> Any:
+    return datum[1] if type(datum) is tuple else datum
+
+
+def _made(schema: Schema, found: dict[str, Any]) -> Struct:
+    return Struct.of_checked(schema, {name: value for name, value in found.items() if value is not None})
+
+
+def _array(schema: Schema, node: avro.Array) -> Convert:
+    assert schema.value_schema is not None
+    item = converter_of(schema.value_schema, node.items)
+    if item is _same:
+        return _same
+
+    def convert(datum: Any) -> list[Any]:
+        found: list[Any] = []
+        try:
+            for each in datum:
+                found.append(item(each))
+        except DecodeError as error:
+            raise _placed(error, f"[{len(found)}]") from None
+        return found
+
+    return convert
+
+
+def _map(schema: Schema, node: avro.Map) -> Convert:
+    assert schema.value_schema is not None
+    item = converter_of(schema.value_schema, node.values)
+    if item is _same:
+        return _same
+
+    def convert(datum: Any) -> dict[str, Any]:
+        key = ""
+        try:
+            return {(key := name): item(each) for name, each in datum.items()}
+        except DecodeError as error:
+            raise _placed(error, f"[{key!r:.40}]") from None
+
+    return convert
+
+
+def _entries(schema: Schema, node: avro.Array) -> Convert:
+    assert isinstance(node.items, avro.Record)
+    assert schema.key_schema is not None
+    assert schema.value_schema is not None
+    types = {field.name: field.type for field in node.items.fields}
+    key_of = converter_of(schema.key_schema, types[names.KEY])
+    value_of = converter_of(schema.value_schema, types[names.VALUE])
+
+    def convert(datum: Any) -> dict[Any, Any]:
+        at = 0
+        try:
+            found = {}
+            for at, entry in enumerate(datum):  # noqa: B007 - for the error
+                found[key_of(entry[names.KEY])] = value_of(entry[names.VALUE])
+        except DecodeError as error:
+            raise _placed(error, f"[{at}]") from None
+        return found
+
+    return convert
+
+
+def _union(schema: Schema, node: avro.Union) -> Convert:
+    """The field of the branch that the name of the record says."""
+    branches = [(at, branch) for at, branch in enumerate(node.branches) if branch.kind != "null"]
+    fields = {
+        f"b{at}": (field.name, converter_of(field.schema, branch))
+        for (at, branch), field in zip(branches, schema.fields or (), strict=True)
+    }
+
+    def convert(datum: Any) -> Struct | None:
+        if datum is None:
+            return None
+        name, field = fields[datum[0].rpartition("_")[2]]
+        try:
+            return _made(schema, {name: field(datum[1][_ONLY])})
+        except DecodeError as error:
+            raise _placed(error, name) from None
+
+    return convert

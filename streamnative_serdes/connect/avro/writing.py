@@ -1,0 +1,150 @@
+"""Connect values as data of the Avro codec: functions made once per schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.schema import Schema, Type
+from streamnative_serdes.connect.values import validate
+from streamnative_serdes.errors import EncodeError
+
+from . import names
+from .anything import to_anything
+from .options import AvroOptions
+from .to_schema import Translated
+
+Convert: TypeAlias = Callable[[Any], Any]
+
+# Python's values of these are those of the codec. Those of INT8 and INT16 are too, but the codec allows 32 bits.
+_SAME: Final = frozenset({Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING, Type.BYTES})
+
+
+def datum_of(schema: Schema | None, convert: Convert | None, value: Any) -> Any:
+    """A valid value as data of the codec without logical types.
+
+    Raises:
+        EncodeError: the value does not fit; ``path`` names the place.
+    """
+    if schema is None:
+        return to_anything(value)
+    validate(schema, value)
+    return value if convert is None or value is None else convert(value)
+
+
+def converter_of(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
+    """Converts values other than None; None if they are the codec's as they are."""
+    logical = logical_of(schema)
+    size = names.fixed_size(schema)
+    if logical is not None:
+        stored = lambda value: logical.from_logical(schema, value)  # noqa: E731
+        return stored if size is None else lambda value: _extended(stored(value), size)
+    match schema.type:
+        case Type.ARRAY:
+            return _array(schema, options, translated)
+        case Type.MAP:
+            return _map(schema, options, translated)
+        case Type.STRUCT:
+            return _union(schema, options, translated) if names.is_union(schema) else _struct(schema, options, translated)
+    return None
+
+
+def _nullable(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
+    convert = converter_of(schema, options, translated)
+    if convert is None or not schema.optional:
+        return convert
+    return lambda value: None if value is None else convert(value)
+
+
+def _extended(stored: bytes, size: int) -> bytes:
+    """A decimal as a fixed: filled up with its sign."""
+    if len(stored) > size:
+        raise EncodeError(f"expected a decimal of at most {size} bytes, got one of {len(stored)}")
+    return (b"\xff" if stored[0] & 0x80 else b"\0") * (size - len(stored)) + stored
+
+
+def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
+    assert schema.value_schema is not None
+    item = _nullable(schema.value_schema, options, translated)
+    return None if item is None else lambda value: [item(each) for each in value]
+
+
+def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
+    assert schema.key_schema is not None
+    assert schema.value_schema is not None
+    key, item = (_nullable(kind, options, translated) for kind in (schema.key_schema, schema.value_schema))
+    if names.is_avro_map(schema, options):
+        return None if item is None else lambda value: {name: item(each) for name, each in value.items()}
+    key, item = key or _same, item or _same
+    return lambda value: [{names.KEY: key(name), names.VALUE: item(each)} for name, each in value.items()]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Convert:
+    default_null = options.ignore_default_for_nullables
+    fields = [
+        (name, names.scrubbed(name, options), _nullable(kind, options, translated) or _same, default_null and kind.optional)
+        for name, _, kind in schema.fields or ()
+    ]
+
+    def convert(value: Any) -> dict[str, Any]:
+        return {
+            avro_name: field(value.get(name) if as_set else value[name]) for name, avro_name, field, as_set in fields
+        }
+
+    return convert
+
+
+def _union(schema: Schema, options: AvroOptions, translated: Translated) -> Convert:
+    """The branch of the first field that is set, with its name, since a value may fit several."""
+    branches = [
+        (name, label, converter_of(kind, options, translated) or _same)
+        for (name, _, kind), label in zip(schema.fields or (), translated.branches[schema], strict=True)
+    ]
+
+    def convert(value: Any) -> Any:
+        for name, branch, field in branches:
+            if value.get(name) is not None:
+                return branch, field(value[name])
+        if not schema.optional:
+            raise EncodeError("expected one field of the union to be set, got none")
+        return None
+
+    return convert
+
+
+# --- values that the codec takes as they are ----------------------------------------------------------------------------
+
+
+def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> bool:
+    """Whether the codec with logical types writes values of this schema as they are, with the checks that matter.
+
+    Args:
+        schema: of the values.
+        options: of the converter.
+        checked: a Struct has checked them when they were set. Items of lists may have changed since.
+    """
+    if names.is_union(schema) or names.fixed_size(schema) is not None:
+        return False
+    match schema.type:
+        case Type.STRUCT:
+            return all(_is_direct_field(name, kind, options) for name, _, kind in schema.fields or ())
+        case Type.ARRAY:
+            assert schema.value_schema is not None
+            return is_direct(schema.value_schema, options, checked=False)
+        case Type.MAP:
+            assert schema.value_schema is not None
+            plain = names.is_avro_map(schema, options)
+            return plain and is_direct(schema.value_schema, options, checked=False)
+    return checked or (schema.type in _SAME and logical_of(schema) is None)
+
+
+def _is_direct_field(name: str, schema: Schema, options: AvroOptions) -> bool:
+    """A field that is not set is written as the default of the Avro field."""
+    scrubbed = names.scrubbed(name, options) != name
+    ignored = options.ignore_default_for_nullables and schema.optional and schema.default is not None
+    return not scrubbed and not ignored and is_direct(schema, options)
