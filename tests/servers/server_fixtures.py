@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Server, requirements
 from servers.pulsar import signing_in
 
 if TYPE_CHECKING:
+    from connect import JavaConnect
     from servers.certificates import Certificates
 
 
@@ -20,9 +21,26 @@ def servers_at_hand() -> None:
     try:
         requirements()
     except Missing as missing:
-        if os.environ.get("CI") or os.environ.get("SERVERS_REQUIRED"):
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
+        _refuse_in_ci(missing)
+
+
+def _refuse_in_ci(missing: Missing) -> NoReturn:
+    if os.environ.get("CI") or os.environ.get("SERVERS_REQUIRED"):
+        pytest.fail(str(missing), pytrace=False)
+    pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def java_connect() -> Iterator[JavaConnect]:
+    """Connect's converters in Java: one process for all tests of a run."""
+    from connect import JavaConnect
+
+    try:
+        oracle = JavaConnect()
+    except Missing as missing:
+        _refuse_in_ci(missing)
+    with oracle:
+        yield oracle
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, Self
 
 from streamnative_serdes.connect.converter import Converter
 from streamnative_serdes.connect.schema import Schema
@@ -17,7 +18,8 @@ from .policies import ConnectDeserializer, LenientSerializer
 from .to_schema import avro_schema
 from .writing import Convert, converter_of, datum_of, is_direct
 
-_NULL = SchemaAndValue(None, None)
+_NULL: Final = SchemaAndValue(None, None)
+_NO_SCHEMA: Final = object()
 
 
 class _Written(NamedTuple):
@@ -50,6 +52,9 @@ class AvroConverter(Converter):
     def __init__(self, config: Mapping[str, Any] | None = None, is_key: bool = False) -> None:
         self._config: dict[str, Any] | None = None
         self._is_key = is_key
+        self._written: dict[Schema | None, _Written] = {}
+        # The schema of the last structs that were written as they are, and what writes them; replaced as a whole.
+        self._direct: tuple[object, Any] = _NO_SCHEMA, None
         if config is not None:
             self.configure(config, is_key)
 
@@ -60,8 +65,7 @@ class AvroConverter(Converter):
         # Made now so that an option with a bad value is found now.
         KafkaAvroSerializer(is_key=is_key).configure(config)
         self._config, self._is_key = dict(config), is_key
-        self._written: dict[Schema | None, _Written] = {}
-        self._last: _Written | None = None  # replaced as a whole
+        self._written, self._direct = {}, (_NO_SCHEMA, None)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         """Write a value.
@@ -76,17 +80,23 @@ class AvroConverter(Converter):
             SchemaError: the schema has no Avro schema: a name is not valid, or stands for two types.
             SchemaRegistryError: the registry cannot be asked, or refuses the schema.
         """
-        written = self._last
-        if written is None or written.schema is not schema:
-            written = self._find(schema)
-        direct = written.direct
-        if direct is not None and type(value) is Struct and value.schema is schema:
+        last, write = self._direct
+        if last is schema and type(value) is Struct and value.schema is schema:
             try:
-                return direct.serialize(topic, value)
+                return write(topic, value)
             except EncodeError:
                 pass  # what is wrong, if anything is, is said below in the words of Connect
         if value is None and (schema is None or schema.optional):
             return None
+        return self._write(topic, schema, value)
+
+    def _write(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        written = self._find(schema)
+        direct = written.direct
+        if direct is not None and schema is not None and type(value) is Struct and value.schema.fits(schema):
+            self._direct = schema, direct.serialize
+            with suppress(EncodeError):
+                return direct.serialize(topic, value)
         try:
             return written.exact.serialize(topic, datum_of(schema, written.convert, value))
         except EncodeError as error:
@@ -135,8 +145,6 @@ class AvroConverter(Converter):
             if len(self._written) >= self._options.cache_size:
                 self._written.clear()
             found = self._written.setdefault(schema, self._make(config, schema))
-        if found.schema is schema:
-            self._last = found
         return found
 
     def _make(self, config: Mapping[str, Any], schema: Schema | None) -> _Written:

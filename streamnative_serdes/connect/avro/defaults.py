@@ -75,7 +75,7 @@ def _struct_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
     return {scrubbed(name, options): to_json(kind, value[name], options) for name, _, kind in fields}
 
 
-# --- whether Avro accepts a default -------------------------------------------------------------------------------------
+# --- whether Avro accepts a default -----------------------------------------------------------------------------------
 
 
 def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
@@ -106,7 +106,7 @@ def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
     return value is not None
 
 
-# --- back ---------------------------------------------------------------------------------------------------------------
+# --- back -------------------------------------------------------------------------------------------------------------
 
 
 def from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:

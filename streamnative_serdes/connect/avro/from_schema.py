@@ -176,7 +176,9 @@ class SchemaReader:
         scale, precision = props.get("scale"), props.get("precision")
         parameters = {Decimal.SCALE: str(scale if type(scale) is int else 0)}
         if precision is not None and type(precision) is not int:
-            raise SchemaError(f"expected the precision of a decimal as an int, got {precision!r:.80}", path=path or None)
+            raise SchemaError(
+                f"expected the precision of a decimal as an int, got {precision!r:.80}", path=path or None
+            )
         if precision is not None and precision != names.DEFAULT_PRECISION:
             parameters[names.PRECISION] = str(precision)
         return Schema(Type.BYTES, name=Decimal.LOGICAL_NAME, version=1, parameters=parameters)
@@ -286,14 +288,14 @@ class SchemaReader:
             return doc
         return (self._docs.of_type.get(node.name) if isinstance(node, avro.Named) else None) or of_type
 
-    def _version_of(
-        self, made: Schema, props: Mapping[str, Any], path: str, version: int | None
-    ) -> int | str | None:
+    def _version_of(self, made: Schema, props: Mapping[str, Any], path: str, version: int | None) -> int | str | None:
         given = props.get(names.VERSION_PROP, version)
         if given is None or (isinstance(given, int) and given < 0):
             return made.version
         if isinstance(given, bool) or not isinstance(given, (int, str)):
-            raise SchemaError(f"expected {names.VERSION_PROP} as an int or a text, got {given!r:.80}", path=path or None)
+            raise SchemaError(
+                f"expected {names.VERSION_PROP} as an int or a text, got {given!r:.80}", path=path or None
+            )
         if made.version is not None and names.VERSION_PROP not in props:
             return made.version  # that of a logical type
         if made.version is not None and made.version != given:
@@ -303,9 +305,7 @@ class SchemaReader:
             )
         return given
 
-    def _parameters_of(
-        self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str
-    ) -> dict[str, str]:
+    def _parameters_of(self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str) -> dict[str, str]:
         found = dict(made.parameters or {})
         doc = self._docs.of_type.get(node.name) if isinstance(node, avro.Named) else None
         if self.options.discard_type_doc_default and self.options.meta_data and doc is not None:
@@ -322,9 +322,7 @@ class SchemaReader:
                 found[key] = value if isinstance(value, str) else json.dumps(value)
         return found
 
-    def _name_of(
-        self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str
-    ) -> str | None:
+    def _name_of(self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str) -> str | None:
         given = props.get(names.NAME_PROP)
         if given is not None and not isinstance(given, str):
             raise SchemaError(f"expected {names.NAME_PROP} as text, got {given!r:.80}", path=path or None)

@@ -28,8 +28,8 @@ AVRO_DATA_OPTIONS: Final = (
         "scrub.invalid.names",
         False,
         checks.flag,
-        "Replace characters that Avro does not allow in names: `a-b` becomes `a_b`, and `1a` becomes `x1a`. With false, "
-        "such a name is an error.",
+        "Replace characters that Avro does not allow in names: `a-b` becomes `a_b`, and `1a` becomes `x1a`. With "
+        "false, such a name is an error.",
     ),
     Option(
         "generalized.sum.type.support",

@@ -21,13 +21,13 @@ from streamnative_serdes.key_value import KeyValue
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 from .options import AVRO_DATA_OPTIONS, AvroOptions
-from .reading import reader_of, with_branches
+from .reading import has_connects_logical_types, reader_of, with_branches
 
 Read = Callable[[bytes], SchemaAndValue]
 
 
 class LenientWritePolicy(WritePolicy):
-    """Writes by a schema that brokers accept though Avro does not: a decimal whose scale is not within its precision."""
+    """Writes by a schema that brokers accept though Avro does not: the scale of a decimal is not within its precision."""
 
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         super().__init__(conf, given._replace(schema=None))
@@ -81,11 +81,13 @@ class ConnectReadPolicy(ReadPolicy):
     def _reader(self, codec: Codec, version: int | None, *, framed: bool) -> Read:
         schema = codec.reader_schema
         written, wanted = with_branches(codec.schema), with_branches(schema)
-        if written is not codec.schema or wanted is not schema:
-            options = dict(self._options if framed else self._of_whole) | {"return_record_name": True}
-            reader = None if schema.same_as(codec.schema) else wanted
-            codec = Codec(written, reader, **options)  # type: ignore[arg-type]
-        return reader_of(schema, codec.decode, self._connect, version)
+        reader = None if schema.same_as(codec.schema) else wanted
+        options = (self._options if framed else self._of_whole) | {"return_record_name": True}
+        raw = Codec(written, reader, **options)
+        if not has_connects_logical_types(schema):
+            return reader_of(schema, raw.decode, self._connect, version)
+        logical = Codec(written, reader, **options | {"avro_logical_types": True})
+        return reader_of(schema, raw.decode, self._connect, version, logical.decode)
 
 
 class ConnectDeserializer(KafkaAvroDeserializer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from streamnative_serdes import _schema as avro
 from streamnative_serdes.connect.logical import logical_of
@@ -20,11 +20,12 @@ from .options import AvroOptions
 
 Convert: TypeAlias = Callable[[Any], Any]
 
+_CONNECTS: Final = frozenset({"date", "time-millis", "timestamp-millis", "decimal"})
 _BRANCH = "connect.branch"  # namespace of the records that stand for the branches of unions
 _ONLY = "v"
 
 
-# --- which branch of a union a datum is --------------------------------------------------------------------------------
+# --- which branch of a union a datum is -------------------------------------------------------------------------------
 
 
 def with_branches(schema: avro.Schema) -> avro.Schema:
@@ -87,19 +88,25 @@ class _Wrapper:
         return {"type": "record", "name": name, "fields": [{"name": _ONLY, "type": self.wrapped(branch)}]}
 
 
-# --- conversion ---------------------------------------------------------------------------------------------------------
+# --- conversion -------------------------------------------------------------------------------------------------------
 
 
 def reader_of(
-    schema: avro.Schema, decode: Callable[[bytes], Any], options: AvroOptions, version: int | None
+    schema: avro.Schema,
+    decode: Callable[[bytes], Any],
+    options: AvroOptions,
+    version: int | None,
+    logical: Callable[[bytes], Any] | None = None,
 ) -> Callable[[bytes], SchemaAndValue]:
     """Reads messages.
 
     Args:
         schema: that the data has, without :func:`with_branches`.
-        decode: makes data of bytes; of a codec with ``return.record.name``.
+        decode: makes data of bytes, without logical types, with the names of records in unions.
         options: of the converter.
         version: of the schema in the registry.
+        logical: the same with logical types, if the codec's are Connect's. It is tried first, since it is far faster;
+            but there are dates that Python does not have.
 
     Raises:
         SchemaError: the schema has no Connect schema.
@@ -108,11 +115,33 @@ def reader_of(
     if made is None:
         return lambda data: SchemaAndValue(None, from_anything(_plain(decode(data))))
     convert = converter_of(made, schema.root)
+    quick = None if logical is None else converter_of(made, schema.root, logical=False)
 
     def read(data: bytes) -> SchemaAndValue:
+        if quick is not None:
+            try:
+                return SchemaAndValue(made, quick(logical(data)))  # type: ignore[misc]
+            except DecodeError:
+                pass  # said below, if it is an error
         return SchemaAndValue(made, convert(decode(data)))
 
     return read
+
+
+def has_connects_logical_types(schema: avro.Schema) -> bool:
+    """Whether there are logical types, and all of them are also Connect's, so that the codec's values are."""
+    found = _logical_types(schema.root, set())
+    return bool(found) and found <= _CONNECTS
+
+
+def _logical_types(node: avro.AvroType, seen: set[int]) -> set[str]:
+    if id(node) in seen:
+        return set()
+    seen.add(id(node))
+    own = getattr(node, "logical", None)
+    return {own.name for own in (own,) if own is not None}.union(
+        *(_logical_types(child, seen) for child in avro.children(node))
+    )
 
 
 def _plain(datum: Any) -> Any:
@@ -124,29 +153,12 @@ def _plain(datum: Any) -> Any:
     return {key: _plain(item) for key, item in datum.items()} if isinstance(datum, dict) else datum
 
 
-def converter_of(schema: Schema, node: avro.AvroType) -> Convert:
-    """Converts data of ``node``, None included, to values of its Connect schema."""
-    if isinstance(node, avro.Union):
-        if not _is_optional(node):
-            return _union(schema, node)
-        node = next(branch for branch in node.branches if branch.kind != "null")
-    convert = _converter(schema, node)
-    if convert is _same:
-        return _same
-    return lambda datum: None if datum is None else convert(datum)
+def converter_of(schema: Schema, node: avro.AvroType, *, logical: bool = True) -> Convert:
+    """Converts data of ``node``, None included, to values of its Connect schema.
 
-
-def _converter(schema: Schema, node: avro.AvroType) -> Convert:
-    match node:
-        case avro.Record():
-            return _struct(schema, node)
-        case avro.Array():
-            return _entries(schema, node) if schema.type is Type.MAP else _array(schema, node)
-        case avro.Map():
-            return _map(schema, node)
-    if logical_of(schema) is not None:
-        return _logical(schema)
-    return _small(schema) if schema.type in (Type.INT8, Type.INT16) else _same
+    ``logical``: data lacks logical types, which are to be converted too.
+    """
+    return _Maker(logical).nullable(schema, node)
 
 
 def _same(datum: Any) -> Any:
@@ -181,104 +193,128 @@ def _placed(error: DecodeError, step: str) -> DecodeError:
     return error
 
 
-def _struct(schema: Schema, node: avro.Record) -> Convert:
-    kinds = zip(node.fields, schema.fields or (), strict=True)
-    fields = [(part.name, converter_of(field.schema, part.type)) for part, field in kinds]
-    if all(convert is _same for _, convert in fields):
-        return lambda datum: _made(schema, _untupled(datum))
-
-    def convert(datum: Any) -> Struct:
-        given = _untupled(datum)
-        name = ""
-        try:
-            found = {}
-            for name, field in fields:
-                found[name] = field(given[name])
-        except DecodeError as error:
-            raise _placed(error, name) from None
-        return _made(schema, found)
-
-    return convert
+def _set(found: dict[str, Any]) -> dict[str, Any]:
+    """Only the fields that are not null."""
+    if None in found.values():
+        return {name: value for name, value in found.items() if value is not None}
+    return found
 
 
-def _untupled(datum: Any) -> Any:
-    return datum[1] if type(datum) is tuple else datum
+class _Maker:
+    """Makes the functions of one schema."""
 
+    def __init__(self, logical: bool) -> None:
+        self._converts_logical = logical
 
-def _made(schema: Schema, found: dict[str, Any]) -> Struct:
-    return Struct.of_checked(schema, {name: value for name, value in found.items() if value is not None})
+    def nullable(self, schema: Schema, node: avro.AvroType) -> Convert:
+        if isinstance(node, avro.Union):
+            if not _is_optional(node):
+                return self._union(schema, node)
+            node = next(branch for branch in node.branches if branch.kind != "null")
+            convert = self._required(schema, node)
+            return _same if convert is _same else lambda datum: None if datum is None else convert(datum)
+        return self._required(schema, node)
 
+    def _required(self, schema: Schema, node: avro.AvroType) -> Convert:
+        match node:
+            case avro.Record():
+                return self._struct(schema, node)
+            case avro.Array():
+                return self._entries(schema, node) if schema.type is Type.MAP else self._array(schema, node)
+            case avro.Map():
+                return self._map(schema, node)
+        if logical_of(schema) is not None:
+            done = not self._converts_logical and getattr(node, "logical", None) is not None
+            return _same if done else _logical(schema)
+        return _small(schema) if schema.type in (Type.INT8, Type.INT16) else _same
 
-def _array(schema: Schema, node: avro.Array) -> Convert:
-    assert schema.value_schema is not None
-    item = converter_of(schema.value_schema, node.items)
-    if item is _same:
-        return _same
+    def _struct(self, schema: Schema, node: avro.Record) -> Convert:
+        """Makes the codec's dict, which nobody else has, into a Struct."""
+        kinds = zip(node.fields, schema.fields or (), strict=True)
+        fields = [(part.name, self.nullable(field.schema, part.type)) for part, field in kinds]
+        changed = [(name, field) for name, field in fields if field is not _same]
+        of_checked = Struct.of_checked
 
-    def convert(datum: Any) -> list[Any]:
-        found: list[Any] = []
-        try:
-            for each in datum:
-                found.append(item(each))
-        except DecodeError as error:
-            raise _placed(error, f"[{len(found)}]") from None
-        return found
+        def convert(datum: Any) -> Struct:
+            found = datum[1] if type(datum) is tuple else datum
+            name = ""
+            try:
+                for name, field in changed:
+                    found[name] = field(found[name])
+            except DecodeError as error:
+                raise _placed(error, name) from None
+            return of_checked(schema, _set(found))
 
-    return convert
+        return convert
 
+    def _array(self, schema: Schema, node: avro.Array) -> Convert:
+        assert schema.value_schema is not None
+        item = self.nullable(schema.value_schema, node.items)
+        if item is _same:
+            return _same
 
-def _map(schema: Schema, node: avro.Map) -> Convert:
-    assert schema.value_schema is not None
-    item = converter_of(schema.value_schema, node.values)
-    if item is _same:
-        return _same
+        def convert(datum: Any) -> list[Any]:
+            at = 0
+            try:
+                for at, each in enumerate(datum):  # the codec's list, which nobody else has
+                    datum[at] = item(each)
+            except DecodeError as error:
+                raise _placed(error, f"[{at}]") from None
+            found: list[Any] = datum
+            return found
 
-    def convert(datum: Any) -> dict[str, Any]:
-        key = ""
-        try:
-            return {(key := name): item(each) for name, each in datum.items()}
-        except DecodeError as error:
-            raise _placed(error, f"[{key!r:.40}]") from None
+        return convert
 
-    return convert
+    def _map(self, schema: Schema, node: avro.Map) -> Convert:
+        assert schema.value_schema is not None
+        item = self.nullable(schema.value_schema, node.values)
+        if item is _same:
+            return _same
 
+        def convert(datum: Any) -> dict[str, Any]:
+            key = ""
+            try:
+                return {(key := name): item(each) for name, each in datum.items()}
+            except DecodeError as error:
+                raise _placed(error, f"[{key!r:.40}]") from None
 
-def _entries(schema: Schema, node: avro.Array) -> Convert:
-    assert isinstance(node.items, avro.Record)
-    assert schema.key_schema is not None
-    assert schema.value_schema is not None
-    types = {field.name: field.type for field in node.items.fields}
-    key_of = converter_of(schema.key_schema, types[names.KEY])
-    value_of = converter_of(schema.value_schema, types[names.VALUE])
+        return convert
 
-    def convert(datum: Any) -> dict[Any, Any]:
-        at = 0
-        try:
-            found = {}
-            for at, entry in enumerate(datum):  # noqa: B007 - for the error
-                found[key_of(entry[names.KEY])] = value_of(entry[names.VALUE])
-        except DecodeError as error:
-            raise _placed(error, f"[{at}]") from None
-        return found
+    def _entries(self, schema: Schema, node: avro.Array) -> Convert:
+        assert isinstance(node.items, avro.Record)
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        types = {field.name: field.type for field in node.items.fields}
+        key_of = self.nullable(schema.key_schema, types[names.KEY])
+        value_of = self.nullable(schema.value_schema, types[names.VALUE])
 
-    return convert
+        def convert(datum: Any) -> dict[Any, Any]:
+            at = 0
+            try:
+                found = {}
+                for at, entry in enumerate(datum):  # noqa: B007 - for the error
+                    found[key_of(entry[names.KEY])] = value_of(entry[names.VALUE])
+            except DecodeError as error:
+                raise _placed(error, f"[{at}]") from None
+            return found
 
+        return convert
 
-def _union(schema: Schema, node: avro.Union) -> Convert:
-    """The field of the branch that the name of the record says."""
-    branches = [(at, branch) for at, branch in enumerate(node.branches) if branch.kind != "null"]
-    fields = {
-        f"b{at}": (field.name, converter_of(field.schema, branch))
-        for (at, branch), field in zip(branches, schema.fields or (), strict=True)
-    }
+    def _union(self, schema: Schema, node: avro.Union) -> Convert:
+        """The field of the branch that the name of the record says."""
+        branches = [(at, branch) for at, branch in enumerate(node.branches) if branch.kind != "null"]
+        fields = {
+            f"b{at}": (field.name, self.nullable(field.schema, branch))
+            for (at, branch), field in zip(branches, schema.fields or (), strict=True)
+        }
 
-    def convert(datum: Any) -> Struct | None:
-        if datum is None:
-            return None
-        name, field = fields[datum[0].rpartition("_")[2]]
-        try:
-            return _made(schema, {name: field(datum[1][_ONLY])})
-        except DecodeError as error:
-            raise _placed(error, name) from None
+        def convert(datum: Any) -> Struct | None:
+            if datum is None:
+                return None
+            name, field = fields[datum[0].rpartition("_")[2]]
+            try:
+                return Struct.of_checked(schema, _set({name: field(datum[1][_ONLY])}))
+            except DecodeError as error:
+                raise _placed(error, name) from None
 
-    return convert
+        return convert

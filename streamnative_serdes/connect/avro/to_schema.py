@@ -225,7 +225,9 @@ class SchemaWriter:
                 f"the name {node['name']!r:.120} stands for two different types",
                 path=path or None,
                 hint=f"the other one is {where!r:.120}; give them different names, or the same doc, version, "
-                "parameters and fields" if where else "the other one is the outermost",
+                "parameters and fields"
+                if where
+                else "the other one is the outermost",
             )
         return first
 

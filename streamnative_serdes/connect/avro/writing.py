@@ -46,7 +46,9 @@ def converter_of(schema: Schema, options: AvroOptions, translated: Translated) -
         case Type.MAP:
             return _map(schema, options, translated)
         case Type.STRUCT:
-            return _union(schema, options, translated) if names.is_union(schema) else _struct(schema, options, translated)
+            return (
+                _union(schema, options, translated) if names.is_union(schema) else _struct(schema, options, translated)
+            )
     return None
 
 
@@ -87,7 +89,12 @@ def _same(value: Any) -> Any:
 def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Convert:
     default_null = options.ignore_default_for_nullables
     fields = [
-        (name, names.scrubbed(name, options), _nullable(kind, options, translated) or _same, default_null and kind.optional)
+        (
+            name,
+            names.scrubbed(name, options),
+            _nullable(kind, options, translated) or _same,
+            default_null and kind.optional,
+        )
         for name, _, kind in schema.fields or ()
     ]
 
@@ -117,7 +124,7 @@ def _union(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
     return convert
 
 
-# --- values that the codec takes as they are ----------------------------------------------------------------------------
+# --- values that the codec takes as they are --------------------------------------------------------------------------
 
 
 def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> bool:

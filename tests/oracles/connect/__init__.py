@@ -1,4 +1,4 @@
-"""Kafka Connect's converters in Java as an oracle: JsonConverter, AvroData, SchemaProjector and Debezium's envelopes."""
+"""Connect's converters in Java as an oracle: JsonConverter, AvroData, SchemaProjector, and Debezium's envelopes."""
 
 from __future__ import annotations
 

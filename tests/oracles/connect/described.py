@@ -49,7 +49,10 @@ def described_value(schema: Schema | None, value: Any) -> Any:
         case Type.ARRAY:
             return {"ARRAY": [described_value(schema.value_schema, item) for item in value]}
         case Type.MAP:
-            pairs = ((described_value(schema.key_schema, k), described_value(schema.value_schema, v)) for k, v in value.items())
+            pairs = (
+                (described_value(schema.key_schema, k), described_value(schema.value_schema, v))
+                for k, v in value.items()
+            )
             return {"MAP": [list(pair) for pair in pairs]}
         case Type.STRUCT:
             fields = schema.fields or ()
@@ -170,7 +173,9 @@ def without_lost_defaults(shown: Any) -> Any:
         return [without_lost_defaults(item) for item in shown]
     if not isinstance(shown, dict) or "type" not in shown:
         return shown
-    kept = {key: without_lost_defaults(item) if key in ("key", "value", "fields") else item for key, item in shown.items()}
+    kept = {
+        key: without_lost_defaults(item) if key in ("key", "value", "fields") else item for key, item in shown.items()
+    }
     if "default" in kept and _is_lost(shown):
         del kept["default"]
     return kept
