@@ -77,13 +77,15 @@ def _logical(schema: Schema, logical: Any, value: Any) -> Any:
 
 
 def _schemaless(value: Any) -> Any:
+    if value is None:
+        return None
     if isinstance(value, dict):
         return {"MAP": [[_schemaless(key), _schemaless(item)] for key, item in value.items()]}
     if isinstance(value, list):
         return {"ARRAY": [_schemaless(item) for item in value]}
     kinds = {bool: Type.BOOLEAN, float: Type.FLOAT64, str: Type.STRING, bytes: Type.BYTES}
     kind = kinds.get(type(value)) or (Type.INT32 if -(2**31) <= value < 2**31 else Type.INT64)
-    return None if value is None else described_value(Schema(kind), value)
+    return described_value(Schema(kind), value)
 
 
 def comparable(shown: Any) -> Any:

@@ -1,0 +1,161 @@
+"""Our AvroConverter's schemas and data against Java's AvroData, both ways.
+
+The oracle is Apicurio's AvroData (2.6.13.Final), which is Confluent's (schema-registry, commit 3be705d) with another
+cache; the oracle sets the switches that Apicurio's configuration lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from avro_strategies import schema_and_datum
+from connect import JavaConnect, RefusedError
+from connect.described import comparable, described, described_value, schema_of, value_of, without_lost_defaults
+from connect_strategies import data
+from hypothesis import HealthCheck, assume, given, settings
+
+from streamnative_serdes import _schema as avro
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.connect import Schema
+from streamnative_serdes.connect.avro.options import AvroOptions
+from streamnative_serdes.connect.avro.reading import reader_of, with_branches
+from streamnative_serdes.connect.avro.to_schema import avro_schema
+from streamnative_serdes.connect.avro.writing import converter_of, datum_of
+from streamnative_serdes.errors import EncodeError, SchemaError
+
+pytestmark = pytest.mark.usefixtures("java_connect")
+OPTIONS: list[dict[str, bool]] = [
+    {},
+    {"enhanced.avro.schema.support": True},
+    {"connect.meta.data": False},
+    {"generalized.sum.type.support": True},
+    {"allow.optional.map.keys": True},
+    {"discard.type.doc.default": True},
+]
+options = pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "+".join(chosen) or "defaults")
+slow = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+# What Java cannot write, and we can: maps with keys other than text twice in a schema, and structs with a schema that
+# is equal but for its default; or what neither can: a name for two types, and null as the key of an Avro map.
+JAVA_CANNOT = ("Can't redefine", "Mismatching struct schema", "null key in map", "Type must have a name")
+
+# A decimal of a fixed size; with the registry's version, a logical type alone; a union in a record in a union.
+JAVA_CANNOT_READ = ("Mismatched names", "Mismatched versions", "Did not find matching union field")
+
+
+def comparable_schema(text: str) -> Any:
+    """What counts of an Avro schema; numbers are rounded, since Java before 19 does not print the fewest digits."""
+
+    def rounded(digits: str) -> float:
+        number = float(digits)
+        return struct.unpack("<f", struct.pack("<f", number))[0] if abs(number) < 3e38 else number  # type: ignore[no-any-return]
+
+    return json.loads(avro.comparable(avro.parse(text, strict=False).root), parse_float=rounded)
+
+
+def written_by_us(schema: Schema, value: Any, made: AvroOptions) -> tuple[str, bytes]:
+    translated = avro_schema(schema, made)
+    codec = Codec(avro.parse(translated.text, strict=False), avro_logical_types=False)
+    return translated.text, codec.encode(datum_of(schema, converter_of(schema, made, translated), value))
+
+
+def read_by_us(text: str, message: bytes, made: AvroOptions, version: int | None = None) -> tuple[Any, Any]:
+    schema = avro.parse(text, strict=False)
+    codec = Codec(with_branches(schema), avro_logical_types=False, return_record_name=True)
+    found = reader_of(schema, codec.decode, made, version)(message)
+    return described(found.schema), described_value(found.schema, found.value)
+
+
+@options
+@slow
+@given(pair=data())
+def test_random_data_is_written_and_read_as_java_does(
+    java_connect: JavaConnect, chosen: dict[str, bool], pair: tuple[Schema, Any]
+) -> None:
+    made, given_names = AvroOptions.of(chosen), {name.replace(".", "_"): value for name, value in chosen.items()}
+    shown = described(pair[0]), described_value(*pair)
+    try:
+        text, message = java_connect.to_avro(*shown, **given_names)
+    except RefusedError as error:
+        assert any(words in error.message for words in JAVA_CANNOT), error
+        try:
+            written_by_us(*pair, made)
+        except (EncodeError, SchemaError) as ours:
+            assert "two different types" in ours.message or "as map key" in ours.message
+        return
+    our_text, ours = written_by_us(*pair, made)
+    assert comparable_schema(our_text) == comparable_schema(text)
+    assert sorted(ours) == sorted(message)  # Java writes maps in another order
+    assume(pair[1] is not None)  # a converter never sees it
+    found_schema, found = read_by_us(text, ours, made)
+    java_schema, java_value = java_connect.from_avro(text, ours, **given_names)
+    assert comparable(without_lost_defaults(found_schema)) == comparable(without_lost_defaults(java_schema))
+    assert comparable(found) == comparable(java_value)
+
+
+@options
+@slow
+@given(pair=schema_and_datum())
+def test_random_avro_is_read_as_java_does(
+    java_connect: JavaConnect, chosen: dict[str, bool], pair: tuple[Any, Any]
+) -> None:
+    made, given_names = AvroOptions.of(chosen), {name.replace(".", "_"): value for name, value in chosen.items()}
+    text = json.dumps(pair[0])
+    message = Codec(text).encode(pair[1])
+    assume(pair[1] is not None)
+    try:
+        java_schema, java_value = java_connect.from_avro(text, message, 7, **given_names)
+    except RefusedError as error:
+        if not any(words in error.message for words in JAVA_CANNOT_READ):
+            assert "Standalone null" in error.message
+            with pytest.raises(SchemaError, match="null alone"):
+                read_by_us(text, message, made, 7)
+        return
+    try:
+        found_schema, found = read_by_us(text, message, made, 7)
+    except SchemaError as error:
+        assert "contains itself" in error.message
+        return
+    assert comparable(without_lost_defaults(found_schema)) == comparable(without_lost_defaults(java_schema))
+    assert comparable(found) == comparable(java_value)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"scrub.invalid.names": True}], ids=["as they are", "scrubbed"])
+@pytest.mark.parametrize("name", ["a", "a-b", "1a", "ä", "a b", "~", "a.b", "_", "😀", "a*b", "x%y"])
+def test_names_are_scrubbed_as_java_does(java_connect: JavaConnect, chosen: dict[str, bool], name: str) -> None:
+    schema = {"type": "STRUCT", "name": f"ns.{name}", "fields": [[name, {"type": "INT32"}]]}
+    ours = schema_of(schema)
+    assert ours is not None
+    value = value_of(ours, {"STRUCT": [{"INT32": "5"}]})
+    made, given_names = AvroOptions.of(chosen), {key.replace(".", "_"): on for key, on in chosen.items()}
+    try:
+        text, message = java_connect.to_avro(schema, {"STRUCT": [{"INT32": "5"}]}, **given_names)
+    except RefusedError:
+        with pytest.raises(SchemaError, match="not a valid Avro name"):
+            avro_schema(ours, made)
+        return
+    if not avro_names_are_ascii(text):  # Java's Avro 1.11 takes letters of all scripts; the specification does not
+        with pytest.raises(SchemaError, match="not a valid Avro name"):
+            avro_schema(ours, made)
+        return
+    our_text, our_message = written_by_us(ours, value, made)
+    assert comparable_schema(our_text) == comparable_schema(text)
+    assert our_message == message
+
+
+def avro_names_are_ascii(text: str) -> bool:
+    tree = json.loads(text)
+    return str(tree["name"] + tree["fields"][0]["name"]).isascii()
+
+
+@pytest.mark.parametrize("value", [True, 1, 2**40, 1.5, "x", [1, None, "x"], {"a": {"b": [1.5]}}, {1: "x", "y": None}])
+def test_data_without_a_schema_is_written_and_read_as_java_does(java_connect: JavaConnect, value: Any) -> None:
+    text, message = java_connect.to_avro(None, described_value(None, value))
+    codec = Codec(text, avro_logical_types=False)
+    assert comparable_schema(avro_schema(None, AvroOptions()).text) == comparable_schema(text)
+    assert sorted(codec.encode(datum_of(None, None, value))) == sorted(message)
+    assert java_connect.from_avro(text, message) == (None, read_by_us(text, message, AvroOptions())[1])
