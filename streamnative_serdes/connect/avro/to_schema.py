@@ -142,6 +142,7 @@ class SchemaWriter:
                 field["default"] = _widened(schema, default)
             else:  # left out, as in Java
                 self.filled = False
+                self._note_left_out(node, path)
         elif schema.optional:
             field["default"] = None
         return field
@@ -236,11 +237,17 @@ class SchemaWriter:
             default = self._default_property(schema)
             self._unsettled.setdefault(node["name"], []).append((default, in_field, path))
 
+    def _note_left_out(self, node: Node, path: str) -> None:
+        """The Avro field has no default, so that it does not carry that of a named type."""
+        kind = node[0] if isinstance(node, list) else node
+        uses = self._unsettled.get(kind.get("name"), [])
+        uses[:] = [(default, in_field and where != path, where) for default, in_field, where in uses]
+
     def settle(self) -> None:
         """Leave defaults to the fields where uses of one named type have different ones, since Avro has it once.
 
         Raises:
-            SchemaError: one of these defaults is not that of a field.
+            SchemaError: one of these defaults is not that of an Avro field.
         """
         for name, uses in self._unsettled.items():
             if all(use[0] == uses[0][0] for use in uses):
@@ -248,7 +255,7 @@ class SchemaWriter:
             for default, in_field, path in uses:
                 if default and not in_field:
                     raise SchemaError(
-                        f"the type {name!r:.120} is used with different defaults, and this one is not that of a field",
+                        f"the type {name!r:.120} is used with different defaults, and Avro has no place for this one",
                         path=path or None,
                         hint="give the types different names",
                     )
