@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .avro import AvroConverter
 from .builder import SchemaBuilder, SchemaLike
 from .converter import Converter
 from .json_converter import JsonConverter
@@ -53,6 +54,7 @@ __all__ = [
     "OPTIONAL_INT64",
     "OPTIONAL_STRING",
     "STRING",
+    "AvroConverter",
     "Converter",
     "Date",
     "Decimal",

@@ -27,7 +27,7 @@ Read = Callable[[bytes], SchemaAndValue]
 
 
 class LenientWritePolicy(WritePolicy):
-    """Writes by a schema that brokers accept though Avro does not: the scale of a decimal is not within its precision."""
+    """Writes by a schema that only brokers accept: the scale or the precision of a decimal is not one of Avro's."""
 
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         super().__init__(conf, given._replace(schema=None))

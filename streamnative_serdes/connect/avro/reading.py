@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from streamnative_serdes import _schema as avro
@@ -35,7 +35,7 @@ def with_branches(schema: avro.Schema) -> avro.Schema:
     """
     if not _has_union(schema.root, set()):
         return schema
-    return avro.parse(json.dumps(_Wrapper().wrapped(json.loads(schema.text))), strict=False)
+    return avro.Schema(schema.text, _Wrapper().wrapped(schema.root))
 
 
 def _has_union(node: avro.AvroType, seen: set[int]) -> bool:
@@ -55,37 +55,61 @@ def _is_optional(node: avro.Union) -> bool:
 class _Wrapper:
     def __init__(self) -> None:
         self._unions = 0
+        self._records: dict[str, avro.Record] = {}
 
-    def wrapped(self, tree: Any) -> Any:
-        if isinstance(tree, list):
-            optional = len(tree) == 2 and any(branch in ("null", {"type": "null"}) for branch in tree)
-            return [self.wrapped(branch) for branch in tree] if optional else self._union(tree)
-        if not isinstance(tree, dict):
-            return tree
-        inner = {key: self.wrapped(tree[key]) for key in ("items", "values") if key in tree}
-        if isinstance(tree.get("type"), (dict, list)):
-            inner["type"] = self.wrapped(tree["type"])
-        if isinstance(tree.get("fields"), list):
-            inner["fields"] = [self._field(field) for field in tree["fields"]]
-        return tree | inner
+    def wrapped(self, node: avro.AvroType) -> avro.AvroType:
+        match node:
+            case avro.Array():
+                return replace(node, items=self.wrapped(node.items))
+            case avro.Map():
+                return replace(node, values=self.wrapped(node.values))
+            case avro.Record():
+                return self._record(node)
+            case avro.Union() if _is_optional(node):
+                return avro.Union(tuple(map(self.wrapped, node.branches)))
+            case avro.Union():
+                return self._union(node)
+        return node
 
-    def _field(self, field: dict[str, Any]) -> dict[str, Any]:
-        """Without its default, if this would be the default of a branch."""
-        found = field | {"type": self.wrapped(field["type"])}
-        if found["type"] != field["type"] and field.get("default") is not None:
-            del found["default"]
-        return found
+    def _record(self, node: avro.Record) -> avro.Record:
+        made = self._records.get(node.name)
+        if made is None:
+            made = self._records[node.name] = replace(node)
+            made.fields = tuple(
+                replace(part, type=self.wrapped(part.type), default=_wrapped_default(part.type, part.default))
+                for part in node.fields
+            )
+        return made
 
-    def _union(self, branches: list[Any]) -> list[Any]:
+    def _union(self, node: avro.Union) -> avro.Union:
         self._unions += 1
-        number = self._unions
-        return [
-            branch if branch in ("null", {"type": "null"}) else self._branch(f"{_BRANCH}.u{number}_b{at}", branch)
-            for at, branch in enumerate(branches)
-        ]
+        prefix = f"{_BRANCH}.u{self._unions}_b"
+        return avro.Union(
+            tuple(
+                branch
+                if branch.kind == "null"
+                else avro.Record(f"{prefix}{at}", (avro.Field(_ONLY, self.wrapped(branch)),))
+                for at, branch in enumerate(node.branches)
+            )
+        )
 
-    def _branch(self, name: str, branch: Any) -> dict[str, Any]:
-        return {"type": "record", "name": name, "fields": [{"name": _ONLY, "type": self.wrapped(branch)}]}
+
+def _wrapped_default(node: avro.AvroType, value: Any) -> Any:
+    """A default for the type with branches; one that does not fit is an error only where it is needed."""
+    if value is avro.MISSING or value is None:
+        return value
+    match node:
+        case avro.Union():
+            first = _wrapped_default(node.branches[0], value)
+            return first if _is_optional(node) else {_ONLY: first}
+        case avro.Array() if isinstance(value, list):
+            return [_wrapped_default(node.items, item) for item in value]
+        case avro.Map() if isinstance(value, dict):
+            return {key: _wrapped_default(node.values, item) for key, item in value.items()}
+        case avro.Record() if isinstance(value, dict):
+            types = {part.name: part.type for part in node.fields}
+            return {key: _wrapped_default(types[key], item) for key, item in value.items() if key in types}
+    return value
 
 
 # --- conversion -------------------------------------------------------------------------------------------------------

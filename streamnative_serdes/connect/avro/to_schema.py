@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from streamnative_serdes._schema.rules import logical_fault
 from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.values import joined
@@ -267,7 +268,9 @@ class SchemaWriter:
         found = self._connect_properties(schema) if self.options.meta_data else {}
         if schema.name == Decimal.LOGICAL_NAME:
             found |= _decimal(schema)
-            self.exact = self.exact and 0 <= found["scale"] <= found["precision"]
+            size = names.fixed_size(schema)
+            base = "bytes" if size is None else "fixed"
+            self.exact = self.exact and logical_fault("decimal", base, size or 0, found) is None
         elif schema.name in _LOGICAL:
             found["logicalType"] = _LOGICAL[schema.name]
         parameters = schema.parameters or {}
