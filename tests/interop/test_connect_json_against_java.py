@@ -1,0 +1,105 @@
+"""Our JsonConverter and SchemaProjector against those of Kafka's connect-json and connect-api (4.1.1)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from connect import JavaConnect, RefusedError
+from connect.described import comparable, described, described_value, schema_of, value_of
+from connect_strategies import data, schemas
+from hypothesis import HealthCheck, given, settings
+
+from streamnative_serdes.connect import JsonConverter, Schema, SchemaProjector
+from streamnative_serdes.errors import SerdesError
+
+pytestmark = pytest.mark.usefixtures("java_connect")
+slow = settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+# A struct whose default is a struct never has the schema that Java requires; and Java's JSON has no null as a key.
+JAVA_CANNOT = ("Mismatching schema", "null key", "Null key")
+
+
+def parsed(message: bytes | None) -> Any:
+    """JSON with numbers as floats of 32 bits, since Java before 19 does not print the fewest digits."""
+    assert message is not None
+
+    def rounded(digits: str) -> Any:
+        number = float(digits)
+        return struct.unpack("<f", struct.pack("<f", number))[0] if abs(number) < 3e38 else digits
+
+    return _sorted(json.loads(message, parse_float=rounded))
+
+
+def _sorted(tree: Any) -> Any:
+    """Entries of maps, which are pairs, in one order, since Java has another."""
+    if isinstance(tree, dict):
+        return {key: _sorted(item) for key, item in tree.items()}
+    return sorted(map(_sorted, tree), key=json.dumps) if isinstance(tree, list) else tree
+
+
+def unsigned(shown: Any) -> Any:
+    """A description in which -0.0 is 0.0, as Java reads it from JSON."""
+    text = json.dumps(comparable(shown))
+    return json.loads(text.replace('"FLOAT32": "80000000"', '"FLOAT32": "0"').replace(f'"8{"0" * 15}"', '"0"'))
+
+
+@pytest.mark.parametrize("enabled", [True, False], ids=["with schemas", "without schemas"])
+@pytest.mark.parametrize("decimals", ["BASE64", "NUMERIC"])
+@slow
+@given(pair=data())
+def test_random_data_is_written_and_read_as_java_does(
+    java_connect: JavaConnect, decimals: str, enabled: bool, pair: tuple[Schema, Any]
+) -> None:
+    chosen = {"decimal.format": decimals, "schemas.enable": enabled}
+    names = {name.replace(".", "_"): value for name, value in chosen.items()}
+    converter = JsonConverter(chosen)
+    try:
+        java = java_connect.to_json(described(pair[0]), described_value(*pair), **names)
+    except RefusedError as error:
+        assert any(words in error.message for words in JAVA_CANNOT), error
+        return
+    ours = converter.from_connect_data("t", *pair)
+    assert (ours is None) == (java is None)
+    if ours is None:
+        return
+    assert parsed(ours) == parsed(java)
+    try:
+        schema, value = java_connect.from_json(ours, **names)
+    except RefusedError:
+        with pytest.raises(SerdesError):
+            converter.to_connect_data("t", ours)
+        return
+    found = converter.to_connect_data("t", ours)
+    assert unsigned(described(found.schema)) == unsigned(schema)
+    if enabled:  # without schemas, Java's whole numbers are INT64
+        assert unsigned(described_value(*found)) == unsigned(value)
+
+
+@slow
+@given(pair=data(depth=2), target=schemas(depth=1))
+def test_random_data_is_projected_as_java_does(
+    java_connect: JavaConnect, pair: tuple[Schema, Any], target: Schema
+) -> None:
+    for wanted in (target, pair[0].replaced(doc="another"), pair[0].replaced(optional=True)):
+        try:
+            java = java_connect.project(described(pair[0]), described_value(*pair), described(wanted))
+        except RefusedError:
+            continue
+        assert comparable(described_value(wanted, SchemaProjector.project(*pair, wanted))) == comparable(java)
+
+
+def test_the_descriptions_of_the_oracle_are_read_back() -> None:
+    @settings(max_examples=30, deadline=None)
+    @given(pair=data(defaults=False))
+    def check(pair: tuple[Schema, Any]) -> None:
+        shown = described(pair[0])
+        assert schema_of(shown) == pair[0]
+        assert comparable(described_value(pair[0], value_of(pair[0], described_value(*pair)))) == comparable(
+            described_value(*pair)
+        )
+
+    check()
