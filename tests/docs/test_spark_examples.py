@@ -42,6 +42,16 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
             ],
         ),
         (
+            "spark_debezium_avro",
+            [
+                "read back with its schema: True",
+                "struct<id:bigint,total:decimal(10,2),paid:timestamp>",
+                "c orders None -> 12.50",
+                "u orders 12.50 -> 12.50",
+                "d orders 12.50 -> None",
+            ],
+        ),
+        (
             "spark_schema_evolution",
             [
                 "10 rows of page",
