@@ -108,13 +108,17 @@ class ReadPolicy:
             return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
         if known.halves is not None:
             alone = key == _call_path.LATEST and self.pairs.alone
-            options = self._options if key >= 0 else self._of_whole
+            options = self.codec_options(key)
             return self.pairs.bound(topic, key, known, lifetime, options, alone=alone)
         self.pairs.refuse_no_pair(known)
         if for_key:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(topic, key, known)
         return self.bound_to(topic, key, known.version, codec, min(lifetime, holds))
+
+    def codec_options(self, key: int) -> config.CodecArguments:
+        """Options of the codec that reads messages under ``key``: without a header, they are read as a whole."""
+        return self._options if key >= 0 else self._of_whole
 
     def bound_to(
         self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
@@ -201,7 +205,7 @@ class ReadPolicy:
         if target is None:
             version, lifetime = self.evolution.reader(topic, None if is_sign(key) else known.version)
             reader, shapes = (None, None) if version is None else (version.schema, {})
-        options = self._options if key >= 0 else self._of_whole
+        options = self.codec_options(key)
         try:
             return known.compiled.codec(options, reader, shapes), lifetime
         except SchemaError as error:
@@ -423,7 +427,7 @@ class ReadPolicy:
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
         """The datum of a message that cannot be converted to the reader's schema; NOTHING if that is not the reason."""
-        options = self._options if bound.key >= 0 else self._of_whole
+        options = self.codec_options(bound.key)
         try:
             known, _ = self.known(bound.topic, bound.key)
             if known is None:

@@ -53,9 +53,13 @@ class WritePolicy:
         self._given = given
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
-        self._codec = None if schema is None or self._pair is not None else codec_of(schema, self._class, conf)
+        self._codec = None if schema is None or self._pair is not None else self.own_codec(schema, self._class)
         self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
         self._refuse_lone_key()
+
+    def own_codec(self, schema: object, cls: type | None) -> Codec:
+        """What writes by the schema that the serializer was given; objects of ``cls`` too."""
+        return codec_of(schema, cls, self.conf)
 
     def _refuse_lone_key(self) -> None:
         """Registered as it is, a key's schema would become that of the topic's values."""

@@ -83,7 +83,8 @@ class AvroConverter(Converter):
         last, write = self._direct
         if last is schema and type(value) is Struct and value.schema is schema:
             try:
-                return write(topic, value)
+                message: bytes | None = write(topic, value)
+                return message
             except EncodeError:
                 pass  # what is wrong, if anything is, is said below in the words of Connect
         if value is None and (schema is None or schema.optional):

@@ -29,10 +29,8 @@ Read = Callable[[bytes], SchemaAndValue]
 class LenientWritePolicy(WritePolicy):
     """Writes by a schema that only brokers accept: the scale or the precision of a decimal is not one of Avro's."""
 
-    def __init__(self, conf: dict[str, Any], given: Given) -> None:
-        super().__init__(conf, given._replace(schema=None))
-        self._codec = Codec(avro.parse(given.schema, strict=False), **config.codec_arguments(conf))
-        self._refuse_lone_key()
+    def own_codec(self, schema: object, cls: type | None) -> Codec:  # noqa: ARG002
+        return Codec(avro.parse(schema, strict=False), **config.codec_arguments(self.conf))
 
 
 class LenientSerializer(KafkaAvroSerializer):
@@ -63,7 +61,7 @@ class ConnectReadPolicy(ReadPolicy):
             if len(self._reads) >= self._connect.cache_size:
                 self._reads.clear()
             try:
-                read = self._reads.setdefault(name, self._reader(codec, shown, framed=key >= 0))
+                read = self._reads.setdefault(name, self._reader(codec, shown, key))
             except SchemaError as error:
                 raise error.at(topic=topic, version=version) from None
         pair = _call_path.Pair(None, _call_path.Half(None, None, read), KeyValue)
@@ -78,11 +76,11 @@ class ConnectReadPolicy(ReadPolicy):
         known, _ = self.evolution.reader(topic, version)
         return known.version if known is not None and known.schema.same_as(codec.reader_schema) else None
 
-    def _reader(self, codec: Codec, version: int | None, *, framed: bool) -> Read:
+    def _reader(self, codec: Codec, version: int | None, key: int) -> Read:
         schema = codec.reader_schema
         written, wanted = with_branches(codec.schema), with_branches(schema)
         reader = None if schema.same_as(codec.schema) else wanted
-        options = (self._options if framed else self._of_whole) | {"return_record_name": True}
+        options = self.codec_options(key) | {"return_record_name": True}
         raw = Codec(written, reader, **options)
         if not has_connects_logical_types(schema):
             return reader_of(schema, raw.decode, self._connect, version)

@@ -165,16 +165,17 @@ class SchemaWriter:
         if schema.name is not None:
             entry = {"type": "record", **self._named(schema, path), "fields": fields}
             return self._defined_once(entry | {names.INTERNAL_TYPE_PROP: names.MAP_ENTRY}, path)
-        plain = {"type": "record", "name": f"{names.NAMESPACE}.{names.MAP_ENTRY}", "fields": fields}
-        first = self._defined.setdefault(plain["name"], (plain, path))[0]
+        full = f"{names.NAMESPACE}.{names.MAP_ENTRY}"
+        plain: dict[str, Any] = {"type": "record", "name": full, "fields": fields}
+        first, _ = self._defined.setdefault(full, (plain, path))
         if first == plain:
             return first
         for number in range(2, self._entries + 2):
-            known, _ = self._defined[f"{plain['name']}{number}"]
+            known, _ = self._defined[f"{full}{number}"]
             if known["fields"] == fields:
                 return known
         self._entries += 1
-        name = f"{plain['name']}{self._entries + 1}"
+        name = f"{full}{self._entries + 1}"
         return self._defined_once({**plain, "name": name, names.INTERNAL_TYPE_PROP: names.MAP_ENTRY}, path)
 
     def _union(self, schema: Schema, path: str) -> list[Node]:
@@ -271,7 +272,7 @@ class SchemaWriter:
             size = names.fixed_size(schema)
             base = "bytes" if size is None else "fixed"
             self.exact = self.exact and logical_fault("decimal", base, size or 0, found) is None
-        elif schema.name in _LOGICAL:
+        elif schema.name is not None and schema.name in _LOGICAL:
             found["logicalType"] = _LOGICAL[schema.name]
         parameters = schema.parameters or {}
         return found | {key: text for key, text in parameters.items() if key.startswith(names.AVRO_PROPS)}

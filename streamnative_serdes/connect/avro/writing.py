@@ -38,8 +38,7 @@ def converter_of(schema: Schema, options: AvroOptions, translated: Translated) -
     logical = logical_of(schema)
     size = names.fixed_size(schema)
     if logical is not None:
-        stored = lambda value: logical.from_logical(schema, value)  # noqa: E731
-        return stored if size is None else lambda value: _extended(stored(value), size)
+        return lambda value: _extended(logical.from_logical(schema, value), size)
     match schema.type:
         case Type.ARRAY:
             return _array(schema, options, translated)
@@ -59,8 +58,10 @@ def _nullable(schema: Schema, options: AvroOptions, translated: Translated) -> C
     return lambda value: None if value is None else convert(value)
 
 
-def _extended(stored: bytes, size: int) -> bytes:
-    """A decimal as a fixed: filled up with its sign."""
+def _extended(stored: Any, size: int | None) -> Any:
+    """A decimal as a fixed: filled up with its sign. Others as they are."""
+    if size is None:
+        return stored
     if len(stored) > size:
         raise EncodeError(f"expected a decimal of at most {size} bytes, got one of {len(stored)}")
     return (b"\xff" if stored[0] & 0x80 else b"\0") * (size - len(stored)) + stored
@@ -75,11 +76,11 @@ def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
 def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
     assert schema.key_schema is not None
     assert schema.value_schema is not None
-    key, item = (_nullable(kind, options, translated) for kind in (schema.key_schema, schema.value_schema))
+    item = _nullable(schema.value_schema, options, translated)
     if names.is_avro_map(schema, options):
         return None if item is None else lambda value: {name: item(each) for name, each in value.items()}
-    key, item = key or _same, item or _same
-    return lambda value: [{names.KEY: key(name), names.VALUE: item(each)} for name, each in value.items()]
+    key_of, value_of = _nullable(schema.key_schema, options, translated) or _same, item or _same
+    return lambda value: [{names.KEY: key_of(name), names.VALUE: value_of(each)} for name, each in value.items()]
 
 
 def _same(value: Any) -> Any:
