@@ -1,0 +1,34 @@
+"""docs/connect-avro.md: its code runs, and its table of options is that of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from streamnative_serdes._config import markdown
+from streamnative_serdes.connect.avro.options import AVRO_DATA_OPTIONS, AvroOptions
+from streamnative_serdes.testing import LocalRegistry
+
+PAGE = (Path(__file__).parents[2] / "docs" / "connect-avro.md").read_text()
+
+
+def test_the_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(code.replace("http://localhost:8080", registry.url), {})
+    (said,) = re.findall(r"print\(.*\)  # (.*)", code)
+    assert capsys.readouterr().out.strip() == said
+
+
+def test_the_options_are_those_of_the_code() -> None:
+    assert markdown(AVRO_DATA_OPTIONS) in PAGE
+    assert len(AVRO_DATA_OPTIONS) == len(AvroOptions.__slots__)
+
+
+def test_each_option_sets_its_own_switch() -> None:
+    for at, option in enumerate(AVRO_DATA_OPTIONS):
+        other = 5 if option.key == "schemas.cache.config" else not option.default
+        made = AvroOptions.of({option.key: other})
+        differing = [name for name in AvroOptions.__slots__ if getattr(made, name) != getattr(AvroOptions(), name)]
+        assert differing == [AvroOptions.__slots__[at]]
