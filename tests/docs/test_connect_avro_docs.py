@@ -1,4 +1,4 @@
-"""docs/connect-avro.md: its code runs, and its table of options is that of the code."""
+"""The section "Avro" of docs/connect.md: its code runs, and its table of options is that of the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamnative_serdes._config import markdown
 from streamnative_serdes.connect.avro.options import AVRO_DATA_OPTIONS, AvroOptions
 from streamnative_serdes.testing import LocalRegistry
 
-PAGE = (Path(__file__).parents[2] / "docs" / "connect-avro.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "connect.md").read_text().partition("\n## Avro\n")[2]
 
 
 def test_the_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
