@@ -121,6 +121,19 @@ def test_structs_are_equal_by_schema_and_values() -> None:
     assert repr(value) == "Struct{id=1,items=[Struct{n=1}]}"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "b"}, {"version": 2}, {"parameters": {"a": "b"}}, {"fields": (*(INNER.fields or ()),) * 2}],
+    ids=str,
+)
+def test_a_struct_of_another_name_version_parameters_or_fields_does_not_fit(change: dict[str, Any]) -> None:
+    other = INNER.replaced(**change)
+    outer = SchemaBuilder.struct().field("inner", INNER).build()
+    with pytest.raises(EncodeError, match="got one with another schema"):
+        Struct(outer, inner=Struct(other, n=1))
+    Struct(outer, inner=Struct(INNER.replaced(optional=True, doc="doc"), n=1))
+
+
 # Projection
 
 
