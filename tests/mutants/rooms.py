@@ -85,10 +85,11 @@ ROOMS = (
     ),
     Room(
         "converters",
-        (f"{EXT}/_records.*", f"{PACKAGE}/converters/*"),
-        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "cli_convert"),
-         "tests/adversity/test_hostile_dumps.py"),
-        (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py"),
+        (f"{EXT}/_records.*", f"{EXT}/records/*", f"{PACKAGE}/converters/*"),
+        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "segments", "java_sets",
+                "cli_convert"), "tests/adversity/test_hostile_dumps.py"),
+        (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py",
+         "tests/adversity/test_hostile_segments.py"),
         0,
     ),
     Room(
