@@ -222,6 +222,8 @@ def test_segments_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
     assert next(found).offset == 4
     with pytest.raises(DecodeError, match=f"{paths[0].name}: expected a batch with an offset after 4, got 0"):
         next(found)
+    with pytest.raises(DecodeError, match=f"{paths[1].name}: expected a batch with an offset after 4, got 4"):
+        list(read_segment(paths[1], paths[1]))
 
 
 class Trickle(io.RawIOBase):
