@@ -109,7 +109,7 @@ bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BE
 bench-key-value: $(BUILT) ## compare KEY_VALUE messages with key and value on two AVRO topics; BENCH_ARGS for options
 	$(BIN)/python benchmarks/key_value.py $(BENCH_ARGS)
 
-bench-entries: $(BUILT) ## compare records of Kafka's batches to messages with aiokafka's parser; BENCH_ARGS for options
+bench-entries: $(BUILT) ## compare records of Kafka's batches to messages and columns with aiokafka's parser; BENCH_ARGS for options
 	$(BIN)/python benchmarks/entries.py $(BENCH_ARGS)
 
 wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there

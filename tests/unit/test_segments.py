@@ -411,6 +411,12 @@ def test_an_index_ends_where_the_next_transaction_begins(tmp_path: Path) -> None
     assert offsets(path, isolation="read_committed", max_held=1500) == [3]
 
 
+def test_an_index_says_nothing_of_a_producers_earlier_transactions(tmp_path: Path) -> None:
+    path = segment(tmp_path, in_transaction(0), commit(1), in_transaction(2), abort(3), in_transaction(4), commit(5))
+    path.with_suffix(".txnindex").write_bytes(index((1, 2, 3)))
+    assert offsets(path, isolation="read_committed") == [0, 4]
+
+
 def test_message_sets_behind_an_open_transaction_wait_too() -> None:
     old = kb.patched(kb.legacy(Rec(b"old", b"k"), magic=1), 0, ">q", 1)
     data = in_transaction(0) + old
