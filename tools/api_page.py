@@ -17,11 +17,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "streamnative_serdes"
 PAGE = ROOT / "docs" / "api.md"
 BY_NAME = (
+    # As in confluent_kafka.schema_registry.
     "compat.avro",
     "compat.error",
     "compat.json_schema",
     "compat.protobuf",
-)  # as in confluent_kafka.schema_registry
+    "spark.connect",  # its names are also those of spark itself, for Avro
+)
 INTRODUCTION = """# Public names
 
 This page lists every name that programs may import, by module. Everything else may change without notice: modules whose
