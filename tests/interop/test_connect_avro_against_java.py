@@ -37,7 +37,7 @@ OPTIONS: list[dict[str, bool]] = [
 ]
 options = pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "+".join(chosen) or "defaults")
 slow = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 # What Java cannot write, and we can: maps with keys other than text twice in a schema, and structs with a schema that
 # is equal but for its default; or what neither can: a name for two types, and null as the key of an Avro map.
