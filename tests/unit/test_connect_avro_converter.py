@@ -391,3 +391,13 @@ def test_a_union_with_a_default_is_filled_in_for_older_messages(conf: dict[str, 
     KafkaAvroSerializer(conf, newer).serialize("t", {"a": 2, "u": 3})
     found = AvroConverter({**conf, "reader.schema.policy": "latest"}).to_connect_data("t", message)
     assert (found.value["a"], dict(found.value["u"])) == (1, {"string": "none"})
+
+
+def test_one_schema_has_the_version_of_each_topic(conf: dict[str, Any]) -> None:
+    converter = AvroConverter(conf)
+    first, second = struct(version=None, a=OPTIONAL_INT32), struct(version=None, a=OPTIONAL_INT32, b=OPTIONAL_INT32)
+    for topic, kinds in (("t", [first]), ("u", [second, first])):
+        messages = [converter.from_connect_data(topic, kind, Struct(kind, a=1)) for kind in kinds]
+        found = converter.to_connect_data(topic, messages[-1])
+        assert found.schema is not None
+        assert (found.schema.version, list(found.schema.fields_by_name)) == (len(kinds) - 1, ["a"])
