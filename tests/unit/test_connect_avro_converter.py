@@ -332,6 +332,12 @@ def test_options_are_checked_when_the_converter_is_configured(conf: dict[str, An
     AvroConverter({**conf, "key.converter": "ignored"})
 
 
+def test_confluents_framing_is_refused(conf: dict[str, Any]) -> None:
+    second = {"confluent.schema.registry.url": "http://localhost:1", "framings": "snip42,confluent,headerless"}
+    with pytest.raises(ConfigError, match="does not read Confluent's framing"):
+        AvroConverter({**conf, **second})
+
+
 def test_keys_have_no_schema_of_their_own_in_pulsar(conf: dict[str, Any]) -> None:
     converter = AvroConverter(conf, is_key=True)
     with pytest.raises(ConfigError, match="keys alone"):
@@ -401,3 +407,13 @@ def test_one_schema_has_the_version_of_each_topic(conf: dict[str, Any]) -> None:
         found = converter.to_connect_data(topic, messages[-1])
         assert found.schema is not None
         assert (found.schema.version, list(found.schema.fields_by_name)) == (len(kinds) - 1, ["a"])
+
+
+def test_messages_without_a_header_are_read_unless_framings_leave_them_out(conf: dict[str, Any]) -> None:
+    message = AvroConverter(conf).from_connect_data("t", USER, ADA)
+    assert message is not None
+    assert AvroConverter(conf).to_connect_data("t", message[10:]) == (USER, ADA)
+    strict = AvroConverter({**conf, "framings": "snip42"})
+    assert strict.to_connect_data("t", message) == (USER, ADA)
+    with pytest.raises(DecodeError, match="framings"):
+        strict.to_connect_data("t", message[10:])

@@ -103,13 +103,12 @@ class AvroConverter(Converter):
         except EncodeError as error:
             raise error.at(topic=topic) from None
 
-    def to_connect_data(self, topic: str, data: bytes | None, headers: Any = None) -> SchemaAndValue:
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         """Read a message; None gives a value without a schema, None.
 
         Args:
             topic: the Kafka topic.
             data: the message.
-            headers: the message's, as the client returns them, if ``framings`` has ``confluent-header``.
 
         Raises:
             DecodeError: the bytes do not fit their schema; ``path`` names the field.
@@ -117,7 +116,7 @@ class AvroConverter(Converter):
             SchemaRegistryError: the registry cannot be asked, or does not have the schema.
         """
         self._require_config()
-        found = self._reader.deserialize(topic, data, None, headers)
+        found = self._reader.deserialize(topic, data)
         return _NULL if found is None else found
 
     def close(self) -> None:

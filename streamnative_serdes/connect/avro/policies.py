@@ -10,13 +10,12 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes import _schema as avro
 from streamnative_serdes._lifecycle import Given
-from streamnative_serdes._reading.framings import is_sign
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.connect.values import SchemaAndValue
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
-from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import KeyValue
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
@@ -45,6 +44,11 @@ class ConnectReadPolicy(ReadPolicy):
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         # Without logical types, dates that Python does not have can be read too.
         super().__init__({**conf, "avro.logical.types": False}, given)
+        if self.signs.prefix or self.signs.header:
+            raise ConfigError(
+                "framings: expected snip42 and headerless, since AvroConverter does not read Confluent's framing",
+                hint="KafkaAvroDeserializer reads such messages",
+            )
         self._connect = AvroOptions.of(conf)
         self._reads: dict[tuple[str, str, int | None, bool], Read] = {}
 
@@ -54,7 +58,7 @@ class ConnectReadPolicy(ReadPolicy):
         """What reads messages by ``codec``, and makes Connect's data of theirs."""
         if codec is None:
             return super().bound_to(topic, key, version, codec, lifetime)
-        shown = self._version_of(topic, key, version, codec)
+        shown = self._version_of(topic, version, codec)
         name = codec.schema.text, codec.reader_schema.text, shown, key >= 0
         read = self._reads.get(name)
         if read is None:
@@ -67,10 +71,8 @@ class ConnectReadPolicy(ReadPolicy):
         pair = _call_path.Pair(None, _call_path.Half(None, None, read), KeyValue)
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
-    def _version_of(self, topic: str, key: int, version: int, codec: Codec) -> int | None:
+    def _version_of(self, topic: str, version: int, codec: Codec) -> int | None:
         """The version of the schema that the data comes out in; None if it is not one of the topic's."""
-        if is_sign(key):
-            return None
         if codec.reader_schema.same_as(codec.schema):
             return version
         known, _ = self.evolution.reader(topic, version)
