@@ -223,6 +223,40 @@ def test_many_schemas_in_one_batch_keep_the_order_of_the_messages() -> None:
     assert [each["x"] for each in read(POINT, messages)] == list(range(200))
 
 
+def test_messages_that_begin_differently_in_turn_keep_their_order() -> None:
+    kinds = [POINT, POINT.replaced(doc="a"), POINT.replaced(doc="b")]  # all fit
+    messages = [message(kinds[number % 3], Struct(kinds[number % 3], x=number)) for number in range(30)]
+    assert [each["x"] for each in read(POINT, messages)] == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (b'"x":1', b'"x":null', "one.x"),
+        (b'"x":1', b'"z":1', "one.x"),
+        (b"[2]", b"[null]", "items[0]"),
+        (b'{"x":1,"y":null}', b"null", None),
+    ],
+)
+def test_null_is_an_error_where_a_value_is_required_and_only_there(old: bytes, new: bytes, path: str | None) -> None:
+    schema = (
+        SchemaBuilder.struct()
+        .field("one", POINT.replaced(optional=True))
+        .field("items", SchemaBuilder.array(INT32))
+        .build()
+    )
+    good = message(schema, Struct(schema, one=Struct(POINT, x=1), items=[2]))
+    assert old in good
+    errors: dict[int, str] = {}
+    found = read(schema, [good, good.replace(old, new)], errors)
+    assert found[0] == {"one": {"x": 1, "y": None}, "items": [2]}
+    if path is None:
+        assert (errors, found[1]) == ({}, {"one": None, "items": [2]})
+    else:
+        assert list(errors) == [1]
+        assert f"field {path}: expected int32, got null" in errors[1]
+
+
 def test_a_text_is_no_number_where_decimals_are_numbers() -> None:
     schema = SchemaBuilder.struct().field("a", Decimal.schema(0)).build()
     envelope = message(schema, Struct(schema, a=PythonDecimal(7)), **{"decimal.format": "NUMERIC"})
