@@ -1,0 +1,198 @@
+"""Options of the data source as Spark passes them: lower-case names, and values as text; refuses what is not known.
+
+A name belongs to one of three: to Spark's Kafka source or to us (:mod:`.names`), to the Kafka client (``kafka.*``), or
+to the SerDes (docs/config.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from streamnative_serdes import _config as config
+from streamnative_serdes._nearest import nearest
+from streamnative_serdes.errors import ConfigError
+
+from . import names
+from .secrets import is_secret, resolved
+
+Use: TypeAlias = Literal["read", "write"]
+
+_KAFKA: Final = "kafka."
+_SERDES: Final[Mapping[Use, frozenset[str]]] = {
+    "read": frozenset(option.key for option in config.DESERIALIZER_OPTIONS if not option.shared),
+    "write": frozenset(option.key for option in config.SERIALIZER_OPTIONS if not option.shared),
+}
+_OWN: Final[Mapping[Use, Mapping[str, str]]] = {
+    "read": {name.lower(): name for name in names.READING},
+    "write": {name.lower(): name for name in names.WRITING},
+}
+_SPARKS: Final = frozenset(name.lower() for name in names.SPARKS)
+# SASL_INHERIT: the SerDes sign in as the Kafka client does.
+_SHARED: Final = tuple(option.key for option in config.DESERIALIZER_OPTIONS if option.shared)
+_ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
+_TIME: Final = re.compile(r"\s*(\d+)\s*(ms|s|m|min|h|d)?\s*", re.ASCII | re.IGNORECASE)
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of one read or write, unresolved: secrets are still references, unless the user gave them as they are.
+
+    Args:
+        use: whether they are for reading or writing.
+        own: those of :mod:`.names`, by lower-case name.
+        kafka: those of the Kafka client, without ``kafka.``.
+        serdes: those of the SerDes.
+    """
+
+    use: Use
+    own: Mapping[str, str]
+    kafka: Mapping[str, str] = field(repr=False)
+    serdes: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str], use: Use) -> Options:
+        """Sort ``given`` out by whom they belong to.
+
+        Raises:
+            ConfigError: an option is unknown, makes no sense for this use, or one that Spark's Kafka source refuses
+                too; or ``kafka.bootstrap.servers`` is missing.
+        """
+        lower = {name.lower(): value for name, value in dict(given).items()}
+        own = {name: value for name, value in lower.items() if name in _OWN[use]}
+        kafka = {name.removeprefix(_KAFKA): value for name, value in lower.items() if _is_clients(name)}
+        serdes = {name: value for name, value in lower.items() if name in _SERDES[use]}
+        for name in lower:
+            if name not in own and name not in serdes and name not in _SPARKS and not _is_clients(name):
+                raise _unknown(name, use)
+        _refuse_clients(kafka)
+        return cls(use, own, kafka, serdes)
+
+    def text(self, name: str) -> str | None:
+        """The value of an option, or None; ``name`` as the user writes it."""
+        return self.own.get(name.lower())
+
+    def flag(self, name: str, default: bool) -> bool:
+        """The value of an option that is true or false.
+
+        Raises:
+            ConfigError: it is neither.
+        """
+        value = self.text(name)
+        if value is None:
+            return default
+        if value.strip().lower() not in ("true", "false"):
+            raise ConfigError(f"{name}: expected true or false, got {value!r:.80}")
+        return value.strip().lower() == "true"
+
+    def whole(self, name: str, least: int = 1) -> int | None:
+        """The value of an option that is a whole number from ``least`` on, or None.
+
+        Raises:
+            ConfigError: it is not.
+        """
+        value = self.text(name)
+        if value is None:
+            return None
+        if not re.fullmatch(r"\s*-?\d{1,19}\s*", value, re.ASCII) or int(value) < least:
+            raise ConfigError(f"{name}: expected a whole number from {least} on, got {value!r:.80}")
+        return int(value)
+
+    def seconds(self, name: str, default: float) -> float:
+        """The value of an option that is a time as Spark writes it: ``15m``, ``30s``, ``500ms``; bare numbers are ms.
+
+        Raises:
+            ConfigError: it is not.
+        """
+        value = self.text(name)
+        if value is None:
+            return default
+        found = _TIME.fullmatch(value)
+        if found is None:
+            raise ConfigError(f"{name}: expected a time such as 15m, 30s or 500ms, got {value!r:.80}")
+        return int(found[1]) * _UNITS[(found[2] or "ms").lower()]
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The value of an option that is a list of names with commas between them; empty if it is not given.
+
+        Raises:
+            ConfigError: the list is empty, or has a name twice.
+        """
+        value = self.text(name)
+        if value is None:
+            return ()
+        words = tuple(word.strip() for word in value.split(",") if word.strip())
+        if not words:
+            raise ConfigError(f"{name}: expected names with commas between them, got {value!r:.80}")
+        if len(set(words)) < len(words):
+            twice = next(word for word in words if words.count(word) > 1)
+            raise ConfigError(f"{name}: {twice!r:.80} is there twice")
+        return words
+
+    def one_of(self, name: str, *choices: str, default: str) -> str:
+        """The value of an option that is one of ``choices``, whose case is ignored.
+
+        Raises:
+            ConfigError: it is another one.
+        """
+        value = self.text(name)
+        if value is None:
+            return default
+        for choice in choices:
+            if choice.lower() == value.strip().lower():
+                return choice
+        raise ConfigError(f"{name}: expected {' or '.join(choices)}, got {value!r:.80}")
+
+    def conf(self) -> dict[str, Any]:
+        """The options of the SerDes, with references resolved in this process.
+
+        Raises:
+            ConfigError: a reference cannot be resolved.
+        """
+        conf: dict[str, Any] = {name: resolved(name, value) for name, value in self.serdes.items()}
+        if config.inherits(conf):
+            from .client_config import client_config
+
+            clients = client_config(self)
+            conf |= {name: clients[name] for name in _SHARED if name in clients}
+        return conf
+
+
+def _is_clients(name: str) -> bool:
+    return name.startswith(_KAFKA)
+
+
+def _refuse_clients(kafka: Mapping[str, str]) -> None:
+    for name in kafka:
+        if name in names.REFUSED:
+            raise ConfigError(f"the option kafka.{name} is not supported: {names.REFUSED[name]}")
+    if not kafka.get("bootstrap.servers", "").strip():
+        raise ConfigError(
+            "the option kafka.bootstrap.servers is missing", hint='.option("kafka.bootstrap.servers", "localhost:9092")'
+        )
+
+
+def _unknown(name: str, use: Use) -> ConfigError:
+    other: Use = "write" if use == "read" else "read"
+    shown = _OWN[other].get(name, name)
+    if name in _OWN[other] or name in _SERDES[other]:
+        doing = "writes" if use == "write" else "reads"
+        return ConfigError(f"the option {shown} has no meaning when Spark {doing} a topic")
+    known = (*_OWN[use].values(), *_SERDES[use], "kafka.bootstrap.servers")
+    by_lower = {each.lower(): each for each in known}
+    if name in _SHARED or name in ("bootstrap.servers", "group.id", "security.protocol"):
+        return ConfigError(
+            f"unknown option {name}", hint=f"options of the Kafka client begin with kafka.: kafka.{name}"
+        )
+    near = nearest(name, by_lower, _ALIKE)
+    closest = by_lower[near or nearest(name, by_lower, 0.0) or "subscribe"]
+    hint = f"did you mean {closest}?" if near else f"the nearest one is {closest}; docs/spark.md lists them"
+    return ConfigError(f"unknown option {name[:100]!r}", hint=hint)
+
+
+def shown(name: str, value: object) -> str:
+    """``value`` for errors; secrets are not shown."""
+    return "a value" if is_secret(name) else repr(value)[:200]

@@ -1,0 +1,80 @@
+"""Source: what ``format("streamnative-kafka")`` makes of its options: a reader or a writer, of batches or streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.types import StructType
+
+from streamnative_serdes.errors import ConfigError
+
+from .columns_of_kafka import KAFKA_COLUMNS
+from .names import STRATEGIES as _STRATEGIES
+
+if TYPE_CHECKING:
+    from .columns import Plan
+
+STRATEGIES: Final = frozenset(name.lower() for name in _STRATEGIES)
+
+
+class Source:
+    """One use of the data source, with Spark's options. Spark pickles it from one planning process to the next.
+
+    Args:
+        given: the options, as Spark passes them.
+    """
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = dict(given)
+        self._plan: Plan | None = None
+
+    def schema(self) -> StructType:
+        """The columns that are read.
+
+        Raises:
+            SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
+        """
+        if not any(name.lower() in STRATEGIES for name in self._given):
+            # Spark also asks when it is going to write. If it reads, reader() refuses.
+            return KAFKA_COLUMNS
+        return self._planned().schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from .batch import batch_reader
+
+        return batch_reader(self._checked(schema))
+
+    def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
+        from .stream import stream_reader
+
+        return stream_reader(self._checked(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .writing import writer
+
+        return writer(self._given, schema, overwrite)
+
+    def stream_writer(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from .writing import stream_writer
+
+        return stream_writer(self._given, schema, overwrite)
+
+    def _planned(self) -> Plan:
+        from .columns import plan
+
+        if self._plan is None:
+            self._plan = plan(self._given)
+        return self._plan
+
+    def _checked(self, schema: StructType) -> Plan:
+        """Spark does not ask for the columns if the user names some with ``.schema(...)``."""
+        planned = self._planned()
+        if [(each.name, each.dataType) for each in schema] != [(each.name, each.dataType) for each in planned.schema]:
+            raise ConfigError(
+                f"the columns are those of the source, and cannot be chosen with schema(...): expected "
+                f"{planned.schema.simpleString()}, got {schema.simpleString()}"[:1000],
+                hint="leave out .schema(...); columns=... chooses fields, and reader.schema the schema",
+            )
+        return planned
