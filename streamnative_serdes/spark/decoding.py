@@ -144,6 +144,12 @@ class TopicReader:
             return isinstance(self._schema.root, Record)
         return not isinstance(parts, PairParts) and parts.schema is not None and isinstance(parts.schema.root, Record)
 
+    def schema_text(self) -> str:
+        """The JSON of the record's schema that messages are read as, if they are records."""
+        if self._known is not None:
+            return self._known.info.text
+        return self._schema.text
+
     def needs_keys(self) -> bool:
         """Whether messages are read together with their keys."""
         known = self._policy.binding.pairs(self._topic) if self.reads_pairs() else []

@@ -7,40 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from streamnative_serdes.arrow import in_parts
-from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
+from streamnative_serdes.errors import ConfigError
 
 from .connect.decoding import CONNECT_JSON, ConnectDecoder, ConnectReader, plan
-from .decoding import Decoded, Decoder, TopicReader, good
+from .decode_task import DEAD_LETTER, DecodeTask, new_columns, numbered
+from .decoding import Decoder, TopicReader
 from .encoding import Encoder
 from .names import backticked, name_of, names_of, pick, refuse_doubles, refuse_intervals, require, require_headers
 from .options import FAILFAST, ReadOptions
 from .pythons import warn_of_workers
 from .seen import SeenSchemas, planned
 
-# The columns of Spark's Kafka source that a dead letter keeps, if the DataFrame has them.
-_DEAD_LETTER: Final = T.StructType(
-    [
-        T.StructField("error", T.StringType()),
-        T.StructField("key", T.BinaryType()),
-        T.StructField("value", T.BinaryType()),
-        T.StructField("topic", T.StringType()),
-        T.StructField("partition", T.IntegerType()),
-        T.StructField("offset", T.LongType()),
-    ]
-)
-_ARROW: Final[Mapping[str, pa.DataType]] = {
-    "error": pa.string(),
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-}
 _AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
     "key": (T.BinaryType, T.StringType),
     "value": (T.BinaryType, T.StringType),
@@ -115,7 +96,7 @@ def decode_df(
     around = _around(df, value, chosen, *of_keys)
     needed = list(dict.fromkeys([value, *of_headers, *of_keys, *around.values(), *keep]))
     place = {name: number for number, name in enumerate(needed)}
-    task = _Decode(
+    task = DecodeTask(
         decoder,
         place[value],
         place[of_headers[0]] if of_headers else None,
@@ -124,9 +105,9 @@ def decode_df(
         tuple(place[name] for name in keep),
         chosen.error_column is not None,
     )
-    columns = [*(require(df, name) for name in keep), *_new_columns(reader)]
+    columns = [*(require(df, name) for name in keep), *new_columns(reader)]
     if chosen.error_column:
-        columns.append(T.StructField(chosen.error_column, _DEAD_LETTER))
+        columns.append(T.StructField(chosen.error_column, DEAD_LETTER))
     if not columns:
         raise ConfigError(
             "the schema has no fields, so the result would have no columns",
@@ -203,13 +184,13 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
     """
     error_column = name_of("error_column", error_column)
     found = {field.name: field.dataType for field in df.schema.fields}.get(error_column)
-    if not isinstance(found, T.StructType) or found.names != _DEAD_LETTER.names:
+    if not isinstance(found, T.StructType) or found.names != DEAD_LETTER.names:
         raise ConfigError(
             f"expected {error_column!r:.80} to be an error column of decode_df",
             hint='create it with decode_df(..., options={"errorColumn": ...})',
         )
     errors = df[backticked(error_column)]
-    dead = [errors[name].alias(name) for name in _DEAD_LETTER.names]
+    dead = [errors[name].alias(name) for name in DEAD_LETTER.names]
     return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
 
@@ -235,55 +216,6 @@ def _plan(
 
 
 @dataclass(frozen=True, slots=True)
-class _Decode:
-    """The task of :func:`decode_df`. Columns are addressed by index, in the order of :func:`pick`."""
-
-    decoder: Decoder | ConnectDecoder
-    value: int
-    headers: int | None
-    keys: int | None
-    around: Mapping[str, int]  # field of a dead letter -> index of its column
-    keep: tuple[int, ...]
-    with_errors: bool
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for part, decoded in in_parts(batch, self._read):
-                arrays = [*(part.column(number) for number in self.keep), *decoded.columns]
-                if self.with_errors:
-                    arrays.append(self._dead_letters(part, decoded))
-                out = _numbered(arrays)
-                yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
-
-    def _read(self, batch: pa.RecordBatch) -> Decoded:
-        try:
-            headers, keys = (None if at is None else batch.column(at) for at in (self.headers, self.keys))
-            return self.decoder.decode(batch.column(self.value), headers, keys)
-        except DecodeError as error:
-            if error.row is not None:
-                found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
-                data = batch.column(self.value)[error.row].as_py()
-                error.raw = RawMessage(data, self.decoder.topic, found.get("partition"), found.get("offset"))
-                error.hint = error.hint or "set errorColumn to keep messages that cannot be decoded"
-            raise
-
-    def _dead_letters(self, batch: pa.RecordBatch, decoded: Decoded) -> pa.Array:
-        kind = pa.struct(list(_ARROW.items()))
-        if not decoded.failed:
-            return pa.nulls(batch.num_rows, kind)
-        well = good(decoded.errors)
-        found = {name: batch.column(number) for name, number in self.around.items()}
-        found.setdefault("topic", pa.array([self.decoder.topic] * batch.num_rows))
-        # Nulls for decoded messages, so that only dead letters are copied back to Spark. By take(), since if_else of
-        # pyarrow 20 returns an invalid array for a slice of binaries.
-        dead = pc.if_else(well, None, pa.array(range(batch.num_rows)))
-        raw = {name: array.take(dead).cast(_ARROW[name]) for name, array in found.items()}
-        raw["error"] = decoded.errors
-        arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
-        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
-
-
-@dataclass(frozen=True, slots=True)
 class _Encode:
     """The task of :func:`encode_df`."""
 
@@ -295,16 +227,11 @@ class _Encode:
         for batch in batches:
             for part, messages in in_parts(batch, self._write):
                 made = messages.columns if isinstance(messages, pa.RecordBatch) else [messages]
-                yield _numbered([*(part.column(number) for number in self.keep), *made])
+                yield numbered([*(part.column(number) for number in self.keep), *made])
 
     def _write(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
         columns = batch.columns[: len(self.fields)]
         return self.encoder.encode(pa.RecordBatch.from_arrays(columns, list(self.fields)))
-
-
-def _numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
-    """A batch with numbers for names: Spark matches the columns by position."""
-    return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
 
 
 def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -> dict[str, str]:
@@ -327,15 +254,6 @@ def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -
     if options.mode != FAILFAST:
         return {}
     return {name: name for name in _POSITION if name in kinds and name not in others}
-
-
-def _new_columns(reader: TopicReader | ConnectReader) -> list[T.StructField]:
-    """The columns of the decoded fields; all are nullable, since a tombstone has no fields."""
-    kind = reader.spark_type()
-    if not reader.reads_records() and not reader.reads_pairs():
-        return [T.StructField("value", kind)]
-    assert isinstance(kind, T.StructType)
-    return [T.StructField(field.name, field.dataType) for field in kind.fields]
 
 
 def _require_keys(df: DataFrame, name: str, topic: str) -> str:

@@ -30,14 +30,20 @@ class Carried(Generic[_T]):
     """
 
     def __init__(self, value: _T) -> None:
-        self._packed = _packed(value)
+        self._packed = self._pack(value)
         self._key = blake2b(self._packed).digest()
 
     def get(self) -> _T:
         """The value; the same object each time within a process."""
         if TaskContext.get() is not None:
             Watch.allowed = False
-        value: _T = kept(self._key, lambda: pickle.loads(self._packed))  # noqa: S301 - the driver made it
+        return kept(self._key, self._unpack)
+
+    def _pack(self, value: _T) -> bytes:
+        return _packed(value)
+
+    def _unpack(self) -> _T:
+        value: _T = pickle.loads(self._packed)  # noqa: S301 - the driver made it
         return value
 
 
