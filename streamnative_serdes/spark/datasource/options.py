@@ -16,7 +16,7 @@ from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import names
-from .secrets import is_secret, resolved
+from .secrets import is_reference, is_secret, resolved
 
 Use: TypeAlias = Literal["read", "write"]
 
@@ -159,6 +159,11 @@ class Options:
             clients = client_config(self)
             conf |= {name: clients[name] for name in _SHARED if name in clients}
         return conf
+
+    def referred(self) -> list[str]:
+        """The names in :meth:`conf` whose values come from references."""
+        own = [name for name, value in self.serdes.items() if is_reference(value)]
+        return [*own, *(_SHARED if any(map(is_reference, self.kafka.values())) else ())]
 
 
 def _is_clients(name: str) -> bool:

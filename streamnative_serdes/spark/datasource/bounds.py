@@ -1,0 +1,215 @@
+"""Which topics to read, and from where to where: Spark's options, parsed but not yet looked up at the brokers.
+
+Source: Spark's KafkaSourceProvider, ConsumerStrategy and JsonUtils.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from streamnative_serdes.errors import ConfigError
+
+from .names import ENDS, STARTS, STRATEGIES
+from .options import Options
+
+Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions
+EARLIEST: Final = -2
+LATEST: Final = -1
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+_MOST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Which topics to read: named ones, those that match a pattern, or some partitions."""
+
+    names: tuple[str, ...] = ()
+    pattern: str | None = None
+    assigned: frozenset[Place] | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> Topics:
+        """As one of the options ``assign``, ``subscribe`` and ``subscribePattern`` says.
+
+        Raises:
+            ConfigError: none of them is given, or several, or its value is invalid.
+        """
+        given = [name for name in STRATEGIES if options.text(name) is not None]
+        if len(given) != 1:
+            found = f"got {' and '.join(given)}" if given else "got none of them"
+            raise ConfigError(
+                f"expected one of the options {', '.join(STRATEGIES)}, {found}", hint='.option("subscribe", "orders")'
+            )
+        value = (options.text(given[0]) or "").strip()
+        if given[0] == "assign":
+            places = _assigned(value)
+            return cls(tuple(sorted({topic for topic, _ in places})), assigned=places)
+        if given[0] == "subscribe":
+            names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+            if not names:
+                raise ConfigError(f"subscribe: expected names of topics with commas between them, got {value!r:.80}")
+            return cls(names)
+        return cls(pattern=_pattern(value))
+
+    def matches(self, topic: str) -> bool:
+        """Whether the topic is one to read."""
+        return topic in self.names if self.pattern is None else re.fullmatch(self.pattern, topic) is not None
+
+
+def _pattern(value: str) -> str:
+    if not value:
+        raise ConfigError("subscribePattern: expected a regular expression, got an empty text")
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ConfigError(
+            f"subscribePattern: {value!r:.200} is not a regular expression of Python: {error}",
+            hint="Java has a few constructs that Python lacks, such as \\p{Alpha}",
+        ) from None
+    return value
+
+
+def _assigned(value: str) -> frozenset[Place]:
+    example = '{"orders": [0, 1]}'
+    tree = _json("assign", value, example)
+    for topic, partitions in tree.items():
+        if not isinstance(partitions, list) or not partitions or not all(_is_whole(each) for each in partitions):
+            raise ConfigError(f"assign: expected numbers of partitions, such as {example}, got {partitions!r:.80}")
+        if len(set(partitions)) < len(partitions):
+            raise ConfigError(f"assign: topic {topic} has a partition twice: {partitions!r:.80}")
+    if not tree:
+        raise ConfigError(f"assign: expected partitions, such as {example}, got none")
+    return frozenset((topic, partition) for topic, partitions in tree.items() for partition in partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where reading starts or ends; exactly one of the first four is set.
+
+    Args:
+        option: the option that says so, for errors.
+        everywhere: EARLIEST or LATEST, of all partitions.
+        offsets: of each partition; EARLIEST and LATEST are possible too.
+        time: in milliseconds since 1970, of all partitions.
+        times: of each partition.
+        no_match: what to do where no message is as new as the time: ``error``, or start at the ``latest`` offset.
+    """
+
+    option: str
+    everywhere: int | None = None
+    offsets: Mapping[Place, int] | None = None
+    time: int | None = None
+    times: Mapping[Place, int] | None = None
+    no_match: Literal["error", "latest"] = "error"
+
+    @property
+    def by_time(self) -> bool:
+        return self.time is not None or self.times is not None
+
+
+def start_of(options: Options, *, stream: bool) -> Bound:
+    """Where reading starts: a batch at the earliest offsets, a stream at the latest, unless the options say otherwise.
+
+    Raises:
+        ConfigError: a value is invalid, or a batch would start at the latest offsets.
+    """
+    no_match = options.one_of("startingOffsetsByTimestampStrategy", "error", "latest", default="error")
+    bound = _bound(options, STARTS, LATEST if stream else EARLIEST, "latest" if no_match == "latest" else "error")
+    if not stream:
+        _refuse(bound, LATEST, "latest", "start")
+    return bound
+
+
+def end_of(options: Options) -> Bound:
+    """Where a batch ends: by default, at the latest offsets.
+
+    Raises:
+        ConfigError: a value is invalid, or the batch would end at the earliest offsets.
+    """
+    bound = _bound(options, ENDS, LATEST, "latest")
+    _refuse(bound, EARLIEST, "earliest", "end")
+    return bound
+
+
+def refuse_ends(options: Options) -> None:
+    """Raises ConfigError if an option says where a stream ends."""
+    for name in ENDS:
+        if options.text(name) is not None:
+            raise ConfigError(
+                f"the option {name} has no meaning for a stream",
+                hint="read a batch, or use Trigger.AvailableNow, which ends where the topics end at its start",
+            )
+
+
+def _bound(options: Options, names: tuple[str, ...], otherwise: int, no_match: Literal["error", "latest"]) -> Bound:
+    """As Spark does, a time for all partitions wins over times of each, and those over offsets."""
+    offsets, time, times = names
+    given = options.whole(time, 0)
+    if given is not None:
+        return Bound(time, time=given, no_match=no_match)
+    value = options.text(times)
+    if value is not None:
+        return Bound(times, times=_of_places(times, value, least=0), no_match=no_match)
+    value = options.text(offsets)
+    if value is None:
+        return Bound(offsets, everywhere=otherwise)
+    if value.strip().lower() in _WORDS:
+        return Bound(offsets, everywhere=_WORDS[value.strip().lower()])
+    return Bound(offsets, offsets=_of_places(offsets, value, least=EARLIEST))
+
+
+def _refuse(bound: Bound, refused: int, word: str, verb: str) -> None:
+    if bound.everywhere == refused:
+        raise ConfigError(f"{bound.option}: a batch cannot {verb} at the {word} offsets")
+    for (topic, partition), offset in (bound.offsets or {}).items():
+        if offset == refused:
+            raise ConfigError(
+                f"{bound.option}: a batch cannot {verb} at the {word} offset ({refused}) of partition {partition}",
+                topic=topic,
+            )
+
+
+def _of_places(option: str, value: str, least: int) -> dict[Place, int]:
+    example = '{"orders": {"0": 23, "1": -2}}' if least < 0 else '{"orders": {"0": 1700000000000}}'
+    found: dict[Place, int] = {}
+    for topic, partitions in _json(option, value, example).items():
+        if not isinstance(partitions, dict):
+            raise ConfigError(f"{option}: expected JSON such as {example}, got {partitions!r:.80} for topic {topic}")
+        for partition, number in partitions.items():
+            if not re.fullmatch(r"\d{1,9}", partition, re.ASCII) or not _is_whole(number, least):
+                raise ConfigError(f"{option}: expected JSON such as {example}, got {partition!r:.40}: {number!r:.40}")
+            found[topic, int(partition)] = number
+    if not found:
+        raise ConfigError(f"{option}: expected JSON such as {example}, got no partition")
+    return found
+
+
+def _json(option: str, value: str, example: str) -> dict[str, Any]:
+    try:
+        tree = json.loads(value, object_pairs_hook=_unique(option))
+    except (json.JSONDecodeError, RecursionError):
+        tree = None
+    if not isinstance(tree, dict):
+        words = " earliest, latest, or" if option in ("startingOffsets", "endingOffsets") else ""
+        raise ConfigError(f"{option}: expected{words} JSON such as {example}, got {value!r:.80}")
+    return tree
+
+
+def _unique(option: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(found)
+        if len(made) < len(found):
+            names = [name for name, _ in found]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"{option}: {twice!r:.80} is there twice")
+        return made
+
+    return pairs
+
+
+def _is_whole(given: object, least: int = 0) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and least <= given <= _MOST

@@ -1,0 +1,190 @@
+"""Questions to the brokers, in batches: the topics with their partitions, and offsets of any number of partitions.
+
+A question about all partitions is one call of the client: a request for metadata, and one to each broker that leads
+some of the partitions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes.errors import ConfigError
+
+from .bounds import EARLIEST, LATEST, Bound, Place, Topics
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+_Answer = TypeVar("_Answer")
+# What Kafka's own clients leave out of lists of topics.
+_INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+# Options that an AdminClient does not have; it warns of them.
+_NOT_FOR_ADMIN: Final = ("isolation.level", "check.crcs", "group.id", "enable.", "fetch.", "queued.", "max.partition.")
+
+
+class Brokers:
+    """Asks the brokers. The connection is opened at the first question; it does not travel in a pickle.
+
+    Args:
+        kafka: the client's configuration.
+        topics: for errors.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topics: Topics) -> None:
+        self._kafka, self._topics = dict(kafka), topics
+        self._shown = topics.pattern or ",".join(topics.names)[:200]
+        self._admin: AdminClient | None = None
+        self._errors = ClientErrors(kafka, self._shown)
+        self.calls: Counter[str] = Counter()  # for tests: questions by kind
+
+    def close(self) -> None:
+        """Drop the connection; the next question opens a new one."""
+        self._admin = None
+
+    def places(self) -> list[Place]:
+        """The partitions to read, as they are now.
+
+        Raises:
+            ConfigError: a topic or an assigned partition does not exist.
+            BrokerUnavailableError: no broker answers.
+        """
+        there = self.existing()
+        if self._topics.assigned is not None:
+            for topic, partition in sorted(self._topics.assigned):
+                self._require(topic, there)
+                if partition >= there[topic]:
+                    raise ConfigError(
+                        f"assign: partition {partition} does not exist: the topic has {there[topic]} partitions",
+                        topic=topic,
+                    )
+            return sorted(self._topics.assigned)
+        for topic in self._topics.names:
+            self._require(topic, there)
+        return self._chosen(there)
+
+    def left(self) -> list[Place]:
+        """The partitions to read that exist now: as :meth:`places`, without an error for those that are gone."""
+        there = self.existing()
+        if self._topics.assigned is not None:
+            return sorted(place for place in self._topics.assigned if place[1] < there.get(place[0], 0))
+        return self._chosen(there)
+
+    def _chosen(self, there: Mapping[str, int]) -> list[Place]:
+        return [(topic, n) for topic in sorted(there) if self._topics.matches(topic) for n in range(there[topic])]
+
+    def _require(self, topic: str, there: Mapping[str, int]) -> None:
+        if topic not in there:
+            raise ConfigError("the topic does not exist", topic=topic, hint=did_you_mean(topic, there))
+
+    def existing(self) -> dict[str, int]:
+        """All topics of the cluster that this user may see, with their numbers of partitions; one request.
+
+        Topics are not asked for by name: some brokers create a topic then.
+        """
+        self.calls["topics"] += 1
+        listed = self._ask(lambda admin, seconds: admin.list_topics(timeout=seconds))
+        return {
+            name: len(found.partitions)
+            for name, found in listed.topics.items()
+            if found.error is None and name not in _INTERNAL
+        }
+
+    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """The earliest available offsets."""
+        return self._offsets(dict.fromkeys(places, EARLIEST))
+
+    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """The end offsets: those of the next messages; with read_committed, of the first open transactions."""
+        return self._offsets(dict.fromkeys(places, LATEST))
+
+    def by_time(self, times: Mapping[Place, int]) -> dict[Place, int]:
+        """The offsets of the first messages that are as new as the times; -1 where there is none."""
+        return self._offsets(times)
+
+    def at(self, bound: Bound, places: list[Place], *, start: bool) -> dict[Place, int]:
+        """The offsets that a bound means now, by at most three questions.
+
+        Raises:
+            ConfigError: the bound does not name exactly these partitions, or no message is as new as its time.
+        """
+        wanted = dict.fromkeys(places, bound.everywhere or 0)
+        if bound.offsets is not None:
+            wanted = _for_all(bound.option, bound.offsets, places)
+        elif bound.by_time:
+            times = (
+                _for_all(bound.option, bound.times, places) if bound.times else dict.fromkeys(places, bound.time or 0)
+            )
+            wanted = self.by_time(times)
+            if start and bound.no_match == "error":
+                _refuse_no_match(bound, wanted, times)
+        low = self.earliest(place for place, offset in wanted.items() if offset == EARLIEST)
+        high = self.latest(place for place, offset in wanted.items() if offset == LATEST)
+        return wanted | low | high
+
+    def _offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
+        if not wanted:
+            return {}
+        from confluent_kafka import IsolationLevel, TopicPartition
+
+        self.calls["offsets"] += 1
+        asked = {TopicPartition(*place): _spec(number) for place, number in wanted.items()}
+        committed = self._kafka.get("isolation.level") == "read_committed"
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+
+        def question(admin: AdminClient, seconds: float) -> dict[Place, int]:
+            answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
+            return {(each.topic, each.partition): int(found.result().offset) for each, found in answers.items()}
+
+        return self._ask(question)
+
+    def _ask(self, question: Callable[[AdminClient, float], _Answer]) -> _Answer:
+        if self._admin is None:
+            from confluent_kafka.admin import AdminClient
+
+            conf = {name: value for name, value in self._kafka.items() if not name.startswith(_NOT_FOR_ADMIN)}
+            self._admin = client(AdminClient, conf, self._shown, self._errors)
+        return ask(self._admin, self._errors, partial(question, self._admin))
+
+
+def _spec(number: int) -> Any:
+    from confluent_kafka import admin
+
+    spec: Any = getattr(admin, "OffsetSpec", None)
+    if spec is None:
+        raise ConfigError("the data source needs confluent-kafka 2.3 or later", hint="pip install -U confluent-kafka")
+    if number == EARLIEST:
+        return spec.earliest()
+    return spec.latest() if number == LATEST else spec.for_timestamp(number)
+
+
+def _for_all(option: str, given: Mapping[Place, int], places: list[Place]) -> dict[Place, int]:
+    """As Spark does, require each partition: one that was forgotten would be read from somewhere else."""
+    missing = sorted(set(places) - given.keys())
+    if missing:
+        topic, partition = missing[0]
+        special = "; use -1 for latest and -2 for earliest" if "Timestamp" not in option else ""
+        raise ConfigError(
+            f"{option} must name each partition, and lacks partition {partition}{special}"
+            + (f", and {len(missing) - 1} others" if len(missing) > 1 else ""),
+            topic=topic,
+        )
+    more = sorted(given.keys() - set(places))
+    if more:
+        topic, partition = more[0]
+        raise ConfigError(f"{option}: partition {partition} does not exist, or is not to be read", topic=topic)
+    return dict(given)
+
+
+def _refuse_no_match(bound: Bound, found: Mapping[Place, int], times: Mapping[Place, int]) -> None:
+    for (topic, partition), offset in sorted(found.items()):
+        if offset == LATEST:
+            raise ConfigError(
+                f"{bound.option}: partition {partition} has no message of {times[topic, partition]} ms or later",
+                topic=topic,
+                hint="startingOffsetsByTimestampStrategy=latest starts such partitions at their latest offsets",
+            )

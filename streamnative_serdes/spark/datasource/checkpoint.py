@@ -1,0 +1,79 @@
+"""Offsets of a stream as Spark's checkpoint stores them.
+
+::
+
+    {"format": 1, "source": "streamnative-kafka", "topics": {"orders": {"0": 23, "1": 0}}}
+
+Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them, and ``{"0": 23}`` of
+``KafkaAvroSource.stream``, if the query reads one topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamnative_serdes.errors import ConfigError
+
+from .bounds import Place, Topics
+from .names import FORMAT
+
+VERSION: Final = 1
+_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
+_HINT: Final = "start the query with a new checkpointLocation, and say where with startingOffsets"
+
+
+def stored(offsets: Mapping[Place, int]) -> dict[str, Any]:
+    """``offsets`` as Spark stores them; equal offsets give equal texts."""
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, {})[str(partition)] = offset
+    return {"format": VERSION, "source": FORMAT, "topics": topics}
+
+
+def restored(found: object, topics: Topics) -> dict[Place, int]:
+    """The offsets in a checkpoint.
+
+    Raises:
+        ConfigError: they are of a newer format, or of another source.
+    """
+    if isinstance(found, dict) and "source" in found and "format" in found:
+        return _own(found)
+    if isinstance(found, dict) and found and all(_is_partition(*each) for each in found.items()):
+        if topics.pattern is not None or len(topics.names) != 1:
+            raise ConfigError(
+                "the checkpoint is of KafkaAvroSource.stream and names no topic, and the query reads several",
+                hint=_HINT,
+            )
+        return {(topics.names[0], int(partition)): offset for partition, offset in found.items()}
+    if isinstance(found, dict) and found and all(_is_topic(each) for each in found.values()):
+        return _by_place(found)
+    raise ConfigError(f"the checkpoint is of another source: its offsets are {found!r:.200}", hint=_HINT)
+
+
+def _own(found: dict[str, Any]) -> dict[Place, int]:
+    if found["source"] != FORMAT:
+        raise ConfigError(f"the checkpoint is of another source: {found['source']!r:.80}", hint=_HINT)
+    if isinstance(found["format"], int) and found["format"] > VERSION:
+        raise ConfigError(
+            f"the checkpoint has offsets of format {found['format']}, and this version reads formats up to {VERSION}",
+            hint="run the query with the version of streamnative_serdes that wrote it, or a newer one",
+        )
+    topics = found.get("topics")
+    if found["format"] != VERSION or not isinstance(topics, dict) or not all(map(_is_topic, topics.values())):
+        raise ConfigError(f"the offsets in the checkpoint are damaged: {found!r:.200}", hint=_HINT)
+    return _by_place(topics)
+
+
+def _by_place(topics: Mapping[str, Mapping[str, int]]) -> dict[Place, int]:
+    return {(topic, int(number)): offset for topic, found in topics.items() for number, offset in found.items()}
+
+
+def _is_topic(found: object) -> bool:
+    return isinstance(found, dict) and all(_is_partition(*each) for each in found.items())
+
+
+def _is_partition(name: object, offset: object) -> bool:
+    whole = isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
+    return isinstance(name, str) and _NUMBER.fullmatch(name) is not None and whole

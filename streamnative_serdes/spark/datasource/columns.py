@@ -1,0 +1,109 @@
+"""Plan: the columns that a read has, and how tasks make them of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from streamnative_serdes.errors import ConfigError
+
+from .bounds import Topics
+from .client_config import client_config
+from .columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
+from .messages import to_arrow
+from .names import FORMAT
+from .options import Options
+from .ranges import Range
+from .reading import Patience, read_range
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+    from .decoded import Decoding
+
+_DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema")
+_TIMEOUT_MS: Final = 120_000
+_GROUP: Final = "spark-kafka-source"  # as Spark's own source calls its groups
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A read, planned on the driver; it goes to the tasks.
+
+    Args:
+        options: with references instead of secrets, where the user gave such.
+        topics: which topics are read.
+        schema: the columns.
+        decoding: how values become columns; None for the columns of Kafka.
+    """
+
+    options: Options
+    topics: Topics
+    schema: T.StructType
+    decoding: Decoding | None = None
+
+    def kafka(self) -> dict[str, Any]:
+        """The client's configuration, with references resolved in this process.
+
+        The client requires a group. Nobody joins it: partitions are assigned, and offsets are never committed.
+        """
+        prefix = self.options.text("groupIdPrefix") or _GROUP
+        return {"group.id": f"{prefix}-{FORMAT}", **client_config(self.options)}
+
+    @cached_property
+    def patience(self) -> Patience:
+        """What tasks do about messages that do not come."""
+        timeout = self.options.whole("kafkaConsumer.pollTimeoutMs") or _TIMEOUT_MS
+        return Patience(self.options.flag("failOnDataLoss", True), timeout / 1000)
+
+    def batches(self, span: Range) -> Iterator[pa.RecordBatch]:
+        """The columns of a range's messages, in the types that Spark expects; runs in a task.
+
+        Raises:
+            OffsetOutOfRangeError: the broker does not have all of the range, unless ``failOnDataLoss`` is false.
+            DecodeError: a message cannot be decoded, with ``mode`` FAILFAST.
+            BrokerUnavailableError: no broker answered in time.
+        """
+        schema = to_arrow_schema(self.schema, timezone="UTC")
+        for messages in read_range(self.kafka(), span, self.patience):
+            for columns in self._columns(span.topic, messages):
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
+        if self.decoding is None:
+            yield to_arrow(messages, self.schema.names).columns
+        else:
+            yield from self.decoding.columns(topic, messages)
+
+
+def plan(given: Mapping[str, str]) -> Plan:
+    """Plan a read; with ``decode``, this asks the registry.
+
+    Raises:
+        ConfigError: an option is unknown or invalid.
+        SchemaRegistryError: the registry refuses, or cannot be reached.
+    """
+    options = Options.parse(given, "read")
+    topics = Topics.of(options)
+    client_config(options)  # so that its errors are raised now
+    if not options.flag("decode", False):
+        _refuse_idle(options)
+        headers = options.flag("includeHeaders", False)
+        return Plan(options, topics, WITH_HEADERS if headers else KAFKA_COLUMNS)
+    from .decoded import decoding
+
+    schema, how = decoding(options, topics)
+    return Plan(options, topics, schema, how)
+
+
+def _refuse_idle(options: Options) -> None:
+    """Raises ConfigError if an option has no effect without ``decode``."""
+    idle = [name for name in _DECODED_ONLY if options.text(name) is not None] + sorted(options.serdes)
+    if idle:
+        raise ConfigError(f"the option {idle[0]} has no effect without decode=true", hint='.option("decode", "true")')

@@ -1,0 +1,142 @@
+"""Consumers of a worker process: kept for its next tasks, a few at most, and closed when they are idle.
+
+A consumer belongs to one task at a time. Its partition is taken from it when the task ends, so an idle one fetches
+nothing. None is used after a fork: its threads and connections exist in the parent alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from streamnative_serdes._kafka import ClientErrors, client
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+MOST: Final = 8  # idle consumers of a process
+IDLE_SECONDS: Final = 60.0
+_SET: Final[Mapping[str, Any]] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    # An offset that the broker no longer has is an error; the consumer must not skip messages.
+    "auto.offset.reset": "error",
+}
+# librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile.
+_DEFAULTS: Final[Mapping[str, Any]] = {"fetch.queue.backoff.ms": 10}
+
+
+@dataclass(slots=True)
+class Leased:
+    """A consumer, and what it reports of its connections."""
+
+    consumer: Consumer
+    errors: ClientErrors
+    since: float = 0.0  # idle since then, by time.monotonic()
+
+
+@dataclass
+class Pool:
+    """The idle consumers of one process; the oldest is closed if there are too many."""
+
+    most: int = MOST
+    idle_seconds: float = IDLE_SECONDS
+    pid: int = field(default_factory=os.getpid)
+    opened: int = 0  # for tests
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[tuple[str, Leased]] = []  # the one that was used last is the last
+        self._sweeper: threading.Thread | None = None
+
+    @contextmanager
+    def lease(self, kafka: Mapping[str, Any], topic: str) -> Iterator[Leased]:
+        """A consumer with this configuration, for the block alone. After an error, it is closed.
+
+        Args:
+            kafka: the client's configuration, with ``group.id``.
+            topic: for errors.
+
+        Raises:
+            ConfigError: the client refuses the configuration.
+        """
+        key = repr(sorted(kafka.items()))
+        leased = self._take(key) or self._open(kafka, topic)
+        try:
+            yield leased
+            leased.consumer.unassign()
+        except BaseException:
+            leased.consumer.close()
+            raise
+        self._give_back(key, leased)
+
+    def _open(self, kafka: Mapping[str, Any], topic: str) -> Leased:
+        from confluent_kafka import Consumer
+
+        errors = ClientErrors(kafka, topic)
+        self.opened += 1
+        return Leased(client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic, errors), errors)
+
+    def _take(self, key: str) -> Leased | None:
+        with self._lock:
+            for number in reversed(range(len(self._idle))):
+                if self._idle[number][0] == key:
+                    return self._idle.pop(number)[1]
+        return None
+
+    def _give_back(self, key: str, leased: Leased) -> None:
+        leased.since = time.monotonic()
+        with self._lock:
+            self._idle.append((key, leased))
+            surplus = [self._idle.pop(0)[1] for _ in range(len(self._idle) - self.most)]
+            if self._sweeper is None:
+                self._sweeper = threading.Thread(target=self._sweep, name="streamnative_serdes consumers", daemon=True)
+                self._sweeper.start()
+        for each in surplus:
+            each.consumer.close()
+
+    def _sweep(self) -> None:
+        """Closes idle consumers, until none is left."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    self._sweeper = None
+                    return
+                wait = self._idle[0][1].since + self.idle_seconds - time.monotonic()
+                late = self._idle.pop(0)[1] if wait <= 0 else None
+            if late is not None:
+                late.consumer.close()
+            else:
+                time.sleep(wait)
+
+    def close(self) -> None:
+        """Close the idle consumers now."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, each in idle:
+            each.consumer.close()
+
+    @property
+    def idle(self) -> int:
+        """The number of idle consumers."""
+        return len(self._idle)
+
+
+_pool = Pool()
+# Keeps the parent's consumers alive after a fork: closing one would wait for threads that no longer exist.
+_inherited: Final[list[Pool]] = []
+
+
+def pool() -> Pool:
+    """The pool of this process."""
+    global _pool
+    if _pool.pid != os.getpid():
+        _inherited.append(_pool)
+        _pool = Pool()
+    return _pool

@@ -1,0 +1,203 @@
+"""Decoding: values of messages to columns, by one reader's schema that is fixed when the read is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes._schema.projection import projected
+from streamnative_serdes.errors import ConfigError, SchemaError
+from streamnative_serdes.models import Registered
+from streamnative_serdes.spark.decode_task import DEAD_LETTER, DecodeTask, new_columns
+from streamnative_serdes.spark.decoding import PLANNED, Decoder, TopicReader
+from streamnative_serdes.spark.options import FAILFAST, ReadOptions
+from streamnative_serdes.spark.workers import kept, key_of
+
+from .bounds import Topics
+from .carried import CarriedWithSecrets
+from .columns_of_kafka import WITH_HEADERS
+from .messages import to_arrow
+from .options import Options
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+_AROUND: Final = ("key", "value", "topic", "partition", "offset")  # of a dead letter
+_POSITION: Final = ("partition", "offset")
+_SEEN: Final = "latest.seen"
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How the values of messages become columns; goes to the tasks.
+
+    Args:
+        options: as the user gave them.
+        chosen: ``mode``, ``errorColumn`` and ``schemaEvolution``.
+        keep: columns of Kafka, in front of the decoded ones.
+        schema: all columns.
+        tasks: what decodes the messages of a topic, for the topics that the driver knew.
+    """
+
+    options: Options
+    chosen: ReadOptions
+    keep: tuple[str, ...]
+    schema: T.StructType
+    tasks: Mapping[str, tuple[DecodeTask, tuple[str, ...]]]
+
+    def columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
+        """The columns of messages of one topic.
+
+        Raises:
+            DecodeError: a message cannot be decoded, and the mode is FAILFAST.
+            SchemaEvolvedError: one has a newer version than the read was planned with, and ``schemaEvolution`` is
+                ``restart``.
+        """
+        task, needed = self._task(topic)
+        for batch in task(iter([to_arrow(messages, needed)])):
+            yield batch.columns
+
+    def _task(self, topic: str) -> tuple[DecodeTask, tuple[str, ...]]:
+        if topic in self.tasks:
+            return self.tasks[topic]
+        # A topic that matches the pattern and is younger than the query.
+        return kept(key_of(self.options, topic), lambda: self._task_of_new(topic))
+
+    def _task_of_new(self, topic: str) -> tuple[DecodeTask, tuple[str, ...]]:
+        reader = _reader(self.options, self.chosen, topic)
+        columns = _all_columns(self.keep, new_columns(reader), self.chosen)
+        _refuse_other(topic, columns, "the topics of the query", self.schema)
+        return _task(self.options, self.chosen, self.keep, topic, reader)
+
+
+def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
+    """Plan to decode ``topics``: the columns, and how tasks make them.
+
+    Raises:
+        ConfigError: an option is invalid, or the topics have different schemas.
+        SchemaError: Spark has no type for the schema, or it has no such field.
+        SchemaRegistryError: the registry refuses or cannot be reached, or a topic has no schema.
+    """
+    if options.flag("includeHeaders", False):
+        raise ConfigError("includeHeaders has no effect with decode=true", hint="keep=headers keeps the column")
+    if options.serdes.get("reader.schema.policy") == _SEEN:
+        raise ConfigError(
+            "the columns are fixed before the first message is read, so there is no reader.schema.policy=latest.seen",
+            hint="use latest with schemaEvolution=restart, or decode_df in a function of foreachBatch",
+        )
+    chosen, keep = _read_options(options), _kept(options)
+    names = _names(options, topics)
+    readers = {topic: _reader(options, chosen, topic) for topic in names}
+    columns = {topic: _all_columns(keep, new_columns(reader), chosen) for topic, reader in readers.items()}
+    first = names[0]
+    for topic in names[1:]:
+        _refuse_other(topic, columns[topic], first, columns[first])
+    _refuse_doubles(columns[first], keep, chosen, first)
+    tasks = {topic: _task(options, chosen, keep, topic, reader) for topic, reader in readers.items()}
+    return columns[first], Decoding(options, chosen, keep, columns[first], tasks)
+
+
+def _read_options(options: Options) -> ReadOptions:
+    names = ("mode", "errorColumn", "schemaEvolution")
+    return ReadOptions.parse({name: options.text(name) for name in names if options.text(name) is not None})
+
+
+def _kept(options: Options) -> tuple[str, ...]:
+    keep = options.words("keep")
+    for name in keep:
+        if name not in WITH_HEADERS.names:
+            hint = did_you_mean(name, WITH_HEADERS.names) or f"they are {', '.join(WITH_HEADERS.names)}"
+            raise ConfigError(f"keep: {name!r:.80} is not a column of Kafka", hint=hint)
+    return keep
+
+
+def _names(options: Options, topics: Topics) -> tuple[str, ...]:
+    """The topics whose schemas are known now; those that match a pattern are asked for."""
+    if topics.pattern is None:
+        return topics.names
+    from .brokers import Brokers
+    from .client_config import client_config
+
+    found = tuple(sorted(filter(topics.matches, Brokers(client_config(options), topics).existing())))
+    if not found:
+        raise ConfigError(
+            f"no topic matches {topics.pattern!r:.200}, so decode=true has no schema for the columns",
+            hint="create the topic first, or read without decode and call decode_df",
+        )
+    return found
+
+
+def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:
+    conf, given = options.conf(), options.text("reader.schema")
+    # TIME depends on a setting of the session, which the planning process does not know.
+    reader = TopicReader(topic, conf, given, restart=chosen.restart, times=False)
+    names = options.words("columns")
+    if not names:
+        return reader
+    if not reader.reads_records():
+        raise ConfigError("columns: the topic's messages are not records, so they have no fields", topic=topic)
+    try:
+        text = projected(reader.schema_text(), names)
+    except SchemaError as error:
+        raise ConfigError(f"columns: {error.message}", topic=topic, hint=error.hint) from None
+    return TopicReader(topic, {**conf, **PLANNED}, Registered(text), restart=chosen.restart, times=False)
+
+
+def _task(
+    options: Options, chosen: ReadOptions, keep: tuple[str, ...], topic: str, reader: TopicReader
+) -> tuple[DecodeTask, tuple[str, ...]]:
+    """What decodes a topic, and the columns of Kafka that it is given."""
+    around = _AROUND if chosen.error_column else _POSITION if chosen.mode == FAILFAST else ()
+    also = [name for name, needs in (("headers", reader.needs_headers()), ("key", reader.needs_keys())) if needs]
+    needed = tuple(dict.fromkeys(["value", *also, *around, *keep]))
+    place = {name: number for number, name in enumerate(needed)}
+    task = DecodeTask(
+        Decoder(topic, CarriedWithSecrets(reader, options), chosen.mode),
+        place["value"],
+        place["headers"] if reader.needs_headers() else None,
+        place["key"] if reader.needs_keys() else None,
+        {name: place[name] for name in around},
+        tuple(place[name] for name in keep),
+        chosen.error_column is not None,
+    )
+    return task, needed
+
+
+def _all_columns(keep: Sequence[str], new: Sequence[T.StructField], chosen: ReadOptions) -> T.StructType:
+    columns = [*(WITH_HEADERS[name] for name in keep), *new]
+    if chosen.error_column:
+        columns.append(T.StructField(chosen.error_column, DEAD_LETTER))
+    if not columns:
+        raise ConfigError(
+            "the schema has no fields, so the result would have no columns", hint="keep a column, or set errorColumn"
+        )
+    return T.StructType(columns)
+
+
+def _refuse_other(topic: str, found: T.StructType, other: str, expected: T.StructType) -> None:
+    if found != expected:
+        raise ConfigError(
+            f"its columns differ from those of {other}: expected {expected.simpleString()}, got {found.simpleString()}"[
+                :1000
+            ],
+            topic=topic,
+            hint="give one schema for all topics with reader.schema, or read them one by one",
+        )
+
+
+def _refuse_doubles(columns: T.StructType, keep: Sequence[str], chosen: ReadOptions, topic: str) -> None:
+    """Fields whose names differ in case are left to Spark, which can be told to distinguish them."""
+    added = [*keep, *([chosen.error_column] if chosen.error_column else [])]
+    lower = [name.lower() for name in columns.names]
+    for name in added:
+        if lower.count(name.lower()) > 1:
+            raise ConfigError(
+                f"two columns would have the name {name}",
+                topic=topic,
+                hint="do not keep it, choose fields with columns=..., or rename the errorColumn",
+            )

@@ -1,0 +1,198 @@
+"""Stream reads: Spark's checkpoint stores the offsets, and each range of a micro-batch is a task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.topic import OffsetOutOfRangeError
+
+from .admission import Delay, limited
+from .batch import RangePartition
+from .bounds import Place, refuse_ends, start_of
+from .brokers import Brokers
+from .checkpoint import restored, stored
+from .names import TRIGGER
+from .ranges import ranges_of
+from .reading import DATA_LOSS_HINT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+
+    from .columns import Plan
+else:
+    try:
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+    except ImportError:  # before PySpark 4.2
+        SupportsTriggerAvailableNow = object
+
+HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
+_DELAY_SECONDS: Final = 15 * 60.0
+_RETRIES: Final = 3
+_RETRY_MS: Final = 1_000
+
+
+def stream_reader(plan: Plan) -> DataSourceStreamReader:
+    """The reader of a stream.
+
+    Raises:
+        ConfigError: an option is invalid, has no meaning for a stream, or needs a newer PySpark.
+    """
+    refuse_ends(plan.options)
+    given = [name for name in TRIGGER if plan.options.text(name) is not None]
+    if given and not HAS_LIMITS:
+        raise ConfigError(f"the option {given[0]} requires PySpark 4.2, which lets Python sources limit a batch")
+    return StreamReader(plan)
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Spark's reader of a stream; offsets have the form of :mod:`.checkpoint`.
+
+    Args:
+        plan: what to read.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        options = plan.options
+        self._plan = plan
+        self._start = start_of(options, stream=True)
+        self._cuts = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
+        self._fail = plan.patience.fail
+        self._limit, self._delay = options.whole("maxOffsetsPerTrigger"), _delay(plan)
+        retries = options.whole("fetchOffset.numRetries", 0)
+        self._retries = _RETRIES if retries is None else retries
+        self._retry_seconds = (options.whole("fetchOffset.retryIntervalMs", 0) or _RETRY_MS) / 1000
+        self._brokers = Brokers(plan.kafka(), plan.topics)
+        self._latest: dict[Place, int] | None = None  # as of the last trigger
+        self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plan": self._plan}  # for tasks, which only call read()
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        """Where a query without a checkpoint starts.
+
+        Raises:
+            ConfigError: a topic or partition does not exist, or the offsets are not possible.
+            OffsetOutOfRangeError: an offset is not available, and ``failOnDataLoss`` is true.
+        """
+        places = self._brokers.places()
+        starts = self._brokers.at(self._start, places, start=True)
+        if self._start.offsets is not None:
+            starts = self._available(starts)
+        return stored(starts)
+
+    def _available(self, starts: Mapping[Place, int]) -> dict[Place, int]:
+        low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
+        for place, offset in sorted(starts.items()):
+            if not low[place] <= offset <= high[place]:
+                self._lost(place, f"has offsets {low[place]} to {high[place]}, and {self._start.option} is {offset}")
+        return {place: min(max(offset, low[place]), high[place]) for place, offset in starts.items()}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
+        """``maxOffsetsPerTrigger``; the minimum and the delay are counted in :meth:`latestOffset`."""
+        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+
+        if self._limit is not None:
+            return ReadMaxRows(self._limit)
+        least = self._plan.options.whole("minOffsetsPerTrigger")
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
+        """Note where the topics end now: a query with Trigger.AvailableNow ends there."""
+        self._last = self._brokers.latest(self._brokers.left())
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        """Where the next batch ends. PySpark passes ``start`` and ``limit`` from 4.2 on."""
+        before = None if start is None else restored(start, self._plan.topics)
+        ends = self._last if self._last is not None else self._ends(before or {})
+        self._latest = ends
+        if before is None or type(limit).__name__ == "ReadAllAvailable":
+            return stored(ends)
+        if self._delay is not None and self._delay.skips(before, ends):
+            return stored(before)
+        most = getattr(limit, "max_rows", None)
+        if most is None:
+            return stored(ends)
+        new = self._brokers.earliest(ends.keys() - before.keys())
+        return stored(limited(most, before | new, ends))
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 (Spark's name)
+        """Where the topics ended at the last trigger, for the progress of the query."""
+        return None if self._latest is None else stored(self._latest)
+
+    def partitions(self, start: Any, end: Any) -> list[InputPartition]:
+        """The ranges of a batch.
+
+        Raises:
+            ConfigError: the checkpoint is of another source or a newer format.
+            OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
+        """
+        topics = self._plan.topics
+        begins, ends = restored(start, topics), restored(end, topics)
+        begins |= self._begins_of_new(begins, ends)
+        for place in sorted(begins.keys() - ends.keys()):
+            self._lost(place, "no longer exists")
+        ends = {place: offset for place, offset in ends.items() if place in begins}
+        for place, offset in sorted(ends.items()):
+            if offset < begins[place]:
+                self._lost(place, f"ends at {offset}, and was read up to {begins[place]}; was the topic recreated?")
+        return [RangePartition(span) for span in ranges_of(begins, ends, *self._cuts)]
+
+    def _begins_of_new(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+        """Partitions and topics that were added are read from their beginning."""
+        added = ends.keys() - begins.keys()
+        if not added:
+            return {}
+        found = self._brokers.earliest(added & set(self._brokers.left()))
+        for place in sorted(added):
+            if place not in found:
+                self._lost(place, "was added and no longer exists")
+            elif found[place] != 0:
+                self._lost(place, f"was added, and starts at {found[place]} instead of 0")
+        return found
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """The columns of a range; Spark also calls it for a batch without ranges."""
+        if partition.value is not None:
+            yield from self._plan.batches(partition.value)
+
+    def _ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
+        """Where the partitions end. A broker may answer with an older end for a moment: then it is asked again."""
+        for left in range(self._retries, -1, -1):
+            ends = self._brokers.latest(self._brokers.left())
+            if not left or all(end >= before.get(place, 0) for place, end in ends.items()):
+                break
+            time.sleep(self._retry_seconds)
+        return ends
+
+    def _lost(self, place: Place, found: str) -> None:
+        topic, partition = place
+        if self._fail:
+            raise OffsetOutOfRangeError(
+                f"partition {partition} {found}; messages may be lost", topic=topic, hint=DATA_LOSS_HINT
+            )
+        logger.warning(
+            "topic %s: partition %s %s; messages may be lost, and the query goes on: failOnDataLoss is false",
+            topic,
+            partition,
+            found,
+        )
+
+
+def _delay(plan: Plan) -> Delay | None:
+    options = plan.options
+    least, most = options.whole("minOffsetsPerTrigger"), options.whole("maxOffsetsPerTrigger")
+    if least is None:
+        if options.text("maxTriggerDelay") is not None:
+            raise ConfigError("maxTriggerDelay has no effect without minOffsetsPerTrigger")
+        return None
+    if most is not None and least > most:
+        raise ConfigError(f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})")
+    return Delay(least, options.seconds("maxTriggerDelay", _DELAY_SECONDS))
