@@ -95,5 +95,6 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The columns of a range; Spark also calls it for a batch without ranges."""
-        if partition.value is not None:
-            yield from self._plan.batches(partition.value)
+        span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
+        if span is not None:
+            yield from self._plan.batches(span)

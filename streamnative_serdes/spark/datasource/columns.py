@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema")
 _TIMEOUT_MS: Final = 120_000
+# Before PySpark 4.1, the time zone is always UTC.
+_ZONE: Final[Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 _GROUP: Final = "spark-kafka-source"  # as Spark's own source calls its groups
 
 
@@ -70,7 +73,7 @@ class Plan:
             DecodeError: a message cannot be decoded, with ``mode`` FAILFAST.
             BrokerUnavailableError: no broker answered in time.
         """
-        schema = to_arrow_schema(self.schema, timezone="UTC")
+        schema = to_arrow_schema(self.schema, **_ZONE)
         for messages in read_range(self.kafka(), span, self.patience):
             for columns in self._columns(span.topic, messages):
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -160,8 +160,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The columns of a range; Spark also calls it for a batch without ranges."""
-        if partition.value is not None:
-            yield from self._plan.batches(partition.value)
+        span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
+        if span is not None:
+            yield from self._plan.batches(span)
 
     def _ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
         """Where the partitions end. A broker may answer with an older end for a moment: then it is asked again."""

@@ -1,0 +1,1 @@
+"""Compares our data source with Spark's own Kafka source; see __main__."""

@@ -1,0 +1,210 @@
+"""Options of the data source: each is known, refused with a reason, or answered with the nearest name."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from streamnative_serdes import ConfigError
+from streamnative_serdes.spark.datasource import names
+from streamnative_serdes.spark.datasource.bounds import EARLIEST, LATEST, Topics, end_of, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.columns import plan
+from streamnative_serdes.spark.datasource.options import Options
+
+KAFKA = {"kafka.bootstrap.servers": "localhost:9092"}
+BASE = {**KAFKA, "subscribe": "orders"}
+SCHEMA_URL = {"schema.registry.url": "http://localhost:8080"}
+
+
+def parsed(**given: str) -> Options:
+    return Options.parse({**BASE, **given}, "read")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("subscrib", "did you mean subscribe?"),
+        ("startingoffset", "did you mean startingOffsets?"),
+        ("schema.registry.ur", "did you mean schema.registry.url?"),
+        ("xyz", "the nearest one is"),
+        ("bootstrap.servers", "kafka.bootstrap.servers"),
+        ("sasl.username", "kafka.sasl.username"),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_nearest_name(name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown option '?{name}") as caught:
+        parsed(**{name: "1"})
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", names.REFUSED)
+def test_an_option_that_sparks_own_source_refuses_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parsed(**{f"kafka.{name.upper()}": "1"})
+    assert f"kafka.{name} is not supported: {names.REFUSED[name]}" in str(caught.value)
+
+
+def test_options_of_the_other_direction_are_refused() -> None:
+    with pytest.raises(ConfigError, match="the option topic has no meaning when Spark reads a topic"):
+        parsed(topic="t")
+    with pytest.raises(ConfigError, match="the option framing has no meaning when Spark reads a topic"):
+        parsed(framing="confluent")
+    with pytest.raises(ConfigError, match="the option startingOffsets has no meaning when Spark writes a topic"):
+        Options.parse({**KAFKA, "startingOffsets": "latest"}, "write")
+
+
+def test_the_case_of_names_does_not_matter_and_values_keep_theirs() -> None:
+    options = Options.parse(
+        {"KAFKA.bootstrap.SERVERS": "Host:1", "SubScribe": "Orders", "MINpartitions": " 3 "}, "read"
+    )
+    assert options.kafka == {"bootstrap.servers": "Host:1"}
+    assert (options.text("subscribe"), options.whole("minPartitions")) == ("Orders", 3)
+
+
+@pytest.mark.parametrize("value", ["", "  "])
+def test_the_brokers_are_required(value: str) -> None:
+    for given in ({"subscribe": "t"}, {"subscribe": "t", "kafka.bootstrap.servers": value}):
+        with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers is missing"):
+            Options.parse(given, "read")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "many", ""])
+def test_counts_are_whole_numbers_from_one_on(value: str) -> None:
+    with pytest.raises(ConfigError, match="minPartitions: expected a whole number from 1 on, got"):
+        parsed(minPartitions=value).whole("minPartitions")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("15m", 900.0), ("30s", 30.0), ("500ms", 0.5), ("250", 0.25), ("2 h", 7200.0), ("1d", 86400.0)],
+)
+def test_times_are_written_as_in_spark(value: str, seconds: float) -> None:
+    assert parsed(maxTriggerDelay=value).seconds("maxTriggerDelay", 1.0) == seconds
+    assert parsed().seconds("maxTriggerDelay", 1.0) == 1.0
+
+
+@pytest.mark.parametrize("value", ["soon", "5 weeks", "-1s", ""])
+def test_other_times_are_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match="maxTriggerDelay: expected a time such as 15m, 30s or 500ms"):
+        parsed(maxTriggerDelay=value).seconds("maxTriggerDelay", 1.0)
+
+
+def test_lists_of_names_have_each_name_once() -> None:
+    assert parsed(keep=" key, offset ,").words("keep") == ("key", "offset")
+    with pytest.raises(ConfigError, match="keep: 'key' is there twice"):
+        parsed(keep="key,offset,key").words("keep")
+    with pytest.raises(ConfigError, match="keep: expected names with commas"):
+        parsed(keep=" , ").words("keep")
+
+
+@pytest.mark.parametrize("value", ["yes", "1", ""])
+def test_flags_are_true_or_false(value: str) -> None:
+    with pytest.raises(ConfigError, match="failOnDataLoss: expected true or false"):
+        parsed(failOnDataLoss=value).flag("failOnDataLoss", True)
+
+
+@pytest.mark.parametrize("given", [{}, {"subscribe": "a", "assign": "{}"}, {"subscribe": "a", "subscribePattern": "a"}])
+def test_exactly_one_option_says_which_topics(given: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="expected one of the options assign, subscribe, subscribePattern"):
+        Topics.of(Options.parse({**KAFKA, **given}, "read"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("assign", "orders", "assign: expected JSON"),
+        ("assign", "[]", "assign: expected JSON"),
+        ("assign", "{}", "assign: expected partitions"),
+        ("assign", '{"a": []}', "assign: expected numbers"),
+        ("assign", '{"a": [true]}', "assign: expected numbers"),
+        ("assign", '{"a": [-1]}', "assign: expected numbers"),
+        ("assign", '{"a": [1, 1]}', "a partition twice"),
+        ("assign", '{"a": [1], "a": [2]}', "'a' is there twice"),
+        ("subscribe", " , ", "subscribe: expected names"),
+        ("subscribePattern", "", "got an empty text"),
+        ("subscribePattern", "a(", "not a regular expression"),
+    ],
+)
+def test_topics_that_are_not_topics_are_refused(name: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said.replace("[", r"\[")):
+        Topics.of(Options.parse({**KAFKA, name: value}, "read"))
+
+
+def test_a_pattern_matches_whole_names() -> None:
+    topics = Topics.of(Options.parse({**KAFKA, "subscribePattern": "or.*s|x"}, "read"))
+    assert [name for name in ("orders", "orders2", "my-orders", "x", "xx") if topics.matches(name)] == ["orders", "x"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "newest",
+        "[]",
+        '{"a": 1}',
+        '{"a": {"0": -3}}',
+        '{"a": {"zero": 1}}',
+        '{"a": {"0": 1.5}}',
+        '{"a": {"0": true}}',
+        "{}",
+    ],
+)
+def test_offsets_that_are_no_offsets_are_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match=r"startingOffsets: expected.* JSON such as"):
+        start_of(parsed(startingOffsets=value), stream=True)
+
+
+def test_a_partition_is_named_once() -> None:
+    with pytest.raises(ConfigError, match="startingOffsets: '0' is there twice"):
+        start_of(parsed(startingOffsets='{"a": {"0": 1, "0": 2}}'), stream=True)
+
+
+def test_a_batch_starts_at_the_earliest_offsets_and_a_stream_at_the_latest() -> None:
+    assert start_of(parsed(), stream=False).everywhere == EARLIEST
+    assert start_of(parsed(), stream=True).everywhere == LATEST
+    assert end_of(parsed()).everywhere == LATEST
+
+
+def test_a_batch_neither_starts_at_the_latest_nor_ends_at_the_earliest_offsets() -> None:
+    for value in ("Latest", '{"a": {"0": 3, "1": -1}}'):
+        with pytest.raises(ConfigError, match="a batch cannot start at the latest offset"):
+            start_of(parsed(startingOffsets=value), stream=False)
+        start_of(parsed(startingOffsets=value), stream=True)
+    for value in ("earliest", '{"a": {"0": -2}}'):
+        with pytest.raises(ConfigError, match="a batch cannot end at the earliest offset"):
+            end_of(parsed(endingOffsets=value))
+
+
+def test_a_time_for_all_wins_over_times_of_each_and_those_over_offsets() -> None:
+    times = {"startingOffsetsByTimestamp": '{"a": {"0": 5}}', "startingOffsets": "earliest"}
+    assert start_of(parsed(**times, startingTimestamp="7"), stream=True).time == 7
+    assert start_of(parsed(**times), stream=True).times == {("a", 0): 5}
+
+
+@pytest.mark.parametrize("name", names.ENDS)
+def test_a_stream_has_no_end(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"the option {name} has no meaning for a stream"):
+        refuse_ends(parsed(**{name: "latest"}))
+
+
+@pytest.mark.parametrize("name", ["columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema"])
+def test_options_of_decoding_are_refused_without_it(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"the option {name} has no effect without decode=true"):
+        plan({**BASE, name: "key"})
+    with pytest.raises(ConfigError, match=r"the option schema\.registry\.url has no effect without decode=true"):
+        plan({**BASE, **SCHEMA_URL})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"keep": "keys"}, "keep: 'keys' is not a column of Kafka.*did you mean key"),
+        ({"includeHeaders": "true"}, "keep=headers keeps the column"),
+        ({"reader.schema.policy": "latest.seen"}, "no reader.schema.policy=latest.seen"),
+        ({"mode": "LENIENT"}, "mode: expected FAILFAST or"),
+        ({"mode": "FAILFAST", "errorColumn": "e"}, "errorColumn requires mode PERMISSIVE"),
+    ],
+)
+def test_options_of_decoding_are_checked_before_the_registry_is_asked(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        plan({**BASE, **SCHEMA_URL, "decode": "true", **given})

@@ -1,0 +1,108 @@
+"""Secret references: resolved where a client is created, and never in what Spark stores or sends as it is."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer
+from streamnative_serdes import _config as config
+from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes.spark.datasource.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.client_config import client_config
+from streamnative_serdes.spark.datasource.options import Options
+from streamnative_serdes.spark.datasource.secrets import is_reference, is_secret, literal_secrets, resolved
+
+SECRET = "c4n4ryInTheCoalMine"
+PASSWORD = "kafka.sasl.password"
+
+
+def test_a_reference_to_a_file_is_its_text_without_the_last_line_break(tmp_path: Path) -> None:
+    for text, expected in ((f"{SECRET}\n", SECRET), (f"{SECRET}\r\n", SECRET), (f" {SECRET}\n\n", f" {SECRET}\n")):
+        file = tmp_path / "pass word"
+        file.write_bytes(text.encode())
+        assert resolved(PASSWORD, file.as_uri()) == expected
+
+
+def test_a_reference_to_the_environment_is_resolved_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options.parse({"kafka.bootstrap.servers": "b", PASSWORD: "env:KAFKA_PASSWORD"}, "read")
+    with pytest.raises(ConfigError, match=r"kafka\.sasl\.password: the environment variable of 'env:KAFKA_PASSWORD'"):
+        client_config(options)
+    for value in ("one", "two"):
+        monkeypatch.setenv("KAFKA_PASSWORD", value)
+        assert client_config(options)["sasl.password"] == value
+
+
+@pytest.mark.parametrize("reference", ["file:///no/such/file", "file://host/path", "file://"])
+def test_a_file_that_cannot_be_read_is_an_error_that_names_option_and_reference(reference: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved("basic.auth.user.info", reference)
+    assert "basic.auth.user.info: " in str(caught.value)
+    assert reference in str(caught.value)
+
+
+def test_an_empty_file_and_one_that_is_not_text_are_errors(tmp_path: Path) -> None:
+    for data, said in ((b"", "is empty"), (b"\n", "is empty"), (b"\xff" + SECRET.encode(), "not UTF-8")):
+        (tmp_path / "f").write_bytes(data)
+        with pytest.raises(ConfigError, match=said) as caught:
+            resolved(PASSWORD, (tmp_path / "f").as_uri())
+        assert SECRET not in str(caught.value)
+
+
+def test_each_secret_of_the_option_table_takes_a_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERE", SECRET)
+    urls = {"schema.registry.url", "confluent.schema.registry.url"}  # they are marked since they may be malformed
+    secret = {option.key for option in config.DESERIALIZER_OPTIONS if option.secret} - urls
+    assert secret
+    for name in secret:
+        assert is_secret(name)
+        assert resolved(name, "env:HERE") == SECRET
+    assert resolved("schema.registry.url", "env:HERE") == "env:HERE"
+    assert resolved("kafka.client.id", "env:HERE") == "env:HERE"
+
+
+def test_the_file_of_a_token_is_left_to_the_serdes_which_read_it_again(tmp_path: Path) -> None:
+    assert resolved("bearer.auth.token", "file:///token") == "file:///token"
+
+
+def test_literal_secrets_are_found_by_name() -> None:
+    given = {"kafka.SASL.password": SECRET, "kafka.ssl.key.password": "env:X", "bearer.auth.token": "t", "topic": "t"}
+    assert literal_secrets(given) == ["bearer.auth.token", "kafka.SASL.password"]
+    assert is_reference("file:///x")
+    assert not is_reference("environment")
+
+
+def test_what_goes_to_tasks_has_references_and_each_process_resolves_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {
+        "kafka.bootstrap.servers": "b",
+        "kafka.sasl.username": "me",
+        PASSWORD: "env:KREAD_PASSWORD",
+        "schema.registry.url": "http://localhost:1",
+        "basic.auth.user.info": "env:KREAD_USER",
+    }
+    monkeypatch.setenv("KREAD_USER", f"me:{SECRET}")
+    monkeypatch.setenv("KREAD_PASSWORD", SECRET)
+    options = Options.parse(given, "read")
+    packed = pickle.dumps(CarriedWithSecrets(KafkaAvroDeserializer(options.conf()), options))
+    assert SECRET.encode() not in packed
+    monkeypatch.setenv("KREAD_USER", "me:other")
+    conf = policy_of(pickle.loads(packed).get()).conf
+    assert conf["basic.auth.user.info"] == "me:other"
+
+
+def test_the_serdes_sign_in_as_the_client_does_if_they_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KREAD_PASSWORD", SECRET)
+    jaas = 'x.PlainLoginModule required username="me" password="literal";'
+    base = {"kafka.bootstrap.servers": "b", "basic.auth.credentials.source": "SASL_INHERIT"}
+    by_jaas = Options.parse({**base, "kafka.sasl.jaas.config": jaas}, "read").conf()
+    assert (by_jaas["sasl.username"], by_jaas["sasl.password"]) == ("me", "literal")
+    options = Options.parse({**base, "kafka.sasl.username": "me", PASSWORD: "env:KREAD_PASSWORD"}, "read")
+    assert options.conf()["sasl.password"] == SECRET
+    assert "sasl.password" in options.referred()
+    assert SECRET not in repr(options)
+    assert os.environ["KREAD_PASSWORD"] == SECRET
