@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from streamnative_serdes._log import logger
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .bounds import Bound, Place, end_of, start_of
@@ -75,8 +76,13 @@ class BatchReader(DataSourceReader):
             low, high = brokers.earliest(places), brokers.latest(places)
             starts = self._available(self._start, starts, low, high)
             ends = self._available(self._end, ends, low, high)
-        for place, end in ends.items():
-            starts[place] = min(starts[place], end)  # a start behind the end: nothing to read, as in Spark
+        for (topic, partition), end in sorted(ends.items()):
+            if starts[topic, partition] > end:
+                raise ConfigError(
+                    f"partition {partition} would be read from offset {starts[topic, partition]} "
+                    f"({self._start.option}) to {end} ({self._end.option})",
+                    topic=topic,
+                )
         return starts, ends
 
     def _available(

@@ -81,10 +81,7 @@ class Compare:
         first = [self._outcome(lambda name=name: self._stream(case, name, topics)) for name in FORMATS]
         case.change(topics)
         second = [self._outcome(lambda name=name: self._stream(case, name, topics)) for name in FORMATS]
-        return [
-            {"rows": [one.get("rows"), two.get("rows")], "error": one.get("error") or two.get("error")}
-            for one, two in zip(first, second, strict=True)
-        ]
+        return [_both(*runs) for runs in zip(first, second, strict=True)]
 
     def _stream(self, case: Stream, name: str, topics: Topics) -> dict[str, Any]:
         found: list[list[Any]] = []
@@ -99,6 +96,13 @@ class Compare:
             return dict(run())
         except Exception as error:  # noqa: BLE001 (that both fail is what is compared)
             return {"error": str(error)[-2000:]}
+
+
+def _both(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    for run in (one, two):
+        if "error" in run:
+            return run
+    return {"rows": one["rows"] + two["rows"], "runs": [len(one["rows"]), len(two["rows"])]}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from .topics import DAY, Topics
 
 @dataclass(frozen=True)
 class Case:
-    """A batch; ``shows`` is the line in docs/spark.md."""
+    """A batch."""
 
     name: str
     options: dict[str, str]

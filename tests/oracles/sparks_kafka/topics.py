@@ -6,11 +6,15 @@ import time
 import zlib
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
 SECONDS = 60
 DAY = 1_700_000_000_000  # milliseconds since 1970: the first message's time
+
+
+def delivered(error: KafkaError | None, _: Message) -> None:
+    assert error is None, error
 
 
 class Topics:
@@ -19,6 +23,7 @@ class Topics:
     def __init__(self, servers: str, prefix: str | None = None) -> None:
         self.servers = servers
         self.prefix = prefix or f"cmp{time.time_ns()}"
+        self.compacted = ""
         self.admin = AdminClient({"bootstrap.servers": servers})
 
     def options(self, given: dict[str, str]) -> dict[str, str]:
@@ -42,9 +47,10 @@ class Topics:
 
     def _produce(self, producer: Producer, topic: str, n: int, partition: int) -> None:
         headers = [("a", b"1"), ("b", None), ("a", b"")][: n % 4] or None
-        key = None if n % 5 == 0 else f"k{n % 7}".encode()
+        # A compacted topic refuses messages without a key.
+        key = None if n % 5 == 0 and topic != self.compacted else f"k{n % 7}".encode()
         value = None if n % 11 == 0 else f"v{n}".encode()
-        producer.produce(topic, value, key, partition, headers=headers, timestamp=DAY + n * 1000)
+        producer.produce(topic, value, key, partition, headers=headers, timestamp=DAY + n * 1000, on_delivery=delivered)
 
     def fill(self) -> None:
         self.send(self.create("plain", 3), range(120), 3)
