@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -12,10 +12,13 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Message
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
+Ends: TypeAlias = dict[tuple[str, int], int]  # topic and partition -> offset
+
+NOW: Final = 0  # as a timestamp
 ANY_PARTITION: Final = -1  # librdkafka's partitioner decides, by the key if there is one
 _LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
@@ -28,7 +31,6 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
     "enable.idempotence": True,  # a retry inside the client does not create a duplicate
 }
-_ALWAYS: Final[Mapping[str, Any]] = {"delivery.report.only.error": True}
 # Option -> why it is not supported.
 _REFUSED: Final[Mapping[str, str]] = {
     "on_delivery": "the sink's tasks handle delivery reports themselves",
@@ -75,16 +77,18 @@ class Outbox:
     Args:
         kafka: the client's configuration.
         topic: the first task's topic, for errors.
+        places: note where messages were written, which takes a Python call for each; see :meth:`places`.
     """
 
-    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+    def __init__(self, kafka: Mapping[str, Any], topic: str, *, places: bool = False) -> None:
         from confluent_kafka import KafkaException, Producer
 
-        conf = {**_DEFAULTS, **kafka, **_ALWAYS}
+        conf = {**_DEFAULTS, **kafka, "delivery.report.only.error": not places}
         self._errors = ClientErrors(kafka, topic)
         self._failed: list[KafkaError] = []
-        failed = self._failed  # not self: the callback would form a reference cycle with the producer
-        told = {**conf, "on_delivery": lambda error, _: failed.append(error)}
+        self._ends: Ends = {}
+        # Not methods: they would form a reference cycle with the producer.
+        told = {**conf, "on_delivery": _note_of(self._failed, self._ends)}
         self._producer = client(Producer, told, topic, self._errors)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
@@ -97,6 +101,7 @@ class Outbox:
         self._topic, self._most_reasons = topic, most_reasons
         self._errors.topic = topic
         self._errors.clear()
+        self._ends.clear()
 
     def send(
         self,
@@ -104,18 +109,26 @@ class Outbox:
         key: str | bytes | None = None,
         headers: Headers | None = None,
         partition: int = ANY_PARTITION,
+        moment: int = NOW,
+        topic: str | None = None,
     ) -> None:
         """Hand a message to the client; blocks while its queue is full.
+
+        Args:
+            value: the message's value.
+            key: its key.
+            headers: its headers.
+            partition: where to; by default, the client's partitioner decides.
+            moment: its timestamp in milliseconds since 1970; now by default.
+            topic: the task's by default.
 
         Raises:
             DeliveryError: this message, or an earlier one, cannot be delivered.
         """
+        to, given = topic or self._topic, {} if headers is None else {"headers": headers}
         while True:
             try:
-                if headers is None:
-                    self._producer.produce(self._topic, value, key, partition)
-                else:
-                    self._producer.produce(self._topic, value, key, partition, headers=headers)  # type: ignore[arg-type]
+                self._producer.produce(to, value, key, partition, timestamp=moment, **given)  # type: ignore[arg-type]
                 break
             except BufferError:
                 # The loop ends at the latest when the client gives up on the messages in its queue.
@@ -158,6 +171,10 @@ class Outbox:
         self._producer.purge()
         self._producer.poll(0)
 
+    def places(self) -> Mapping[tuple[str, int], int]:
+        """The offset of the last message in each topic and partition that the task has written, as far as reported."""
+        return dict(self._ends)
+
     def _look(self) -> None:
         self._producer.poll(0)
         self._raise_failed()
@@ -185,22 +202,22 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
 
     errors = ClientErrors(kafka, topic)
     if not errors.answered:
-        asking = client(Producer, {**_DEFAULTS, **kafka, **_ALWAYS}, topic, errors)
+        asking = client(Producer, {**_DEFAULTS, **kafka}, topic, errors)
         ask(asking, errors, lambda seconds: asking.list_topics(timeout=seconds))
 
 
 @contextmanager
-def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5) -> Iterator[Outbox]:
+def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, places: bool = False) -> Iterator[Outbox]:
     """This process's producer for this configuration. Leaving the block waits until all messages are delivered.
 
-    The producer of a failed task is not reused.
+    The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` tells where messages are.
 
     Raises:
         ConfigError: the client refuses its configuration.
         DeliveryError: a message was not delivered; it has at most ``most_reasons`` reasons.
     """
-    idle: list[Outbox] = kept(key_of("outbox", dict(kafka)), list)
-    box = idle.pop() if idle else Outbox(kafka, topic)
+    idle: list[Outbox] = kept(key_of("outbox", dict(kafka), places), list)
+    box = idle.pop() if idle else Outbox(kafka, topic, places=places)
     box.begin(topic, most_reasons)
     try:
         yield box
@@ -209,6 +226,18 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5) -> Itera
         box.discard()
         raise
     idle.append(box)
+
+
+def _note_of(failed: list[KafkaError], ends: Ends) -> Callable[[KafkaError | None, Message], None]:
+    """The callback for delivery reports."""
+
+    def note(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failed.append(error)
+        else:
+            ends[message.topic(), message.partition()] = message.offset()  # type: ignore[index,assignment]
+
+    return note
 
 
 def _delivery_seconds(conf: Mapping[str, Any]) -> float:

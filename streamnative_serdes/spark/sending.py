@@ -94,7 +94,7 @@ class RowTask:
                 value = serialize(topic, row if value_of is None else value_of(row))
                 yield value, None if key_of is None else _as_key(key_of(row))
         except EncodeError as error:
-            _add_position(error, number)
+            add_position(error, number)
             raise
 
 
@@ -140,7 +140,7 @@ class BatchTask:
                 sent += len(messages)
         except EncodeError as error:
             if error.row is not None:
-                _add_position(error, sent + error.row)
+                add_position(error, sent + error.row)
                 error.row = None  # it counts within a part of a Spark batch, which means nothing to the user
             raise
 
@@ -167,7 +167,7 @@ def bytes_of(array: pa.Array) -> Iterable[bytes | None]:
     return [each if there else None for each, there in zip(found, array.is_valid().to_pylist(), strict=True)]
 
 
-def _add_position(error: EncodeError, number: int) -> None:
+def add_position(error: EncodeError, number: int) -> None:
     """Add the row's number and partition to the error's message."""
     task = TaskContext.get()
     error.message += f" (row {number} of partition {task.partitionId() if task else 0})"

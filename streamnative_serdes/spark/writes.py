@@ -9,6 +9,8 @@ from uuid import UUID, uuid4
 
 from pyspark import SparkContext, TaskContext
 
+from streamnative_serdes.errors import ConfigError
+
 # A duplicate has the same values as the original message.
 QUERY_HEADER: Final = "spark.query.id"
 BATCH_HEADER: Final = "spark.batch.id"
@@ -46,6 +48,23 @@ class Write:
             return cls(uuid4().hex, batch)
         batch = int(current) if batch is None else batch
         return cls(query, batch, _writes.begin(query, topic, batch, _run(context.getLocalProperty(_JOB_GROUP))))
+
+    @classmethod
+    def of_task(cls) -> Write:
+        """In a task of a stream: identify the batch that Spark runs it for.
+
+        Raises:
+            ConfigError: Spark does not tell; PySpark 4.0 to 4.3 do.
+        """
+        task = TaskContext.get()
+        query = task and task.getLocalProperty(_QUERY_ID)
+        batch = task and task.getLocalProperty(_BATCH_ID)
+        if not query or not batch:
+            raise ConfigError(
+                f"Spark does not tell the task which query ({_QUERY_ID}) and batch ({_BATCH_ID}) it is for",
+                hint="use delivery=at-least-once without dedupHeaders",
+            )
+        return cls(query, int(batch))
 
     def headers(self) -> list[tuple[str, bytes]]:
         """The common headers of all messages of the current task."""

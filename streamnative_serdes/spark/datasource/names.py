@@ -42,7 +42,7 @@ WRITING: Final = (
     "includeHeaders",
     "encode",
     "schema",
-    "keyColumn",
+    "keep",
     "dedupHeaders",
     "delivery",
 )

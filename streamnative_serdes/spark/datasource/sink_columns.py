@@ -1,0 +1,192 @@
+"""Columns of the sink: which columns of a DataFrame are the parts of messages, and which are fields of their values.
+
+::
+
+    encode=false      key, value, headers, topic, partition, timestamp, as in Spark's Kafka sink; others are unused
+    encode=value      the same, but the value is encoded by the topic's schema; for KEY_VALUE topics, the key too
+    encode=columns    columns are fields of the record; ``keep`` names those that are parts of the message instead
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from streamnative_serdes._nearest import nearest
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.names import refuse_intervals, refuse_other_headers
+
+RAW: Final = "false"
+VALUE: Final = "value"
+COLUMNS: Final = "columns"
+
+PARTS: Final = ("key", "value", "headers", "topic", "partition", "timestamp")
+_OF_THE_SOURCE: Final = ("offset", "timestampType")  # a DataFrame that was read has them too; they cannot be written
+_BYTES: Final = (T.StringType, T.BinaryType, T.CharType, T.VarcharType, T.NullType)
+_KINDS: Final[Mapping[str, tuple[tuple[type[T.DataType], ...], str]]] = {
+    "key": (_BYTES, "string or binary"),
+    "value": (_BYTES, "string or binary"),
+    "topic": ((T.StringType, T.CharType, T.VarcharType), "string"),
+    "partition": ((T.IntegerType,), "int"),
+    "timestamp": ((T.TimestampType,), "timestamp"),
+}
+_ALIKE: Final = 0.75  # a column with a name that is as much like a part's was probably meant to be that part
+
+
+@dataclass(frozen=True, slots=True)
+class SinkColumns:
+    """Where the parts of a message are, by the indexes of their columns.
+
+    Args:
+        parts: index by name of the part; parts without a column are missing.
+        fields: names of the columns that are encoded together.
+        indexes: their indexes.
+        encoder: encodes them to the value; for topics of type KEY_VALUE, to the key, too.
+        pairs: whether the topic is of that type.
+    """
+
+    parts: Mapping[str, int]
+    fields: tuple[str, ...] = ()
+    indexes: tuple[int, ...] = ()
+    encoder: Encoder | None = field(default=None, repr=False)
+    pairs: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether messages have nothing but a value and a key."""
+        return self.parts.keys() <= {"key", "value"}
+
+    def encode(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
+        """The messages' values; for topics of type KEY_VALUE, their keys and values.
+
+        Raises:
+            EncodeError: a row does not fit the schema.
+        """
+        if self.encoder is None:
+            return batch.column(self.parts["value"])
+        if not self.fields:
+            return self.encoder.encode_column(batch.column(self.indexes[0]))
+        arrays = [batch.column(index) for index in self.indexes]
+        return self.encoder.encode(pa.RecordBatch.from_arrays(arrays, list(self.fields)))
+
+
+def match_columns(
+    schema: T.StructType,
+    topic: str | None,
+    encode: str,
+    keep: Sequence[str] = (),
+    conf: Mapping[str, Any] | None = None,
+    written: object = None,
+) -> SinkColumns:
+    """Look at the columns of a DataFrame, on the driver.
+
+    Args:
+        schema: of the DataFrame.
+        topic: where all messages go; None if the column ``topic`` says it.
+        encode: ``RAW``, ``VALUE`` or ``COLUMNS``.
+        keep: with ``COLUMNS``, the columns that are parts of messages.
+        conf: options of the serializer, to encode.
+        written: the schema to write, which is registered now; None for the topic's latest.
+
+    Raises:
+        ConfigError: a column is missing, there twice, or has a type that it cannot have; or there is no topic.
+        EncodeError: the type of a column does not match its field.
+        SchemaRegistryError: the registry refuses the schema, or cannot be reached.
+    """
+    parts = _parts_of(schema, encode, keep)
+    if topic is not None:
+        parts.pop("topic", None)  # Spark's sink ignores the column, too, if there is the option
+    elif "topic" not in parts:
+        raise ConfigError("there is neither the option topic nor a column topic", hint='.option("topic", "orders")')
+    if encode == RAW:
+        _require(parts, "value", schema)
+        _require_kinds(schema, parts)
+        return SinkColumns(parts)
+    if topic is None:
+        raise ConfigError("values are encoded by the schema of one topic, so the option topic is required")
+    encoder, writer = Encoder.plan(topic, conf or {}, written, confirm=False, pairs=True)
+    if encode == VALUE and not writer.writes_pairs:
+        index = _require(parts, "value", schema)
+        del parts["value"]
+        _refuse_intervals(schema, [index])
+        writer.refuse_unmatched(schema[index].dataType)
+        writer.try_value(schema[index].dataType)
+        _require_kinds(schema, parts)
+        return SinkColumns(parts, (), (index,), encoder)
+    encoded = [name for name in schema.names if encode == VALUE or name not in keep]
+    fields = writer.fields_of([name for name in encoded if encode == COLUMNS or name in ("key", "value")])
+    indexes = tuple(schema.names.index(name) for name in fields)
+    if writer.writes_pairs:
+        parts.pop("key", None)
+        parts.pop("value", None)
+    _refuse_intervals(schema, indexes)
+    writer.try_columns((schema[index].name, schema[index].dataType) for index in indexes)
+    _require_kinds(schema, parts)
+    return SinkColumns(parts, tuple(fields), indexes, encoder, writer.writes_pairs)
+
+
+def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[str, int]:
+    """The columns that are parts of messages, by name."""
+    names = schema.names
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two columns have the name {name!r:.80}", hint="rename or drop one of them")
+    if encode == COLUMNS:
+        return {name: _kept(schema, name) for name in keep}
+    if keep:
+        raise ConfigError("keep has a meaning with encode=columns alone", hint="without it, Spark's names are used")
+    for name in names:
+        near = None if name in (*PARTS, *_OF_THE_SOURCE) else nearest(name.lower(), PARTS, _ALIKE)
+        if near is not None and near not in names:
+            raise ConfigError(
+                f"the sink has no column {name!r:.80}; did you mean {near}?", hint="rename the column, or drop it"
+            )
+    return {name: names.index(name) for name in PARTS if name in names}
+
+
+def _kept(schema: T.StructType, name: str) -> int:
+    if name not in PARTS or name == "value":
+        allowed = ", ".join(part for part in PARTS if part != "value")
+        raise ConfigError(f"keep: messages have no part {name!r:.80}", hint=f"their parts are {allowed}")
+    if name not in schema.names:
+        raise ConfigError(
+            f"keep: there is no column {name!r:.80}", hint=f"the columns are {', '.join(schema.names)}"[:500]
+        )
+    return schema.names.index(name)
+
+
+def _require(parts: Mapping[str, int], name: str, schema: T.StructType) -> int:
+    if name not in parts:
+        raise ConfigError(
+            f"there is no column {name}, which the sink needs",
+            hint=f"the columns are {', '.join(schema.names)}; encode=columns makes a message of them"[:500],
+        )
+    return parts[name]
+
+
+def _require_kinds(schema: T.StructType, parts: Mapping[str, int]) -> None:
+    for name, index in parts.items():
+        kind = schema[index].dataType
+        if name == "headers":
+            refuse_other_headers("column headers", kind)
+            continue
+        kinds, expected = _KINDS[name]
+        if not isinstance(kind, kinds):
+            hint = "cast it" if name != "value" else "encode=value encodes it by the topic's schema"
+            raise ConfigError(f"column {name}: expected type {expected}, got {kind.simpleString()}"[:500], hint=hint)
+
+
+def _refuse_intervals(schema: T.StructType, indexes: Sequence[int]) -> None:
+    for index in indexes:
+        refuse_intervals(schema[index].name, schema[index].dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
+
+
+def headers_of(array: pa.Array) -> Iterator[list[tuple[str, bytes | None]] | None]:
+    """The headers of each row, from a column of lists of structs of key and value."""
+    for row in array.to_pylist():
+        yield row and [(header["key"], header["value"]) for header in row if header is not None]

@@ -1,0 +1,124 @@
+"""Messages of a task: turns batches of columns into messages, and hands them to the task's producer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW, Outbox
+from streamnative_serdes.spark.sending import Sending, add_position, bytes_of
+from streamnative_serdes.spark.writes import ROW_HEADER
+
+from .sink_columns import SinkColumns, headers_of
+
+_Headers: TypeAlias = list[tuple[str, bytes | None]]
+_MICROSECONDS: Final = 1_000  # in a millisecond
+
+
+class MessageBatches:
+    """Sends the batches of one task; counts their rows.
+
+    Args:
+        columns: where the parts of messages are.
+        to: the topic, or of no name if each row has its own; and the headers of all messages.
+        out: the task's producer.
+    """
+
+    def __init__(self, columns: SinkColumns, to: Sending, out: Outbox) -> None:
+        self._columns, self._to, self._out = columns, to, out
+        self._common: Sequence[tuple[str, bytes]] = to.write.headers() if to.write is not None else ()
+        self.sent = 0
+
+    def send(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch.
+
+        Raises:
+            EncodeError: a row does not fit the schema, or a part of a message cannot be written.
+            DeliveryError: a message could not be delivered.
+        """
+        try:
+            for part, encoded in in_parts(batch, self._columns.encode):
+                self._send(part, encoded)
+                self.sent += part.num_rows
+        except EncodeError as error:
+            if error.row is not None:
+                add_position(error, self.sent + error.row)
+                error.row = None  # it counts within a part of a Spark batch, which means nothing to the user
+            raise
+
+    def _send(self, batch: pa.RecordBatch, encoded: pa.Array | pa.RecordBatch) -> None:
+        keys: Iterable[bytes | None] = repeat(None, batch.num_rows)
+        if isinstance(encoded, pa.RecordBatch):  # of a topic of type KEY_VALUE
+            made, encoded = encoded.columns
+            keys = bytes_of(made)
+        elif "key" in self._columns.parts:
+            keys = bytes_of(batch.column(self._columns.parts["key"]))
+        messages = zip(bytes_of(encoded), keys, strict=True)
+        if self._columns.plain:
+            self._to.send(self._out, messages, self.sent)
+            return
+        send = self._out.send
+        around = zip(*self._around(batch), strict=True)
+        for number, ((value, key), (headers, topic, partition, moment)) in enumerate(
+            zip(messages, around, strict=True), self.sent
+        ):
+            if self._common:
+                headers = [*(headers or ()), *self._common, (ROW_HEADER, b"%d" % number)]  # noqa: PLW2901
+            send(value, key, headers, partition, moment, topic)
+
+    def _around(self, batch: pa.RecordBatch) -> Iterator[Iterable[Any]]:
+        """Headers, topics, partitions and timestamps of the rows."""
+        parts, rows = self._columns.parts, batch.num_rows
+        yield _headers(batch.column(parts["headers"])) if "headers" in parts else repeat(None, rows)
+        yield _topics(batch.column(parts["topic"])) if "topic" in parts else repeat(None, rows)
+        yield _partitions(batch.column(parts["partition"])) if "partition" in parts else repeat(ANY_PARTITION, rows)
+        yield _moments(batch.column(parts["timestamp"])) if "timestamp" in parts else repeat(NOW, rows)
+
+
+def _headers(array: pa.Array) -> Iterator[_Headers | None]:
+    for number, headers in enumerate(headers_of(array)):
+        if headers and any(name is None for name, _ in headers):
+            raise _row_error("expected a header's key of type string, got null", number)
+        yield headers
+
+
+def _topics(array: pa.Array) -> list[str]:
+    topics: list[str] = array.to_pylist()
+    if array.null_count or "" in topics:
+        number = next(number for number, topic in enumerate(topics) if not topic)
+        raise _row_error("the row has no topic", number, "the option topic sets one for all rows")
+    return topics
+
+
+def _partitions(array: pa.Array) -> list[int]:
+    numbers: list[int] = pc.fill_null(array, ANY_PARTITION).to_pylist()
+    if array.null_count < len(array) and pc.min(array).as_py() < 0:
+        number = next(number for number, partition in enumerate(array.to_pylist()) if (partition or 0) < 0)
+        raise _row_error(f"expected a partition from 0 on, got {array[number].as_py()}", number)
+    return numbers
+
+
+def _moments(array: pa.Array) -> list[int]:
+    """Milliseconds since 1970, of which the client takes 0 for the present."""
+    micros = array.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    if len(micros) > micros.null_count and pc.min(micros).as_py() < _MICROSECONDS:
+        number = next(n for n, each in enumerate(micros.to_pylist()) if each is not None and each < _MICROSECONDS)
+        raise _row_error(
+            f"expected a timestamp after 1970-01-01 00:00:00 UTC, got {micros[number].as_py()} microseconds",
+            number,
+            "the Kafka client takes 0 for the present time",
+        )
+    milliseconds: list[int] = pc.fill_null(pc.divide(micros, _MICROSECONDS), NOW).to_pylist()
+    return milliseconds
+
+
+def _row_error(text: str, row: int, hint: str | None = None) -> EncodeError:
+    error = EncodeError(text, hint=hint)
+    error.row = row
+    return error

@@ -1,0 +1,322 @@
+"""Transactions: each attempt of a task sends its rows in one Kafka transaction, which the task itself commits.
+
+The driver cannot commit it: librdkafka can neither hand over a transaction nor resume one. So an attempt that runs
+again has to find out whether an earlier one committed. Two names make that possible, both of the query's id and the
+task's partition::
+
+    transactional.id  streamnative-serdes.spark.QUERY.PARTITION     a newer attempt fences the older ones
+    consumer group    the same name                                 its offset is the marker: the last batch, plus 1
+
+    init_transactions   aborts what an older attempt has left, and fences it
+    look at the marker  this batch is there: send nothing
+    begin, send ...     the rows
+    send_offsets        the marker, in the same transaction
+    commit
+
+A group's offset belongs to a partition of a topic, so the marker is one of partition 0 of the first row's topic. Its
+metadata says how many rows were committed, and has digests of the first and last one: a batch that gives other rows
+when it is run again is an error, since its rows would be lost or sent twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.spark.outbox import Outbox
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaException
+
+PREFIX: Final = "streamnative-serdes.spark"
+TRANSACTION_MS: Final = 600_000  # Kafka's brokers allow 900,000 unless told otherwise
+_TIMEOUT: Final = "transaction.timeout.ms"
+_CONNECT_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 60.0
+_MOST_SECONDS: Final = 2_000_000.0  # for the client's own limit, which is the transaction's
+_FENCED: Final = (
+    "_FENCED",
+    "PRODUCER_FENCED",
+    "INVALID_PRODUCER_EPOCH",
+    "INVALID_TXN_STATE",
+    "INVALID_PRODUCER_ID_MAPPING",
+)
+_UNSUPPORTED: Final = ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED")
+
+
+class TransactionError(SerdesError):
+    """A transaction could not be begun or committed. What is in it is in the topic only if Kafka had committed it."""
+
+
+class FencedError(TransactionError):
+    """A newer attempt of the task has taken over, or the broker has aborted a transaction that took too long."""
+
+
+class StaleBatchError(TransactionError):
+    """The query has committed later batches than the one that a task is to write."""
+
+
+class OtherRowsError(TransactionError):
+    """A batch that was committed gives other rows when it is run again, which would be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose transaction it is.
+
+    Args:
+        query: the id of the query; of a batch write, an id of that write.
+        batch: the id of the batch; 0 for a batch write.
+        partition: of the task.
+    """
+
+    query: str
+    batch: int
+    partition: int
+
+    @property
+    def name(self) -> str:
+        """The transactional id, and the group of the marker."""
+        return f"{PREFIX}.{self.query}.{self.partition}"
+
+
+@dataclass(slots=True)
+class Rows:
+    """Tells the rows of one attempt from those of another: how many, the first and the last."""
+
+    rows: int = 0
+    first: str = ""
+    last: str = ""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the rows of a batch."""
+        if not batch.num_rows:
+            return
+        if not self.rows:
+            self.first = _digest(batch.slice(0, 1))
+        self.last = _digest(batch.slice(batch.num_rows - 1))
+        self.rows += batch.num_rows
+
+
+def _digest(row: pa.RecordBatch) -> str:
+    return blake2b(repr([column.to_pylist() for column in row.columns]).encode(), digest_size=8).hexdigest()
+
+
+class Transaction:
+    """The transaction of one attempt; :func:`transaction` provides it.
+
+    Args:
+        kafka: the client's configuration.
+        topic: of the first row.
+        identity: whose it is.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str, identity: Identity) -> None:
+        self._topic, self._identity = topic, identity
+        self._limit = float(kafka.get(_TIMEOUT, TRANSACTION_MS)) / 1000
+        mine = {_TIMEOUT: TRANSACTION_MS, **kafka, "transactional.id": identity.name}
+        self.out = _TransactionalOutbox(mine, topic)
+        self._began = time.monotonic()
+        self._open = False
+
+    def begin(self, consumer: Consumer) -> Rows | None:
+        """Fence older attempts, and begin, unless this batch was committed; then, return its rows.
+
+        Raises:
+            StaleBatchError: a later batch was committed.
+            TransactionError: the broker refuses, or does not support transactions.
+        """
+        producer = self.out.producer
+        self._connect()
+        with self._explained("begin"):
+            _until_done(lambda: producer.init_transactions(_ANSWER_SECONDS))
+            committed = self._committed(consumer)
+            if committed is not None:
+                return committed
+            producer.begin_transaction()
+        self._began, self._open = time.monotonic(), True
+        return None
+
+    def _connect(self) -> None:
+        """Wait for a connection: without one, the client asks for its coordinator only half a second later."""
+        from confluent_kafka import KafkaException
+
+        with suppress(KafkaException):  # the next step says what is wrong
+            self.out.producer.list_topics(self._topic, timeout=_CONNECT_SECONDS)
+
+    def _committed(self, consumer: Consumer) -> Rows | None:
+        """The rows of this batch, if it was committed."""
+        from confluent_kafka import TopicPartition
+
+        (found,) = consumer.committed([TopicPartition(self._topic, 0)], _ANSWER_SECONDS)
+        if found.error is not None:
+            raise TransactionError(f"the broker does not tell the last batch: {found.error.str()}", topic=self._topic)
+        batch = self._identity.batch
+        if found.offset <= batch:
+            return None
+        if found.offset > batch + 1:
+            raise StaleBatchError(
+                f"expected batch {batch} to be the last one or a new one, but query {self._identity.query} has "
+                f"committed batch {found.offset - 1} in task partition {self._identity.partition}",
+                topic=self._topic,
+                hint="an old checkpoint was restored, or an old task still runs; a new checkpoint begins anew",
+            )
+        try:
+            return Rows(**json.loads(found.metadata or ""))
+        except (TypeError, ValueError) as error:
+            raise TransactionError(
+                f"group {self._identity.name} has an offset that no task has committed", topic=self._topic
+            ) from error
+
+    def commit(self, consumer: Consumer, rows: Rows) -> None:
+        """Commit the rows and the marker.
+
+        Raises:
+            DeliveryError: a message was not delivered.
+            FencedError: the transaction was aborted by a newer attempt or by the broker.
+            TransactionError: it could not be committed.
+        """
+        from confluent_kafka import TopicPartition
+
+        producer = self.out.producer
+        self.out.flush()
+        marker = TopicPartition(self._topic, 0, self._identity.batch + 1, json.dumps(asdict(rows)))
+        with self._explained("commit"):
+            group = consumer.consumer_group_metadata()
+            _until_done(lambda: producer.send_offsets_to_transaction([marker], group, _ANSWER_SECONDS))
+            _until_done(lambda: producer.commit_transaction(_MOST_SECONDS))
+        self._open = False
+
+    def abort(self) -> None:
+        """Abort it, as far as the broker can be reached; otherwise a newer attempt, or the broker, does that."""
+        from confluent_kafka import KafkaException
+
+        was_open, self._open = self._open, False
+        try:
+            self.out.discard()
+            if was_open:
+                self.out.producer.abort_transaction(_ANSWER_SECONDS)
+        except KafkaException as error:
+            if was_open:  # otherwise it is known already that it was fenced, which the client repeats at each call
+                logger.warning("the transaction %s was not aborted here: %s", self._identity.name, error)
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        """Raise the client's errors as what they mean here."""
+        from confluent_kafka import KafkaException
+
+        try:
+            yield
+        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
+            raise
+        except KafkaException as error:
+            if error.args[0].name() in _FENCED or error.args[0].fatal():
+                self._open = False  # it is not ours any more
+            raise self._error(what, error) from error
+
+    def _error(self, what: str, error: KafkaException) -> SerdesError:
+        fault, name = error.args[0], self._identity.name
+        text = f"could not {what} the transaction {name}: {fault.str()}"
+        if fault.name() == "INVALID_TRANSACTION_TIMEOUT":
+            return ConfigError(
+                f"kafka.{_TIMEOUT}: the broker refuses {self._limit * 1000:.0f}",
+                topic=self._topic,
+                hint="the largest that it accepts is its transaction.max.timeout.ms",
+            )
+        if fault.name() in _UNSUPPORTED:
+            hint = "use delivery=at-least-once with dedupHeaders=true"
+            return TransactionError(f"the broker has no transactions: {fault.str()}", topic=self._topic, hint=hint)
+        if fault.name() not in _FENCED and not fault.fatal():
+            return TransactionError(text, topic=self._topic)
+        seconds = time.monotonic() - self._began
+        late = f"it took {seconds:.0f} s: kafka.{_TIMEOUT} ({self._limit * 1000:.0f}) must exceed the longest task"
+        return FencedError(
+            text, topic=self._topic, hint=late if seconds >= self._limit else "a newer attempt of the task has begun"
+        )
+
+
+class _TransactionalOutbox(Outbox):
+    """An outbox whose producer is used for one transaction alone."""
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+        super().__init__(kafka, topic, places=True)
+        self.producer = self._producer
+
+
+@contextmanager
+def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Iterator[tuple[Transaction, Consumer]]:
+    """A transaction, and the consumer that knows its marker. It is aborted if the block fails.
+
+    Args:
+        kafka: the client's configuration.
+        topic: of the first row.
+        identity: whose it is.
+
+    Raises:
+        ConfigError: the client refuses its configuration.
+    """
+    from confluent_kafka import Consumer
+
+    shared = {name: value for name, value in kafka.items() if name not in _PRODUCERS_ONLY}
+    told = {**shared, "group.id": identity.name, "enable.auto.commit": False, "isolation.level": "read_committed"}
+    with ExitStack() as stack:
+        consumer = stack.enter_context(closing(client(Consumer, told, topic, ClientErrors(kafka, topic))))
+        mine = Transaction(kafka, topic, identity)
+        mine.out.begin(topic, 5)
+        try:
+            yield mine, consumer
+        except BaseException:
+            mine.abort()
+            raise
+
+
+# Options that only producers have; a consumer would log that it ignores them.
+_PRODUCERS_ONLY: Final = frozenset(
+    {
+        "acks",
+        "batch.num.messages",
+        "batch.size",
+        "compression.codec",
+        "compression.level",
+        "compression.type",
+        "delivery.timeout.ms",
+        "enable.gapless.guarantee",
+        "enable.idempotence",
+        "linger.ms",
+        "message.send.max.retries",
+        "message.timeout.ms",
+        "partitioner",
+        "queue.buffering.max.kbytes",
+        "queue.buffering.max.messages",
+        "queue.buffering.max.ms",
+        "request.required.acks",
+        "request.timeout.ms",
+        "retries",
+        "sticky.partitioning.linger.ms",
+        _TIMEOUT,
+    }
+)
+
+
+def _until_done(step: Callable[[], object]) -> None:
+    """Repeat a step of a transaction while the client says that it may be repeated."""
+    from confluent_kafka import KafkaException
+
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        try:
+            step()
+            return
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise

@@ -1,0 +1,278 @@
+"""Writers of the data source: what Spark runs on the driver and in tasks to write a batch, or a batch of a stream.
+
+::
+
+    driver, once per batch     options, columns, schema of the topic, a broker answers    -> pickled for tasks
+    task                       batches of columns -> messages -> producer or transaction   -> a commit message
+    driver                     logs the commit messages
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import types as T
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    WriterCommitMessage,
+)
+
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
+from streamnative_serdes.spark.sending import Sending
+from streamnative_serdes.spark.writes import Write
+
+from .client_config import client_config
+from .commits import Sent, report, report_failure
+from .options import Options
+from .sink_columns import COLUMNS, RAW, VALUE, SinkColumns, match_columns
+from .sink_messages import MessageBatches
+from .transactions import Identity, OtherRowsError, Rows, transaction
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+else:
+    try:
+        from pyspark.sql.datasource import DataSourceStreamArrowWriter
+    except ImportError:  # before PySpark 4.1, streams are written as rows
+        DataSourceStreamArrowWriter = None
+
+AT_LEAST_ONCE: Final = "at-least-once"
+TRANSACTIONAL: Final = "transactional"
+_MOST_REASONS: Final = 5  # undelivered messages that an error explains
+_ROWS: Final = 10_000  # of a stream before PySpark 4.1, which become one batch of columns
+_COMMITS: Final = "pyspark.sql.worker.python_streaming_sink_runner"  # the process that commits a batch of a stream
+_FRAMES: Final = 8  # of calls in which that process is looked for
+_LOST: Final = (
+    "saveAsTable and CREATE TABLE ... USING lose the options of a Python data source in Spark; use "
+    "df.write.format('streamnative-kafka').options(...).mode('append').save(), or in SQL: CREATE TEMPORARY VIEW name "
+    "USING `streamnative-kafka` OPTIONS (...)"
+)
+
+
+def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> DataSourceWriter:
+    """For ``df.write``: plans the write on the driver.
+
+    Raises:
+        ConfigError: an option or a column is missing or wrong, or the mode is overwrite.
+        EncodeError: the type of a column does not match its field.
+        SchemaRegistryError: the registry refuses the schema, or cannot be reached.
+        BrokerUnavailableError: no Kafka broker answers.
+    """
+    options = _parsed(given)
+    if overwrite:
+        raise ConfigError(
+            "mode overwrite is not supported: messages of a topic cannot be replaced", hint='.mode("append") adds to it'
+        )
+    return BatchWriter(_planned(options, schema, uuid4().hex))
+
+
+def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG001
+    """For ``df.writeStream``: plans each batch. In the mode complete (``overwrite``) each batch adds all its rows.
+
+    Raises:
+        as :func:`writer`.
+    """
+    options = _parsed(given)
+    # Spark makes a writer again to commit a batch, which needs no plan, and asks neither registry nor broker.
+    task = None if _commits() else _planned(options, schema, None)
+    kind: Any = StreamRowWriter if DataSourceStreamArrowWriter is None else StreamBatchWriter
+    made: DataSourceStreamWriter = kind(task, schema)
+    return made
+
+
+def _commits() -> bool:
+    """Whether this is called in the process that commits a batch of a stream, or aborts it."""
+    frame = inspect.currentframe()
+    for _ in range(_FRAMES):
+        frame = frame and frame.f_back
+        if frame is not None and frame.f_globals.get("__name__") == _COMMITS:
+            return True
+    return False
+
+
+def _parsed(given: Mapping[str, str]) -> Options:
+    if not any(name.lower().startswith("kafka.") for name in given):
+        raise ConfigError("the option kafka.bootstrap.servers is missing", hint=_LOST)
+    return Options.parse(given, "write")
+
+
+def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
+    """Look at everything that can be wrong before a task runs."""
+    topic = options.text("topic")
+    delivery = options.one_of("delivery", AT_LEAST_ONCE, TRANSACTIONAL, default=AT_LEAST_ONCE)
+    dedup = options.flag("dedupHeaders", default=False)
+    conf = options.conf()
+    default = COLUMNS if conf.get("schema.registry.url") else RAW
+    encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=default)
+    encode = COLUMNS if encode == "true" else encode
+    if encode == RAW and options.text("schema") is not None:
+        raise ConfigError("the option schema has no meaning with encode=false")
+    kafka = client_config(options)
+    refuse_options(kafka, topic or "")
+    columns = match_columns(schema, topic, encode, options.words("keep"), conf, options.text("schema"))
+    require_broker(kafka, topic or "")
+    return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What each task does; it is pickled for the workers.
+
+    Args:
+        options: the client's, whose references are resolved in the task.
+        columns: where the parts of messages are.
+        topic: where all messages go; None if the column ``topic`` says it.
+        write: the id of a batch write; None for streams, whose tasks know the query and the batch.
+        dedup: add headers that tell copies of a message.
+        transactional: send in a transaction.
+    """
+
+    options: Options
+    columns: SinkColumns
+    topic: str | None
+    write: str | None
+    dedup: bool
+    transactional: bool
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Sent:
+        """Send the rows of one partition.
+
+        Raises:
+            EncodeError: a row does not fit the schema.
+            DeliveryError: a message could not be delivered.
+            TransactionError: the transaction was not committed.
+            ConfigError: Spark does not tell the query's id and the batch's, which are needed.
+        """
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:  # a task without rows needs no producer
+            return Sent(_partition())
+        rest = chain((first,), filled)
+        del first
+        return self._in_transaction(rest) if self.transactional else self._at_least_once(rest)
+
+    def _at_least_once(self, batches: Iterator[pa.RecordBatch]) -> Sent:
+        write = self._write() if self.dedup else None
+        kafka, topic = client_config(self.options), self.topic or ""
+        with ExitStack() as stack:
+            out = stack.enter_context(outbox(kafka, topic, _MOST_REASONS, places=True))
+            messages = MessageBatches(self.columns, Sending(topic, kafka, write, _MOST_REASONS), out)
+            for batch in batches:
+                messages.send(batch)
+            out.flush()
+            return Sent(_partition(), messages.sent, out.places())
+
+    def _in_transaction(self, batches: Iterator[pa.RecordBatch]) -> Sent:
+        write = self._write()
+        identity = Identity(write.query, write.batch or 0, _partition())
+        first = next(batches)
+        topic = self.topic or self._first_topic(first)
+        kafka, rows = client_config(self.options), Rows()
+        with transaction(kafka, topic, identity) as (mine, consumer):
+            committed = mine.begin(consumer)
+            to = Sending(topic, kafka, write if self.dedup else None, _MOST_REASONS)
+            messages = MessageBatches(self.columns, to, mine.out)
+            for batch in chain((first,), batches):
+                rows.add(batch)
+                if committed is None:
+                    messages.send(batch)
+            if committed is not None:
+                _require_same(committed, rows, identity, topic)
+                return Sent(identity.partition, rows.rows, {}, again=True)
+            mine.commit(consumer, rows)
+            return Sent(identity.partition, rows.rows, mine.out.places())
+
+    def _first_topic(self, batch: pa.RecordBatch) -> str:
+        return batch.column(self.columns.parts["topic"])[0].as_py() or ""
+
+    def _write(self) -> Write:
+        return Write(self.write) if self.write is not None else Write.of_task()
+
+
+def _require_same(committed: Rows, rows: Rows, identity: Identity, topic: str) -> None:
+    if committed != rows:
+        raise OtherRowsError(
+            f"batch {identity.batch} was committed in task partition {identity.partition} with {committed.rows} rows, "
+            f"and gives {rows.rows} {'' if committed.rows != rows.rows else 'other '}rows when it is run again",
+            topic=topic,
+            hint="run it with the same number of partitions and the same order of rows as before, or once with "
+            "delivery=at-least-once, which sends all its rows again",
+        )
+
+
+def _partition() -> int:
+    task = TaskContext.get()
+    return task.partitionId() if task else 0
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Spark's writer of a batch.
+
+    Args:
+        task: for each partition.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._task.run(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        report(messages, None)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        report_failure(messages, None)
+
+
+class _StreamCommits:
+    """The driver's part of a stream's writer."""
+
+    def __init__(self, task: Task | None, schema: T.StructType) -> None:
+        self._planned, self._schema = task, schema
+
+    @property
+    def _task(self) -> Task:
+        assert self._planned is not None, "this writer commits"
+        return self._planned
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+        report(messages, batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+        report_failure(messages, batchId)
+
+
+class StreamRowWriter(_StreamCommits, DataSourceStreamWriter):
+    """Spark's writer of a stream before PySpark 4.1, which passes rows: they become columns again."""
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return self._task.run(self._batches(iterator))
+
+    def _batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+        from pyspark.sql.conversion import LocalDataToArrowConversion
+
+        remaining = iter(rows)
+        while chunk := list(islice(remaining, _ROWS)):
+            table = LocalDataToArrowConversion.convert(chunk, self._schema, use_large_var_types=False)
+            yield from table.to_batches()
+
+
+if DataSourceStreamArrowWriter is not None:
+
+    class StreamBatchWriter(_StreamCommits, DataSourceStreamArrowWriter):
+        """Spark's writer of a stream, which passes columns."""
+
+        def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+            return self._task.run(iterator)

@@ -1,0 +1,214 @@
+"""The data source's sink on a real Kafka while the query is killed, at each place of a batch, and Kafka dies too."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from servers import Kafka
+from waiting import HANG_SECONDS, until
+
+import streamnative_serdes
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.testing import LocalRegistry
+
+# More kills with KILLS=20; each takes a start of Spark.
+KILLS = int(os.environ.get("KILLS", "4"))
+PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
+VERSIONS, PARTITIONS, GROWN = 8, 4, 6
+SOURCE, AT_LEAST_ONCE, TRANSACTIONAL = "kills-from", "kills-at-least-once", "kills-transactional"
+SUPPORT = Path(__file__).parents[1] / "support"
+SECONDS = 6 * HANG_SECONDS  # for a run of the program
+
+
+def schema(version: int) -> dict[str, Any]:
+    """Return the schema of an order with ``version`` optional fields."""
+    more = [{"name": f"more{n}", "type": ["null", "long"], "default": None} for n in range(version)]
+    return {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
+
+
+def record(number: int) -> dict[str, Any]:
+    """Return a record of version ``number % VERSIONS`` whose fields contain the number."""
+    return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
+
+
+@pytest.fixture
+def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
+    with Kafka() as server:
+        yield server
+
+
+class Program:
+    """The program with both streams, and the plan for its next death."""
+
+    def __init__(self, kafka: Kafka, registry: LocalRegistry, folder: Path) -> None:
+        self.folder = folder
+        targets = {"at-least-once": AT_LEAST_ONCE, "transactional": TRANSACTIONAL}
+        given = {"servers": kafka.bootstrap_servers, "registry": registry.url, "topic": SOURCE, "targets": targets}
+        self._given = json.dumps({**given, "most": str(MOST), "schema": json.dumps(schema(VERSIONS - 1))})
+        self._home = Path(streamnative_serdes.__file__).parents[1]
+
+    def start(self, place: str | None = None, times: int = 1) -> subprocess.Popen[bytes]:
+        """Start it; at ``place``, when that is reached for so many times, it is killed."""
+        for name in ("plan", "reached", "done"):
+            (self.folder / name).unlink(missing_ok=True)
+        if place is not None:
+            (self.folder / "plan").write_text(f"{place}\n{times}")
+        paths = os.pathsep.join([str(SUPPORT), str(self._home), os.environ.get("PYTHONPATH", "")])
+        with (self.folder / "log").open("ab") as log:
+            started = subprocess.Popen(
+                [sys.executable, str(SUPPORT / "killed_queries.py"), self._given],
+                env={**os.environ, "PYTHONPATH": paths, "KILLED_QUERIES": str(self.folder)},
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,
+            )
+        (self.folder / "group").write_text(str(started.pid))
+        return started
+
+    def end(self, started: subprocess.Popen[bytes]) -> int:
+        """Wait until it has ended; returns its exit code."""
+        try:
+            return started.wait(SECONDS)
+        finally:
+            self.kill(started)
+
+    def kill(self, started: subprocess.Popen[bytes]) -> None:
+        """Kill it with its JVM, if it still runs."""
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait(HANG_SECONDS)
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")[-5000:]
+
+    def kills(self) -> list[str]:
+        """Where it was killed."""
+        path = self.folder / "kills"
+        return path.read_text().splitlines() if path.exists() else []
+
+
+def produce(kafka: Kafka, conf: dict[str, str], numbers: range, partitions: int) -> None:
+    serializers = [KafkaAvroSerializer(conf, schema(version)) for version in range(VERSIONS)]
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 50})
+    for number in numbers:
+        value = serializers[number % VERSIONS].serialize(SOURCE, record(number))
+        producer.produce(SOURCE, value, partition=number // VERSIONS % partitions)  # each partition has all versions
+    assert producer.flush(HANG_SECONDS) == 0
+
+
+def messages(kafka: Kafka, topic: str) -> list[Message]:
+    """What a reader of committed messages gets."""
+    conf = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "test", "auto.offset.reset": "earliest"}
+    consumer = Consumer({**conf, "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    found, ends = [], 0
+    while ends < PARTITIONS:
+        message = consumer.poll(HANG_SECONDS)
+        assert message is not None, "the topic is not readable up to its end"
+        if message.error():
+            ends += 1
+        else:
+            found.append(message)
+    consumer.close()
+    return found
+
+
+def place(message: Message) -> tuple[int, ...]:
+    """Batch, task partition and row by the message's headers."""
+    headers: Any = dict(message.headers() or ())
+    return tuple(int(headers[f"spark.{name}"]) for name in ("batch.id", "partition.id", "row"))
+
+
+def test_no_row_is_lost_and_transactions_give_none_twice_although_query_and_kafka_are_killed(
+    kafka_to_kill: Kafka, tmp_path: Path
+) -> None:
+    from killed_queries import BEFORE_COMMITS, BEFORE_OFFSETS, PLACES
+
+    chance = random.Random(5)
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url}
+        admin = AdminClient({"bootstrap.servers": kafka_to_kill.bootstrap_servers, "log_level": 0})
+        names = (SOURCE, AT_LEAST_ONCE, TRANSACTIONAL)
+        for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in names]).values():
+            future.result(HANG_SECONDS)
+        program = Program(kafka_to_kill, registry, tmp_path)
+        half = KILLS // 2 * PER_KILL
+        produce(kafka_to_kill, conf, range(half), PARTITIONS)
+        for number in range(KILLS):
+            if number == KILLS // 2:
+                admin.create_partitions([NewPartitions(SOURCE, GROWN)])[SOURCE].result(HANG_SECONDS)
+                produce(kafka_to_kill, conf, range(half, KILLS * PER_KILL), GROWN)
+            where = PLACES[number % len(PLACES)]
+            code = program.end(program.start(where, chance.randint(1, 3)))
+            assert code == -signal.SIGKILL, f"it was not killed {where}: {program.kills()}\n{program.log()}"
+        kill_kafka(kafka_to_kill, program, conf)
+        for _ in range(3):
+            if program.end(program.start()) == 0:
+                break
+        else:
+            pytest.fail(program.log())
+
+        kills = program.kills()
+        print("killed", *Counter(kills).items(), sep="\n")
+        assert len(kills) == KILLS
+        running = [kill for kill in kills if not kill.startswith(BEFORE_OFFSETS)]
+        assert running, "no kill hit a running batch"
+        assert any(kill.startswith(BEFORE_COMMITS) for kill in kills)
+        read = KafkaAvroDeserializer(conf)
+        expected = range(KILLS * PER_KILL + MOST)
+        check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
+        check(messages(kafka_to_kill, TRANSACTIONAL), read, expected, copies=False)
+
+
+def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> None:
+    """Kill the broker while the streams run, and start it again."""
+    started = program.start()
+    commits = [program.folder / delivery / "commits" for delivery in ("at-least-once", "transactional")]
+    before = sum(len(list(folder.glob("*"))) for folder in commits if folder.exists())
+    until(
+        lambda: (
+            sum(len(list(folder.glob("*"))) for folder in commits if folder.exists()) > before
+            or started.poll() is not None
+        ),
+        "a batch is committed",
+        SECONDS,
+    )
+    kafka.kill()
+    time.sleep(1)
+    kafka.start()
+    produce(kafka, conf, range(KILLS * PER_KILL, KILLS * PER_KILL + MOST), GROWN)
+    program.end(started)  # a task may have failed as often as it may
+
+
+def check(found: list[Message], read: KafkaAvroDeserializer, expected: range, *, copies: bool) -> None:
+    """All rows are there; copies, if there may be any, have equal headers; each task's rows are complete."""
+    by_place: dict[tuple[int, ...], bytes] = {}
+    for message in found:
+        assert by_place.setdefault(place(message), message.value() or b"") == message.value()
+    assert copies or len(by_place) == len(found), "transactions: some rows are there twice"
+    values: list[Any] = [read.deserialize(AT_LEAST_ONCE, value) for value in by_place.values()]
+    assert sorted(value["id"] for value in values) == list(expected)
+    for value in values:
+        whole = dict.fromkeys((f"more{n}" for n in range(VERSIONS - 1)), None) | record(value["id"])
+        assert value == whole
+    rows: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for batch, partition, row in by_place:
+        rows[batch, partition].add(row)
+    assert all(numbers == set(range(len(numbers))) for numbers in rows.values()), "a part of a task is missing"

@@ -1,0 +1,218 @@
+"""Transactions of the data source's tasks on a real Kafka: whole or not at all, and once, however attempts end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import types as T
+from servers import Kafka
+from waiting import HANG_SECONDS
+
+from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource import writing
+from streamnative_serdes.spark.datasource.commits import Sent
+from streamnative_serdes.spark.datasource.transactions import (
+    FencedError,
+    Identity,
+    OtherRowsError,
+    Rows,
+    StaleBatchError,
+    TransactionError,
+    transaction,
+)
+from streamnative_serdes.spark.datasource.writing import BatchWriter, Task
+from streamnative_serdes.spark.writes import Write
+
+PARTITIONS = 2
+COLUMNS = T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.StringType())])
+
+
+class Topic:
+    """A topic, and tasks that write to it for one query."""
+
+    def __init__(self, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kafka, self.name, self.query = {"bootstrap.servers": kafka.bootstrap_servers}, uuid4().hex, uuid4().hex
+        admin = AdminClient(self.kafka)
+        admin.create_topics([NewTopic(self.name, PARTITIONS)])[self.name].result(HANG_SECONDS)
+        self._monkeypatch = monkeypatch
+
+    def run(self, numbers: range, batch: int = 0, partition: int = 0, **options: str) -> Sent:
+        """Run a task of a stream that writes these numbers, as Spark does."""
+        return self.task(batch, partition, **options).run(iter([rows(numbers)]))
+
+    def task(self, batch: int = 0, partition: int = 0, **options: str) -> Task:
+        given = {"kafka.bootstrap.servers": self.kafka["bootstrap.servers"], "topic": self.name, **options}
+        writer = writing.stream_writer({"delivery": "transactional", **given}, COLUMNS, overwrite=False)
+        self._monkeypatch.setattr(Write, "of_task", lambda: Write(self.query, batch))
+        self._monkeypatch.setattr(writing, "_partition", lambda: partition)
+        task: Task = writer._task  # type: ignore[attr-defined]
+        return task
+
+    def identity(self, batch: int = 0, partition: int = 0) -> Identity:
+        return Identity(self.query, batch, partition)
+
+    def read(self, isolation: str = "read_committed") -> list[int]:
+        """The numbers in the topic, in ascending order."""
+        conf = {**self.kafka, "group.id": "test", "enable.partition.eof": True, "isolation.level": isolation}
+        consumer = Consumer({**conf, "auto.offset.reset": "earliest"})
+        consumer.assign([TopicPartition(self.name, partition, 0) for partition in range(PARTITIONS)])
+        found, ends = [], 0
+        while ends < PARTITIONS:
+            message = consumer.poll(HANG_SECONDS)
+            assert message is not None, "the topic is not readable up to its end"
+            if message.error():
+                ends += 1
+            else:
+                found.append(int(message.value() or b""))
+        consumer.close()
+        return sorted(found)
+
+
+def rows(numbers: range) -> pa.RecordBatch:
+    texts = [str(number) for number in numbers]
+    return pa.RecordBatch.from_pydict({"key": texts, "value": texts})
+
+
+@pytest.fixture
+def topic(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> Topic:
+    return Topic(kafka, monkeypatch)
+
+
+class Dying(Exception):
+    """Stands for the death of a process: nothing is cleaned up."""
+
+
+def dying(topic: Topic, monkeypatch: pytest.MonkeyPatch, where: Callable[..., None]) -> None:
+    """An attempt that ends in its commit as if it were killed: ``where`` is called in place of Transaction.commit."""
+    with monkeypatch.context() as patch:
+        patch.setattr("streamnative_serdes.spark.datasource.transactions.Transaction.abort", lambda _: None)
+        patch.setattr("streamnative_serdes.spark.datasource.transactions.Transaction.commit", where)
+        with pytest.raises(Dying):
+            topic.run(range(10))
+
+
+def test_an_attempt_that_is_killed_before_its_commit_leaves_nothing(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def before(transaction: Any, *_: Any) -> None:
+        transaction.out.flush()
+        left.append(transaction)  # as long as it is referred to, its client is not closed, which would abort
+        raise Dying
+
+    left: list[Any] = []
+    dying(topic, monkeypatch, before)
+    assert topic.read("read_uncommitted") == list(range(10)), "the rows were sent"
+    sent = topic.run(range(10))
+    assert (sent.messages, sent.again) == (10, False)
+    assert topic.read() == list(range(10))
+    assert topic.read("read_uncommitted") == sorted([*range(10), *range(10)])
+
+
+def test_an_attempt_that_is_killed_after_its_commit_is_not_repeated(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from streamnative_serdes.spark.datasource.transactions import Transaction
+
+    commit = Transaction.commit
+
+    def after(transaction: Any, *given: Any) -> None:
+        commit(transaction, *given)
+        raise Dying
+
+    dying(topic, monkeypatch, after)
+    for _ in range(2):
+        sent = topic.run(range(10))
+        assert (sent.messages, sent.again, sent.ends) == (10, True, {})
+    assert topic.read("read_uncommitted") == list(range(10)), "nothing was sent again"
+
+
+def test_a_zombie_attempt_cannot_commit_beside_a_newer_one(topic: Topic) -> None:
+    def slow() -> None:
+        with transaction(topic.kafka, topic.name, topic.identity()) as (zombie, its_consumer):
+            assert zombie.begin(its_consumer) is None
+            zombie.out.send(b"100", b"zombie")
+            zombie.out.flush()
+            assert topic.run(range(5)).messages == 5
+            zombie.commit(its_consumer, Rows(1, "", ""))
+
+    with pytest.raises(FencedError, match="a newer attempt of the task has begun"):
+        slow()
+    assert topic.read() == list(range(5))
+
+
+def test_a_zombie_attempt_that_begins_after_the_commit_sends_nothing(topic: Topic) -> None:
+    topic.run(range(5))
+    topic.run(range(5, 9), batch=1)
+    with pytest.raises(StaleBatchError, match="has committed batch 1 in task partition 0"):
+        topic.run(range(5))
+    assert topic.run(range(5, 9), batch=1).again
+    assert topic.read("read_uncommitted") == list(range(9))
+
+
+def test_batches_and_partitions_have_transactions_of_their_own(topic: Topic) -> None:
+    for batch in range(3):
+        for partition in range(2):
+            begin = 10 * (2 * batch + partition)
+            sent = topic.run(range(begin, begin + 10), batch, partition)
+            assert (sent.partition, sent.messages, sent.again) == (partition, 10, False)
+    assert topic.read() == list(range(60))
+    assert topic.run(range(50, 60), 2, 1).again
+
+
+@pytest.mark.parametrize("other", [range(20), range(5), range(10, 20), range(-1, 9)])
+def test_another_number_of_partitions_after_a_commit_is_an_error_and_nothing_is_lost_in_silence(
+    topic: Topic, other: range
+) -> None:
+    topic.run(range(10))
+    with pytest.raises(OtherRowsError, match="with 10 rows, and gives") as raised:
+        topic.run(other)
+    assert "same number of partitions" in str(raised.value)
+    assert topic.read("read_uncommitted") == list(range(10))
+
+
+def test_a_task_that_fails_aborts_its_transaction(topic: Topic) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield rows(range(10))
+        raise Dying
+
+    with pytest.raises(Dying):
+        topic.task().run(batches())
+    assert topic.read() == []
+    assert topic.run(range(10)).messages == 10
+    assert topic.read() == list(range(10))
+
+
+def test_the_retry_of_a_task_of_a_batch_write_sends_nothing_again(topic: Topic) -> None:
+    given = {"kafka.bootstrap.servers": topic.kafka["bootstrap.servers"], "topic": topic.name}
+    writer = writing.writer({**given, "delivery": "transactional"}, COLUMNS, overwrite=False)
+    assert isinstance(writer, BatchWriter)
+    first, again = (writer.write(iter([rows(range(10))])) for _ in range(2))
+    assert isinstance(first, Sent)
+    assert isinstance(again, Sent)
+    assert (first.again, again.again) == (False, True)
+    ends = {partition: offset for (_, partition), offset in first.ends.items()}
+    assert sum(ends.values()) + len(ends) == 10, "the offsets of the last messages"
+    assert topic.read("read_uncommitted") == list(range(10))
+
+
+def test_an_offset_that_no_task_has_committed_is_an_error(topic: Topic) -> None:
+    consumer = Consumer({**topic.kafka, "group.id": topic.identity().name})
+    consumer.commit(offsets=[TopicPartition(topic.name, 0, 1)], asynchronous=False)
+    consumer.close()
+    with pytest.raises(TransactionError, match="has an offset that no task has committed"):
+        topic.run(range(10))
+    assert topic.read("read_uncommitted") == []
+
+
+def test_a_timeout_that_the_broker_refuses_is_an_error(topic: Topic) -> None:
+    with pytest.raises(ConfigError, match=r"kafka.transaction.timeout.ms: the broker refuses 1800000"):
+        topic.run(range(10), **{"kafka.transaction.timeout.ms": "1800000"})
