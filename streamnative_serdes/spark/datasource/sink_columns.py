@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import types as T
 
 from streamnative_serdes._nearest import nearest
+from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.encoding import Encoder, TopicWriter
 from streamnative_serdes.spark.names import refuse_intervals, refuse_other_headers
+
+from .carried import CarriedWithSecrets
+from .options import Options
 
 RAW: Final = "false"
 VALUE: Final = "value"
@@ -47,14 +51,12 @@ class SinkColumns:
         fields: names of the columns that are encoded together.
         indexes: their indexes.
         encoder: encodes them to the value; for topics of type KEY_VALUE, to the key, too.
-        pairs: whether the topic is of that type.
     """
 
     parts: Mapping[str, int]
     fields: tuple[str, ...] = ()
     indexes: tuple[int, ...] = ()
     encoder: Encoder | None = field(default=None, repr=False)
-    pairs: bool = False
 
     @property
     def plain(self) -> bool:
@@ -75,29 +77,21 @@ class SinkColumns:
         return self.encoder.encode(pa.RecordBatch.from_arrays(arrays, list(self.fields)))
 
 
-def match_columns(
-    schema: T.StructType,
-    topic: str | None,
-    encode: str,
-    keep: Sequence[str] = (),
-    conf: Mapping[str, Any] | None = None,
-    written: object = None,
-) -> SinkColumns:
+def match_columns(schema: T.StructType, topic: str | None, encode: str, options: Options) -> SinkColumns:
     """Look at the columns of a DataFrame, on the driver.
 
     Args:
         schema: of the DataFrame.
         topic: where all messages go; None if the column ``topic`` says it.
         encode: ``RAW``, ``VALUE`` or ``COLUMNS``.
-        keep: with ``COLUMNS``, the columns that are parts of messages.
-        conf: options of the serializer, to encode.
-        written: the schema to write, which is registered now; None for the topic's latest.
+        options: ``keep``, ``schema`` and those of the serializer.
 
     Raises:
         ConfigError: a column is missing, there twice, or has a type that it cannot have; or there is no topic.
         EncodeError: the type of a column does not match its field.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
+    keep = options.words("keep")
     parts = _parts_of(schema, encode, keep)
     if topic is not None:
         parts.pop("topic", None)  # Spark's sink ignores the column, too, if there is the option
@@ -109,25 +103,32 @@ def match_columns(
         return SinkColumns(parts)
     if topic is None:
         raise ConfigError("values are encoded by the schema of one topic, so the option topic is required")
-    encoder, writer = Encoder.plan(topic, conf or {}, written, confirm=False, pairs=True)
+    encoder, writer = _encoder(topic, options)
+    names: tuple[str, ...] = ()
+    indexes: tuple[int, ...]
     if encode == VALUE and not writer.writes_pairs:
         index = _require(parts, "value", schema)
         del parts["value"]
-        _refuse_intervals(schema, [index])
+        indexes = (index,)
+        _refuse_intervals(schema, indexes)
         writer.refuse_unmatched(schema[index].dataType)
         writer.try_value(schema[index].dataType)
-        _require_kinds(schema, parts)
-        return SinkColumns(parts, (), (index,), encoder)
-    encoded = [name for name in schema.names if encode == VALUE or name not in keep]
-    fields = writer.fields_of([name for name in encoded if encode == COLUMNS or name in ("key", "value")])
-    indexes = tuple(schema.names.index(name) for name in fields)
-    if writer.writes_pairs:
-        parts.pop("key", None)
-        parts.pop("value", None)
-    _refuse_intervals(schema, indexes)
-    writer.try_columns((schema[index].name, schema[index].dataType) for index in indexes)
+    else:
+        halves = {"key", "value"} if encode == VALUE else set(schema.names) - set(keep)
+        names = tuple(writer.fields_of([name for name in schema.names if name in halves]))
+        indexes = tuple(schema.names.index(name) for name in names)
+        if writer.writes_pairs:
+            parts = {name: index for name, index in parts.items() if name not in ("key", "value")}
+        _refuse_intervals(schema, indexes)
+        writer.try_columns((schema[index].name, schema[index].dataType) for index in indexes)
     _require_kinds(schema, parts)
-    return SinkColumns(parts, tuple(fields), indexes, encoder, writer.writes_pairs)
+    return SinkColumns(parts, names, indexes, encoder)
+
+
+def _encoder(topic: str, options: Options) -> tuple[Encoder, TopicWriter]:
+    """What writes the topic. Registers the option ``schema``, if it is there; references to secrets stay such."""
+    writer = TopicWriter(topic, options.conf(), options.text("schema"), confirm=False)
+    return Encoder(topic, CarriedWithSecrets(writer, options), isinstance(writer.root, Record)), writer
 
 
 def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[str, int]:
@@ -139,7 +140,7 @@ def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[st
     if encode == COLUMNS:
         return {name: _kept(schema, name) for name in keep}
     if keep:
-        raise ConfigError("keep has a meaning with encode=columns alone", hint="without it, Spark's names are used")
+        raise ConfigError("keep has an effect with encode=columns alone", hint="otherwise columns have Spark's names")
     for name in names:
         near = None if name in (*PARTS, *_OF_THE_SOURCE) else nearest(name.lower(), PARTS, _ALIKE)
         if near is not None and near not in names:

@@ -112,17 +112,21 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     topic = options.text("topic")
     delivery = options.one_of("delivery", AT_LEAST_ONCE, TRANSACTIONAL, default=AT_LEAST_ONCE)
     dedup = options.flag("dedupHeaders", default=False)
-    conf = options.conf()
-    default = COLUMNS if conf.get("schema.registry.url") else RAW
-    encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=default)
-    encode = COLUMNS if encode == "true" else encode
-    if encode == RAW and options.text("schema") is not None:
-        raise ConfigError("the option schema has no meaning with encode=false")
+    encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
+    if encode == RAW:
+        _refuse_idle(options)
     kafka = client_config(options)
     refuse_options(kafka, topic or "")
-    columns = match_columns(schema, topic, encode, options.words("keep"), conf, options.text("schema"))
+    columns = match_columns(schema, topic, COLUMNS if encode == "true" else encode, options)
     require_broker(kafka, topic or "")
     return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
+
+
+def _refuse_idle(options: Options) -> None:
+    """Raises ConfigError if an option has no effect without ``encode``."""
+    idle = [name for name in ("schema", "keep") if options.text(name) is not None] + sorted(options.serdes)
+    if idle:
+        raise ConfigError(f"the option {idle[0]} has no effect without encode", hint='.option("encode", "columns")')
 
 
 @dataclass(frozen=True)

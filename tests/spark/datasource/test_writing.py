@@ -1,0 +1,273 @@
+"""Writing with ``format("streamnative-kafka")``: what arrives, and what is refused before a task runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Consumer, Message, TopicPartition
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from waiting import HANG_SECONDS
+
+from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KeyValueSchema
+from streamnative_serdes.spark import to_avro_schema
+from streamnative_serdes.spark.datasource import writing
+from streamnative_serdes.spark.datasource.commits import Sent
+from streamnative_serdes.spark.datasource.writing import StreamRowWriter
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+PARTITIONS = 4
+KEYED = T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.StringType())])
+ROW = T.StructType([T.StructField("id", T.LongType()), T.StructField("name", T.StringType())])
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[MockBroker]:
+    topics = ("plain", "parts", "elsewhere", "columns", "struct", "pairs", "stream", "view", "typed", "rows", "none")
+    with MockBroker(dict.fromkeys(topics, PARTITIONS)) as running:
+        yield running
+
+
+@pytest.fixture
+def options(broker: MockBroker) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": broker.bootstrap_servers, "kafka.log_level": "0"}
+
+
+def write(df: DataFrame, options: Mapping[str, str], **more: str) -> None:
+    df.write.format("streamnative-kafka").options(**options, **more).mode("append").save()
+
+
+def arrived(broker: MockBroker, topic: str) -> list[Message]:
+    """All messages of a topic, in the order of partitions and offsets."""
+    conf = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", "auto.offset.reset": "earliest"}
+    consumer = Consumer({**conf, "enable.partition.eof": True, "log_level": 0})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    found: list[Any] = []
+    ends = 0
+    while ends < PARTITIONS:
+        message = consumer.poll(HANG_SECONDS)
+        assert message is not None
+        if message.error():
+            ends += 1
+        else:
+            found.append(message)
+    consumer.close()
+    return sorted(found, key=lambda each: (each.partition(), each.offset()))
+
+
+def headers(message: Any) -> dict[str, bytes]:
+    return dict(message.headers() or ())
+
+
+def test_keys_and_values_arrive_in_the_partitions_where_java_puts_them(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str]
+) -> None:
+    keys = "string(element_at(array('no-digits', 'foobar', 'abc'), int(id + 1)))"  # Kafka's UtilsTest has their hashes
+    rows = spark.range(300, numPartitions=3).selectExpr(
+        f"if(id < 3, {keys}, string(id)) key", "if(id = 7, null, binary(string(id))) value"
+    )
+    write(rows, options, topic="plain")
+    found = {message.key(): message for message in arrived(broker, "plain")}
+    assert found.keys() == {b"no-digits", b"foobar", b"abc", *(b"%d" % number for number in range(3, 300))}
+    values = {key: message.value() for key, message in found.items() if key.isdigit()}
+    assert values == {key: key for key in values} | {b"7": None}
+    hashes = {b"foobar": -790332482, b"abc": 479470107}
+    assert {key: found[key].partition() for key in hashes} == {
+        key: (hashed & 0x7FFFFFFF) % PARTITIONS for key, hashed in hashes.items()
+    }
+
+
+def test_each_part_of_a_message_is_what_its_column_says(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str]
+) -> None:
+    columns = (
+        "if(id < 4, 'parts', 'elsewhere') topic",
+        "int(if(id = 5, null, id % 4)) partition",
+        "if(id = 6, null, timestamp_millis(1700000000000 + id)) timestamp",
+        "if(id = 1, null, array(named_struct('key', 'h', 'value', binary('x')), "
+        "named_struct('key', 'null', 'value', binary(null)))) headers",
+        "string(id) value",
+        "id offset",
+    )
+    write(spark.range(8, numPartitions=2).selectExpr(*columns), options, dedupHeaders="true")
+    first, second = arrived(broker, "parts"), arrived(broker, "elsewhere")
+    assert [int(message.value() or b"") for message in first] == [0, 1, 2, 3]
+    assert {int(message.value() or b"") for message in second} == {4, 5, 6, 7}
+    for message in (*first, *second):
+        number = int(message.value() or b"")
+        assert number == 5 or message.partition() == number % 4
+        assert number == 6 or message.timestamp()[1] == 1700000000000 + number
+        own = {} if number == 1 else {"h": b"x", "null": None}
+        given = headers(message)
+        query = given.pop("spark.query.id")
+        assert given == {**own, "spark.partition.id": b"%d" % (number // 4), "spark.row": b"%d" % (number % 4)}
+        assert query == headers(first[0])["spark.query.id"]
+
+
+def test_columns_are_encoded_by_the_topics_schema(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    rows = spark.range(100, numPartitions=2).selectExpr("id", "string(id % 10) key", "double(id) / 4 total")
+    schema = json.dumps(to_avro_schema(rows.drop("key").schema, "Order"))
+    conf = {"schema.registry.url": registry.url}
+    write(rows, {**options, **conf}, topic="columns", encode="columns", keep="key", schema=schema)
+    assert registry.calls == {"POST schema": 1}, "the driver registers the schema, and tasks ask nothing"
+    structs = rows.select("key", F.struct("total", "id").alias("value"))
+    write(structs, {**options, **conf}, topic="columns", encode="value")
+    read = KafkaAvroDeserializer(conf)
+    found = [(message.key(), read.deserialize("columns", message.value())) for message in arrived(broker, "columns")]
+    expected = [(b"%d" % (number % 10), {"id": number, "total": number / 4}) for number in range(100)]
+    assert sorted(found, key=lambda each: each[1]["id"]) == [each for each in expected for _ in range(2)]
+
+
+def test_pairs_are_encoded_to_keys_and_values(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    from streamnative_serdes import KafkaAvroSerializer
+
+    conf = {"schema.registry.url": registry.url}
+    pair = KeyValueSchema(
+        "STRING", {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}, "SEPARATED"
+    )
+    KafkaAvroSerializer(conf, pair).warm_up("pairs")
+    rows = spark.range(20).selectExpr("string(id) key", "struct(id n) value", "int(id % 4) partition")
+    write(rows, {**options, **conf}, topic="pairs", encode="value")
+    found = arrived(broker, "pairs")
+    assert sorted(int(message.key() or b"") for message in found) == list(range(20))
+    assert all(int(message.key() or b"") % 4 == message.partition() for message in found)
+
+
+def test_a_stream_tells_each_message_by_its_headers(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], tmp_path: Path
+) -> None:
+    for number in range(2):
+        spark.range(10 * number, 10 * number + 10, numPartitions=1).write.mode("append").parquet(f"{tmp_path}/from")
+    stream = spark.readStream.schema("id long").option("maxFilesPerTrigger", 1).parquet(f"{tmp_path}/from")
+    writer = stream.selectExpr("string(id) value").writeStream.format("streamnative-kafka")
+    query = writer.options(**options, topic="stream", dedupHeaders="true", checkpointLocation=f"{tmp_path}/c").start()
+    query.processAllAvailable()
+    query.stop()
+    found = arrived(broker, "stream")
+    assert sorted(int(message.value() or b"") for message in found) == list(range(20))
+    told = {
+        tuple(headers(message)[f"spark.{name}"] for name in ("batch.id", "partition.id", "row")) for message in found
+    }
+    assert told == {(b"%d" % batch, b"0", b"%d" % row) for batch in range(2) for row in range(10)}
+    assert {headers(message)["spark.query.id"] for message in found} == {str(query.id).encode()}
+
+
+def test_rows_of_a_stream_before_pyspark_4_1_arrive_as_columns_do(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str]
+) -> None:
+    schema = T.StructType([*KEYED, T.StructField("timestamp", T.TimestampType())])
+    rows = spark.sql("select 'k' key, 'v' value, timestamp_millis(1700000000000) timestamp").collect()
+    task = writing.stream_writer({**options, "topic": "rows"}, schema, overwrite=False)._task  # type: ignore[attr-defined]
+    sent = StreamRowWriter(task, schema).write(iter(rows * 3))
+    assert isinstance(sent, Sent)
+    assert (sent.messages, sum(sent.ends.values()) + len(sent.ends)) == (3, 3)
+    found = arrived(broker, "rows")
+    assert [(each.key(), each.value(), each.timestamp()[1]) for each in found] == [(b"k", b"v", 1700000000000)] * 3
+
+
+def test_sql_inserts_into_a_view(spark: SparkSession, broker: MockBroker, options: dict[str, str]) -> None:
+    told = ", ".join(f"`{name}` '{value}'" for name, value in {**options, "topic": "view"}.items())
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW a_view USING `streamnative-kafka` OPTIONS ({told})")
+    spark.sql("INSERT INTO a_view (key, value) SELECT binary(string(id)), binary('x') FROM range(10)")
+    assert sorted(int(message.key() or b"") for message in arrived(broker, "view")) == list(range(10))
+
+
+def test_a_table_that_has_lost_its_options_is_an_error_that_says_so(
+    spark: SparkSession, options: dict[str, str]
+) -> None:
+    told = ", ".join(f"`{name}` '{value}'" for name, value in {**options, "topic": "view"}.items())
+    spark.sql("DROP TABLE IF EXISTS a_table")
+    spark.sql(f"CREATE TABLE a_table (value string) USING `streamnative-kafka` OPTIONS ({told})")
+    with pytest.raises(PySparkException, match="CREATE TEMPORARY VIEW name USING `streamnative-kafka`"):
+        spark.sql("INSERT INTO a_table SELECT 'x'")
+    spark.sql("DROP TABLE a_table")
+
+
+def test_spark_itself_refuses_its_own_default_mode_and_overwrite_is_refused_by_name(
+    spark: SparkSession, options: dict[str, str]
+) -> None:
+    writer = spark.range(1).selectExpr("string(id) value").write.format("streamnative-kafka").options(**options)
+    with pytest.raises(PySparkException, match="UNSUPPORTED_DATA_SOURCE_SAVE_MODE"):
+        writer.option("topic", "none").save()
+    with pytest.raises(PySparkException, match=r"mode overwrite is not supported.*mode\(.append.\)"):
+        writer.option("topic", "none").mode("overwrite").save()
+
+
+def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker, options: dict[str, str]) -> None:
+    rows = spark.range(10, numPartitions=1).selectExpr("string(id) value", "int(if(id = 6, -3, 0)) partition")
+    with pytest.raises(PySparkException, match=r"expected a partition from 0 on, got -3 \(row 6 of partition 0\)"):
+        write(rows, options, topic="none")
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "said"),
+    [
+        ("key string", {"topic": "t"}, "there is no column value, which the sink needs"),
+        ("key string, value string", {}, "there is neither the option topic nor a column topic"),
+        ("value string, header string", {"topic": "t"}, "no column 'header'; did you mean headers"),
+        ("value string, Key string", {"topic": "t"}, "no column 'Key'; did you mean key"),
+        ("value int", {"topic": "t"}, "column value: expected type string or binary, got int"),
+        ("value string, key int", {"topic": "t"}, "column key: expected type string or binary, got int"),
+        ("value string, partition bigint", {"topic": "t"}, "column partition: expected type int, got bigint"),
+        ("value string, timestamp timestamp_ntz", {"topic": "t"}, "expected type timestamp, got timestamp_ntz"),
+        ("value string, headers map<string,binary>", {"topic": "t"}, "column headers: expected headers of type"),
+        ("value string, topic int", {}, "column topic: expected type string, got int"),
+        ("value string", {"topic": "t", "keep": "key"}, "the option keep has no effect without encode"),
+        ("value string", {"topic": "t", "schema": "{}"}, "the option schema has no effect without encode"),
+        ("value string", {"topic": "t", "avro.engine": "compiled"}, "avro.engine has no effect without encode"),
+        ("value string", {"topic": "t", "delivery": "exactly-once"}, "delivery: expected at-least-once or transact"),
+        ("value string", {"topic": "t", "kafka.transactional.id": "x"}, "use delivery=transactional"),
+        ("value string", {"topic": "t", "kafka.acks": "0"}, "acks=0 is not supported"),
+        ("value string", {"topic": "t", "subscribe": "t"}, "subscribe has no meaning when Spark writes"),
+        ("value string", {"topic": "t", "dedupHeader": "true"}, "did you mean dedupHeaders"),
+        ("value string", {"topic": "t", "encode": "avro"}, "encode: expected false or value or columns"),
+        ("id bigint", {"encode": "columns"}, "the option topic is required"),
+        ("id bigint, value string", {"topic": "t", "encode": "value", "keep": "key"}, "with encode=columns alone"),
+        ("id bigint", {"topic": "t", "encode": "columns", "keep": "key"}, "keep: there is no column 'key'"),
+        (
+            "id bigint, value string",
+            {"topic": "t", "encode": "columns", "keep": "value"},
+            "messages have no part 'value'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_refused_before_a_task_runs(columns: str, given: dict[str, str], said: str) -> None:
+    schema = T.StructType.fromDDL(columns)
+    with pytest.raises(ConfigError, match=said):
+        writing.writer({"kafka.bootstrap.servers": "127.0.0.1:1", **given}, schema, overwrite=False)
+
+
+def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(registry: LocalRegistry) -> None:
+    given = {"kafka.bootstrap.servers": "127.0.0.1:1", "schema.registry.url": registry.url, "topic": "t"}
+    schema = json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]})
+    told = {**given, "encode": "columns", "schema": schema}
+    with pytest.raises(EncodeError, match="field id: expected a column for long, got a column of type string"):
+        writing.writer(told, T.StructType.fromDDL("id string"), overwrite=False)
+    with pytest.raises(ConfigError, match="there is no column for"):
+        writing.writer(told, T.StructType.fromDDL("other string"), overwrite=False)
+    with pytest.raises(EncodeError, match="expected a struct for record R, got string"):
+        writing.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
+
+
+def test_a_transaction_needs_the_ids_of_query_and_batch(options: dict[str, str]) -> None:
+    import pyarrow as pa
+
+    told = {**options, "topic": "none", "delivery": "transactional"}
+    task = writing.stream_writer(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]
+    rows = pa.RecordBatch.from_pydict({"key": ["k"], "value": ["v"]})
+    with pytest.raises(ConfigError, match=r"which query \(sql.streaming.queryId\) and batch"):
+        task.run(iter([rows]))
+    assert task.run(iter([rows.slice(1)])) == Sent(0), "a task without rows needs nothing"
