@@ -169,7 +169,7 @@ class Transaction:
                 f"expected batch {batch} to be the last one or a new one, but query {self._identity.query} has "
                 f"committed batch {found.offset - 1} in task partition {self._identity.partition}",
                 topic=self._topic,
-                hint="an old checkpoint was restored, or an old task still runs; a new checkpoint begins anew",
+                hint="an old checkpoint was restored, or an old task still runs; begin with a new checkpoint",
             )
         try:
             return Rows(**json.loads(found.metadata or ""))
