@@ -116,7 +116,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Range]:
-        # If a query ended in its first batch, its beginning is asked for again, and may have partitions added meanwhile.
+        # If a query ended in its first batch, its beginning is asked for again, and may have newer partitions.
         known = {number: begin for number, begin in start.items() if number in end}
         ranges = [OffsetRange(int(number), begin, end[number]) for number, begin in self._begins(known, end).items()]
         return [Range(each) for each in ranges if each.start < each.end]

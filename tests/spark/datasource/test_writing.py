@@ -227,14 +227,14 @@ def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker
         ("value string, topic int", {}, "column topic: expected type string, got int"),
         ("value string", {"topic": "t", "keep": "key"}, "the option keep has no effect without encode"),
         ("value string", {"topic": "t", "schema": "{}"}, "the option schema has no effect without encode"),
-        ("value string", {"topic": "t", "avro.engine": "compiled"}, "avro.engine has no effect without encode"),
+        ("value string", {"topic": "t", "validate.strict": "true"}, "validate.strict has no effect without encode"),
         ("value string", {"topic": "t", "delivery": "exactly-once"}, "delivery: expected at-least-once or transact"),
         ("value string", {"topic": "t", "kafka.transactional.id": "x"}, "use delivery=transactional"),
         ("value string", {"topic": "t", "kafka.acks": "0"}, "acks=0 is not supported"),
         ("value string", {"topic": "t", "subscribe": "t"}, "subscribe has no meaning when Spark writes"),
         ("value string", {"topic": "t", "dedupHeader": "true"}, "did you mean dedupHeaders"),
         ("value string", {"topic": "t", "encode": "avro"}, "encode: expected false or value or columns"),
-        ("id bigint", {"encode": "columns"}, "the option topic is required"),
+        ("id int, topic string", {"encode": "columns", "keep": "topic"}, "the option topic is required"),
         ("id bigint, value string", {"topic": "t", "encode": "value", "keep": "key"}, "with encode=columns alone"),
         ("id bigint", {"topic": "t", "encode": "columns", "keep": "key"}, "keep: there is no column 'key'"),
         (
@@ -256,7 +256,7 @@ def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(reg
     told = {**given, "encode": "columns", "schema": schema}
     with pytest.raises(EncodeError, match="field id: expected a column for long, got a column of type string"):
         writing.writer(told, T.StructType.fromDDL("id string"), overwrite=False)
-    with pytest.raises(ConfigError, match="there is no column for"):
+    with pytest.raises(ConfigError, match="record R has no field for column 'other'"):
         writing.writer(told, T.StructType.fromDDL("other string"), overwrite=False)
     with pytest.raises(EncodeError, match="expected a struct for record R, got string"):
         writing.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
