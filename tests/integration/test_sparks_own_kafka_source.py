@@ -24,7 +24,7 @@ from sparks_kafka.page import PAGE, section, table
 
 import streamnative_serdes
 
-SECONDS = 540
+SECONDS = 1800
 CUT = ("minPartitions", "minPartitions and maxRecordsPerPartition", "transactions, read_committed, minPartitions")
 # What ours does otherwise, and why.
 OTHERWISE = {

@@ -36,7 +36,9 @@ def batch_reader(plan: Plan) -> DataSourceReader:
     Raises:
         ConfigError: an option is invalid.
     """
-    return BatchReader(plan)
+    from . import push_down
+
+    return push_down.PushingReader(plan) if push_down.is_enabled() else BatchReader(plan)
 
 
 class BatchReader(DataSourceReader):

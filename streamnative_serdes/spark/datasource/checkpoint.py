@@ -4,6 +4,10 @@
 
     {"format": 1, "source": "streamnative-kafka", "topics": {"orders": {"0": 23, "1": 0}}}
 
+A query that ended in its first batch asks for its initial offsets anew, and they may have changed meanwhile: messages
+would be lost or read twice. So the end of the first batch has the offsets where it began, as ``"start"``, and a query
+that starts again reads the batch from there.
+
 Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them, and ``{"0": 23}`` of
 ``KafkaAvroSource.stream``, if the query reads one topic.
 """
@@ -20,6 +24,7 @@ from .bounds import Place, Topics
 from .names import FORMAT
 
 VERSION: Final = 1
+_START: Final = "start"
 _NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 _HINT: Final = "start the query with a new checkpointLocation, and say where with startingOffsets"
 
@@ -30,6 +35,31 @@ def stored(offsets: Mapping[Place, int]) -> dict[str, Any]:
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
     return {"format": VERSION, "source": FORMAT, "topics": topics}
+
+
+def initial(offsets: Mapping[Place, int]) -> dict[str, Any]:
+    """``offsets`` where a query begins; the end of its first batch is made from them by :func:`after`."""
+    made = stored(offsets)
+    return made | {_START: made["topics"]}
+
+
+def after(start: Any, offsets: Mapping[Place, int], topics: Topics) -> dict[str, Any]:
+    """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if nothing is new."""
+    if restored(start, topics) == offsets:
+        return dict(start)
+    first = {_START: start[_START]} if start.get(_START) == start.get("topics") and _START in start else {}
+    return stored(offsets) | first
+
+
+def begin_of(start: Any, end: Any, topics: Topics) -> dict[Place, int]:
+    """Where a batch begins: at ``start``, or for the first one, where it began when its end was stored.
+
+    Raises:
+        ConfigError: as :func:`restored`.
+    """
+    if isinstance(end, dict) and _START in end and start != end:
+        return restored({**end, "topics": end[_START]}, topics)
+    return restored(start, topics)
 
 
 def restored(found: object, topics: Topics) -> dict[Place, int]:

@@ -16,7 +16,7 @@ from .admission import Delay, limited
 from .batch import RangePartition
 from .bounds import Place, refuse_ends, start_of
 from .brokers import Brokers
-from .checkpoint import restored, stored
+from .checkpoint import after, begin_of, initial, restored, stored
 from .names import TRIGGER
 from .ranges import ranges_of
 from .reading import DATA_LOSS_HINT
@@ -69,6 +69,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._retries = _RETRIES if retries is None else retries
         self._retry_seconds = (options.whole("fetchOffset.retryIntervalMs", 0) or _RETRY_MS) / 1000
         self._brokers = Brokers(plan.kafka(), plan.topics)
+        self._first: dict[str, Any] | None = None  # where the query begins, until its first batch is planned
         self._latest: dict[Place, int] | None = None  # as of the last trigger
         self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
 
@@ -86,7 +87,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = self._brokers.at(self._start, places, start=True)
         if self._start.offsets is not None:
             starts = self._available(starts)
-        return stored(starts)
+        self._first = initial(starts)
+        return self._first
 
     def _available(self, starts: Mapping[Place, int]) -> dict[Place, int]:
         low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
@@ -110,18 +112,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         """Where the next batch ends. PySpark passes ``start`` and ``limit`` from 4.2 on."""
+        start = self._first if start is None else start
         before = None if start is None else restored(start, self._plan.topics)
         ends = self._last if self._last is not None else self._ends(before or {})
         self._latest = ends
-        if before is None or type(limit).__name__ == "ReadAllAvailable":
+        if before is None:
             return stored(ends)
+        return after(start, self._limited(before, ends, limit), self._plan.topics)
+
+    def _limited(self, before: dict[Place, int], ends: dict[Place, int], limit: Any) -> dict[Place, int]:
+        if type(limit).__name__ == "ReadAllAvailable":
+            return ends
         if self._delay is not None and self._delay.skips(before, ends):
-            return stored(before)
+            return before
         most = getattr(limit, "max_rows", None)
         if most is None:
-            return stored(ends)
-        new = self._brokers.earliest(ends.keys() - before.keys())
-        return stored(limited(most, before | new, ends))
+            return ends
+        return limited(most, before | self._brokers.earliest(ends.keys() - before.keys()), ends)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 (Spark's name)
         """Where the topics ended at the last trigger, for the progress of the query."""
@@ -135,7 +142,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
         """
         topics = self._plan.topics
-        begins, ends = restored(start, topics), restored(end, topics)
+        self._first = None
+        begins, ends = begin_of(start, end, topics), restored(end, topics)
         begins |= self._begins_of_new(begins, ends)
         for place in sorted(begins.keys() - ends.keys()):
             self._lost(place, "no longer exists")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streamnative_serdes import ConfigError
 from streamnative_serdes.spark.datasource.admission import Delay, limited
 from streamnative_serdes.spark.datasource.bounds import Place, Topics
-from streamnative_serdes.spark.datasource.checkpoint import restored, stored
+from streamnative_serdes.spark.datasource.checkpoint import after, begin_of, initial, restored, stored
 from streamnative_serdes.spark.datasource.ranges import Range, ranges_of
 
 PLACES = st.tuples(st.sampled_from(["a", "b-c"]), st.integers(0, 11))
@@ -145,3 +145,24 @@ def test_offsets_of_other_sources_are_read_where_they_are_clear() -> None:
 def test_a_foreign_or_newer_checkpoint_is_refused_by_name(found: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         restored(found, ORDERS)
+
+
+def test_the_first_batch_begins_where_it_did_although_the_initial_offsets_have_changed() -> None:
+    x, y, z = ({("orders", 0): offset} for offset in (100, 150, 200))
+    end = after(initial(x), y, ORDERS)
+    assert json.loads(json.dumps(end)) == {**stored(y), "start": {"orders": {"0": 100}}}
+    # The query ended before its first batch was committed, and startingOffsets=latest means another offset now.
+    for anew in (initial(z), initial(y), initial(x), initial(z | {("orders", 1): 0})):
+        assert begin_of(anew, end, ORDERS) == x
+    # The batch was committed: the next one begins at its end, and so does one without data.
+    following = after(end, z, ORDERS)
+    assert following == stored(z)
+    assert begin_of(end, following, ORDERS) == y
+    assert begin_of(end, end, ORDERS) == y
+    assert begin_of(end, stored(y), ORDERS) == y
+
+
+def test_offsets_are_the_same_text_if_nothing_is_new() -> None:
+    x = {("orders", 0): 100}
+    for start in (initial(x), stored(x), after(initial({("orders", 0): 7}), x, ORDERS), {"orders": {"0": 100}}):
+        assert json.dumps(after(start, x, ORDERS)) == json.dumps(start)

@@ -1,0 +1,113 @@
+"""Filters that Spark passes to a batch read, from PySpark 4.1 on, if the session allows it.
+
+They concern the offset, the partition and the timestamp. Those on offsets and partitions choose what is read, so Spark
+need not evaluate them. A lower bound of the timestamp only says where to start: messages need not be in the order of
+their times, so Spark still evaluates it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from .batch import BatchReader
+from .bounds import Place
+from .brokers import Brokers
+from .ranges import Range
+
+if TYPE_CHECKING:
+    from .columns import Plan
+
+# Spark runs this module in a process of its own, and only if the session has spark.sql.python.filterPushdown.enabled.
+# A reader with pushFilters would fail all reads of other sessions.
+_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"
+_PLACES: Final = ("offset", "partition")
+
+
+def is_enabled() -> bool:
+    """Whether this process was started to push filters down."""
+    return _MODULE in sys.modules
+
+
+@dataclass
+class Wanted:
+    """What filters leave: of each column, numbers from ``least`` to ``most``, and a time in milliseconds."""
+
+    least: dict[str, int] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
+    since: int | None = None
+
+    def take(self, each: Any) -> bool:
+        """Note a filter; whether it need not be evaluated again."""
+        kind, column = type(each).__name__, getattr(each, "attribute", ())
+        if kind == "IsNotNull":
+            return column in [(name,) for name in _PLACES]
+        value = getattr(each, "value", None)
+        if column == ("timestamp",):
+            self._take_time(kind, value)
+            return False
+        if len(column) != 1 or column[0] not in _PLACES or not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return self._take_number(kind, column[0], value)
+
+    def _take_number(self, kind: str, name: str, value: int) -> bool:
+        if kind in ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual"):
+            least = value + (kind == "GreaterThan")
+            self.least[name] = max(self.least.get(name, least), least)
+        if kind in ("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual"):
+            most = value - (kind == "LessThan")
+            self.most[name] = min(self.most.get(name, most), most)
+            return True
+        return kind in ("GreaterThan", "GreaterThanOrEqual")
+
+    def _take_time(self, kind: str, value: object) -> None:
+        if kind not in ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual"):
+            return
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            since = int(value.timestamp() * 1000) - 1  # a float may be rounded up
+            self.since = since if self.since is None else max(self.since, since)
+
+    def has(self, partition: int) -> bool:
+        """Whether messages of the partition are wanted."""
+        least, most = self.least.get("partition", 0), self.most.get("partition", partition)
+        return least <= partition <= most
+
+    def part_of(self, span: Range) -> Range | None:
+        """What is wanted of a range of offsets."""
+        start = max(span.start, self.least.get("offset", span.start))
+        end = min(span.end, self.most.get("offset", span.end) + 1)
+        return Range(span.topic, span.partition, start, end) if start < end else None
+
+
+class PushingReader(BatchReader):
+    """The reader of a batch in a session with ``spark.sql.python.filterPushdown.enabled``."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self._wanted = Wanted()
+        # With decode, a field of the record may have such a name.
+        self._columns = plan.schema.names if plan.decoding is None else plan.decoding.keep
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name)
+        """Yield the filters that Spark still has to evaluate."""
+        for each in filters:
+            if getattr(each, "attribute", ("",))[0] not in self._columns or not self._wanted.take(each):
+                yield each
+
+    def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
+        """Where each partition starts and ends, of those that are wanted."""
+        starts, ends = super().offsets()
+        if self._wanted.since is not None:
+            since = max(self._wanted.since, 0)
+            found = Brokers(self._plan.kafka(), self._plan.topics).by_time(dict.fromkeys(starts, since))
+            first = {place: ends[place] if offset < 0 else offset for place, offset in found.items()}
+            starts = {place: min(max(start, first[place]), ends[place]) for place, start in starts.items()}
+        spans = [Range(*place, start, ends[place]) for place, start in starts.items() if self._wanted.has(place[1])]
+        kept = [part for part in map(self._wanted.part_of, spans) if part is not None]
+        return (
+            {(each.topic, each.partition): each.start for each in kept},
+            {(each.topic, each.partition): each.end for each in kept},
+        )
