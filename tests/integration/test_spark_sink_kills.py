@@ -1,4 +1,4 @@
-"""The data source's sink on a real Kafka while the query is killed, at each place of a batch, and Kafka dies too."""
+"""The data source on a real Kafka while queries are killed, at each place of a batch, and Kafka dies too."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def place(message: Message) -> tuple[int, ...]:
     return tuple(int(headers[f"spark.{name}"]) for name in ("batch.id", "partition.id", "row"))
 
 
-def test_no_row_is_lost_and_transactions_give_none_twice_although_query_and_kafka_are_killed(
+def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_queries_and_kafka_are_killed(
     kafka_to_kill: Kafka, tmp_path: Path
 ) -> None:
     from killed_queries import BEFORE_COMMITS, BEFORE_OFFSETS, PLACES
@@ -175,6 +175,7 @@ def test_no_row_is_lost_and_transactions_give_none_twice_although_query_and_kafk
         expected = range(KILLS * PER_KILL + MOST)
         check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
         check(messages(kafka_to_kill, TRANSACTIONAL), read, expected, copies=False)
+        check_batches(tmp_path / "batches", len(expected))
 
 
 def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> None:
@@ -195,6 +196,21 @@ def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> None:
     kafka.start()
     produce(kafka, conf, range(KILLS * PER_KILL, KILLS * PER_KILL + MOST), GROWN)
     program.end(started)  # a task may have failed as often as it may
+
+
+def check_batches(folder: Path, count: int) -> None:
+    """The reader gave each offset exactly once to a sink that knows batches."""
+    found = [tuple(place) for file in folder.glob("*.json") for place in json.loads(file.read_text())]
+    assert len(found) == len(set(found)) == count
+    ends = Counter((topic, partition) for topic, partition, _ in found)
+    assert set(found) == {(*place, offset) for place, end in ends.items() for offset in range(end)}
+    assert ends.keys() == {(SOURCE, partition) for partition in range(GROWN)}
+    # The checkpoint has the offsets of the last batch.
+    logs = folder.parent / "reading" / "offsets"
+    last = max((path for path in logs.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    stored = json.loads(last.read_text().splitlines()[-1])
+    assert (stored["format"], stored["source"]) == (1, "streamnative-kafka")
+    assert stored["topics"][SOURCE] == {str(partition): ends[SOURCE, partition] for partition in range(GROWN)}
 
 
 def check(found: list[Message], read: KafkaAvroDeserializer, expected: range, *, copies: bool) -> None:

@@ -1,8 +1,9 @@
-"""Two streams in a process of their own, which kills itself at given places: what Spark runs, and the program.
+"""Three streams in a process of their own, which kills itself at given places: what Spark runs, and the program.
 
-The program reads a topic of orders and writes them to two topics by the data source: one at least once, the other in
-transactions. Workers import this module too: it wraps the steps of a batch, so that a place can be reached in any
-process of Spark. Whichever process reaches the planned place kills the driver, its JVM and itself with SIGKILL.
+The program reads a topic of orders by the data source, and writes them to two topics by it: one at least once, the
+other in transactions. The third stream notes which offsets each of its batches has. Workers import this module too: it
+wraps the steps of a batch, so that a place can be reached in any process of Spark. Whichever process reaches the
+planned place kills the driver, its JVM and itself with SIGKILL.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql.datasource import DataSource
+from pyspark.sql import DataFrame
 
 from pyspark_streamnative_kafka import DefaultSource
 from streamnative_serdes.spark.datasource import sink_messages, transactions, writing
-from streamnative_serdes.spark.stream import KAFKA_COLUMNS, Origin, StreamReader
+from streamnative_serdes.spark.datasource.columns import Plan
+from streamnative_serdes.spark.datasource.stream import StreamReader
 
 FOLDER = Path(os.environ.get("KILLED_QUERIES", "."))
 
@@ -28,7 +30,8 @@ BEFORE_OFFSETS = "before the offset log"
 INSIDE = "inside a task, rows sent and not committed"
 AFTER_TASK = "after a task's commit, before Spark knows"
 BEFORE_COMMITS = "between the sink's commit and the commit log"
-PLACES = (INSIDE, BEFORE_COMMITS, AFTER_TASK, BEFORE_OFFSETS)
+READING = "inside a task, some messages read"
+PLACES = (INSIDE, BEFORE_COMMITS, AFTER_TASK, BEFORE_OFFSETS, READING)
 
 
 def reach(place: str, of: str) -> None:
@@ -81,37 +84,46 @@ def _wrap_the_sink() -> None:
     writing.report = reported
 
 
+def _wrap_the_source() -> None:
+    latest, batches = StreamReader.latestOffset, Plan.batches
+
+    @wraps(latest)
+    def latest_offset(self: Any, start: Any = None, limit: Any = None) -> dict[str, Any]:
+        found = latest(self, start, limit)
+        reach(BEFORE_OFFSETS, "any")
+        return found
+
+    @wraps(batches)
+    def read(self: Any, span: Any) -> Iterator[Any]:
+        for batch in batches(self, span):
+            yield batch
+            reach(READING, f"partition {span.partition}")
+
+    StreamReader.latestOffset = latest_offset  # type: ignore[method-assign]
+    Plan.batches = read  # type: ignore[method-assign]
+
+
 _wrap_the_sink()
+_wrap_the_source()
 
 
-class KilledSink(DefaultSource):
+class Killed(DefaultSource):
     """The data source, in processes that have imported this module."""
 
     @classmethod
     def name(cls) -> str:
-        return "killed-sink"
+        return "killed"
 
 
-class _Reader(StreamReader):
-    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:
-        latest = super().latestOffset(start, limit)
-        reach(BEFORE_OFFSETS, "both")
-        return latest
-
-
-class KilledTopic(DataSource):
-    """The topic to read."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "killed-topic"
-
-    def schema(self) -> str:
-        return KAFKA_COLUMNS
-
-    def streamReader(self, schema: Any) -> StreamReader:
-        kafka = {"bootstrap.servers": self.options["servers"], "reconnect.backoff.max.ms": 500, "log_level": 0}
-        return _Reader(Origin(kafka, self.options["topic"], "earliest", int(self.options["most"])))
+def note_offsets(df: DataFrame, batch: int) -> None:
+    """A sink that knows batches: one file for each, which a repeated batch replaces."""
+    rows = sorted((row.topic, row.partition, row.offset) for row in df.select("topic", "partition", "offset").collect())
+    draft = FOLDER / "draft"
+    draft.write_text(json.dumps(rows))
+    folder = FOLDER / "batches"
+    folder.mkdir(exist_ok=True)
+    draft.rename(folder / f"{batch}.json")
+    reach(BEFORE_COMMITS, f"batch {batch}, read")
 
 
 def main(given: dict[str, Any]) -> None:
@@ -121,20 +133,21 @@ def main(given: dict[str, Any]) -> None:
 
     conf = {"schema.registry.url": given["registry"]}
     with local_session("killed", cores="2") as spark:
-        spark.dataSource.register(KilledSink)
-        spark.dataSource.register(KilledTopic)
-        told = {name: given[name] for name in ("servers", "topic", "most")}
-        messages = spark.readStream.format("killed-topic").options(**told).load()
+        spark.dataSource.register(Killed)
+        client = {"kafka.bootstrap.servers": given["servers"], "kafka.log_level": "0"}
+        client["kafka.reconnect.backoff.max.ms"] = "500"
+        told = {"subscribe": given["topic"], "startingOffsets": "earliest", "maxOffsetsPerTrigger": given["most"]}
+        messages = spark.readStream.format("killed").options(**client, **told).load()
         orders = decode_df(messages, conf, topic=given["topic"], schema=given["schema"])
         queries = [
-            orders.writeStream.format("killed-sink")
-            .options(**{"kafka.bootstrap.servers": given["servers"], "kafka.log_level": "0", **conf})
-            .options(topic=target, delivery=delivery, dedupHeaders="true", schema=given["schema"])
-            .option("kafka.reconnect.backoff.max.ms", "500")
+            orders.writeStream.format("killed")
+            .options(**client, **conf, topic=target, delivery=delivery, dedupHeaders="true", schema=given["schema"])
             .option("checkpointLocation", str(FOLDER / delivery))
             .start()
             for delivery, target in given["targets"].items()
         ]
+        reading = messages.writeStream.foreachBatch(note_offsets)
+        queries.append(reading.option("checkpointLocation", str(FOLDER / "reading")).start())
         for query in queries:
             query.processAllAvailable()
             query.stop()

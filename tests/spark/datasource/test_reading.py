@@ -1,0 +1,280 @@
+"""Reading with ``format("streamnative-kafka")``: which rows and columns, and what is refused before a task runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Producer
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema
+from streamnative_serdes.spark import SchemaEvolvedError, decode_df, split_errors
+from streamnative_serdes.spark.datasource.bounds import Topics
+from streamnative_serdes.spark.datasource.brokers import Brokers
+from streamnative_serdes.spark.datasource.columns import plan
+from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, stream_reader
+from streamnative_serdes.testing import LocalRegistry, MockBroker
+
+FORMAT, PARTITIONS, COUNT = "streamnative-kafka", 4, 40
+INNER = {"type": "enum", "name": "Color", "symbols": ["RED", "BLUE"]}
+OLD = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "shop",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "first", "type": INNER},
+        {"name": "second", "type": ["null", "Color"], "default": None},
+        {"name": "parts", "type": {"type": "array", "items": "string"}},
+    ],
+}
+NEW = {**OLD, "fields": [*OLD["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[MockBroker]:
+    topics = ("orders", "other", "damaged", "pairs", "stream")
+    with MockBroker(dict.fromkeys(topics, PARTITIONS)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared_registry(broker: MockBroker) -> Iterator[LocalRegistry]:
+    """A registry, with messages of two versions in `orders`, some of them damaged in `damaged`."""
+    with LocalRegistry() as running:
+        conf = {"schema.registry.url": running.url}
+        for topic in ("orders", "other", "damaged"):
+            serializers = [KafkaAvroSerializer(conf, OLD), KafkaAvroSerializer(conf, NEW)]
+            sent = [serializers[n % 2].serialize(topic, order(n)) for n in range(COUNT)]
+            if topic == "damaged":
+                sent[7], sent[8] = sent[7][:-1], None  # type: ignore[call-overload]
+            send(broker, topic, sent)
+        yield running
+
+
+def order(n: int) -> dict[str, Any]:
+    made = {"id": n, "first": "RED", "second": "BLUE" if n % 3 else None, "parts": [f"p{n}"]}
+    return made | ({"note": f"n{n}"} if n % 2 else {})
+
+
+def send(broker: MockBroker, topic: str, values: list[bytes | None]) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for n, value in enumerate(values):
+        producer.produce(topic, value, f"k{n}".encode(), n % PARTITIONS, headers=[("h", b"1")] if n % 2 else None)
+    assert producer.flush(30) == 0
+
+
+@pytest.fixture
+def client(broker: MockBroker) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": broker.bootstrap_servers, "kafka.log_level": "0"}
+
+
+@pytest.fixture
+def decoding(shared_registry: LocalRegistry, client: dict[str, str]) -> dict[str, str]:
+    return {**client, "decode": "true", "schema.registry.url": shared_registry.url}
+
+
+def load(spark: SparkSession, **options: str) -> DataFrame:
+    return spark.read.format(FORMAT).options(**options).load()
+
+
+def test_decoded_columns_are_those_of_decode_df(spark: SparkSession, decoding: dict[str, str]) -> None:
+    conf = {"schema.registry.url": decoding["schema.registry.url"]}
+    client = {name: value for name, value in decoding.items() if name.startswith("kafka.")}
+    raw = load(spark, **client, subscribe="orders", includeHeaders="true")
+    keep = ["headers", "key", "offset"]
+    expected = decode_df(raw, conf, topic="orders", keep=keep).orderBy("id")
+    found = load(spark, **decoding, subscribe="orders", keep=",".join(keep), minPartitions="6").orderBy("id")
+    assert found.schema == expected.schema
+    rows = found.collect()
+    assert rows == expected.collect()
+    assert [row.id for row in rows] == list(range(COUNT))
+    assert rows[1].note == "n1"
+    assert (rows[0].headers, rows[1].headers[0].key) == (None, "h")
+
+
+def test_only_the_fields_that_are_asked_for_are_read_in_that_order(
+    spark: SparkSession, decoding: dict[str, str]
+) -> None:
+    """The type of `second` is defined in the field before it, which is left out."""
+    df = load(spark, **decoding, subscribe="orders", columns="second, id")
+    assert df.dtypes == [("second", "string"), ("id", "bigint")]
+    assert df.where("id in (2, 3)").orderBy("id").collect() == [("BLUE", 2), (None, 3)]
+
+
+def test_messages_that_cannot_be_read_are_dead_letters_or_fail_or_are_dropped(
+    spark: SparkSession, decoding: dict[str, str]
+) -> None:
+    df = load(spark, **decoding, subscribe="damaged", errorColumn="e", columns="id").persist()
+    good, dead = split_errors(df, "e")
+    assert good.count() == COUNT - 1
+    (letter,) = dead.collect()
+    assert (letter.key, letter.topic, letter.partition, letter.offset) == (b"k7", "damaged", 3, 1)
+    assert letter.value is not None
+    assert "byte" in letter.error
+    df.unpersist()
+    assert load(spark, **decoding, subscribe="damaged", mode="dropmalformed", columns="id").count() == COUNT - 1
+    with pytest.raises(PySparkException, match="topic damaged, row 1, partition 3, offset 1"):
+        load(spark, **decoding, subscribe="damaged").collect()
+
+
+def test_several_topics_with_equal_columns_are_one_frame(spark: SparkSession, decoding: dict[str, str]) -> None:
+    df = load(spark, **decoding, subscribePattern="o.*r.*", keep="topic")
+    assert {tuple(row) for row in df.groupBy("topic").count().collect()} == {("orders", COUNT), ("other", COUNT)}
+
+
+def test_topics_with_other_columns_need_one_schema(
+    spark: SparkSession, decoding: dict[str, str], shared_registry: LocalRegistry, broker: MockBroker
+) -> None:
+    conf = {"schema.registry.url": shared_registry.url}
+    pair = KeyValueSchema("STRING", "long", "SEPARATED")
+    value = KafkaAvroSerializer(conf, pair).serialize("pairs", 5)
+    send(broker, "pairs", [value] * 4)
+    df = load(spark, **decoding, subscribe="pairs", keep="offset")
+    assert df.columns == ["offset", "key", "value"]
+    assert {(row.key, row.value) for row in df.collect()} == {(f"k{n}", 5) for n in range(4)}
+    refuse(spark, "its columns differ from those of", **decoding, subscribe="orders,pairs")
+    refuse(spark, "not records, so they have no fields", **decoding, subscribe="pairs", columns="id")
+    refuse(spark, "two columns would have the name key", **decoding, subscribe="pairs", keep="key")
+    narrow = json.dumps({**OLD, "fields": OLD["fields"][:1]})
+    df = load(spark, **decoding, subscribe="orders,other", **{"reader.schema": narrow})
+    assert df.columns == ["id"]
+    assert df.count() == 2 * COUNT
+
+
+def refuse(spark: SparkSession, said: str, **options: str) -> None:
+    """The driver refuses before any job."""
+    group = f"refused {said}"
+    spark.sparkContext.setJobGroup(group, "")
+    with pytest.raises(PySparkException, match=said):
+        load(spark, **options).collect()
+    assert spark.sparkContext.statusTracker().getJobIdsForGroup(group) == ()
+
+
+def test_bad_input_is_an_error_on_the_driver_before_any_job(spark: SparkSession, decoding: dict[str, str]) -> None:
+    orders = {**decoding, "subscribe": "orders"}
+    refuse(spark, "did you mean subscribe", **decoding, subscibe="orders")
+    refuse(spark, "topic orderz: the topic does not exist", **decoding, subscribe="orders,orderz")
+    refuse(spark, "the record has no field 'idd'.*did you mean id", **orders, columns="idd")
+    refuse(spark, "expected one of the options assign", **decoding)
+    away = {**orders, "schema.registry.url": "http://127.0.0.1:1", "retries.first.ms": "50"}
+    refuse(spark, "RegistryUnavailableError", **away)
+    with pytest.raises(PySparkException, match="cannot be chosen with schema"):
+        spark.read.format(FORMAT).options(**orders).schema("id int").load().collect()
+    if not HAS_LIMITS:
+        with pytest.raises(PySparkException, match=r"the option maxOffsetsPerTrigger requires PySpark 4\.2"):
+            stream_reader(plan({**orders, "maxOffsetsPerTrigger": "5"}))
+
+
+def test_views_in_sql_read_a_topic(spark: SparkSession, decoding: dict[str, str]) -> None:
+    given = ", ".join(f"`{name}` '{value}'" for name, value in {**decoding, "subscribe": "orders"}.items())
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v USING `{FORMAT}` OPTIONS ({given})")
+    assert spark.sql("SELECT max(id) FROM v").first() == (COUNT - 1,)
+
+
+def test_filters_choose_what_is_read_if_the_session_pushes_them_down(
+    spark: SparkSession, client: dict[str, str], shared_registry: LocalRegistry
+) -> None:
+    raw = {**client, "subscribe": "orders"}
+    where = "partition in (1, 2) and partition >= 2 and offset > 3 and offset <= 7 and key is not null"
+    expected = [(2, offset) for offset in range(4, 8)]
+    assert sorted(map(tuple, load(spark, **raw).where(where).select("partition", "offset").collect())) == expected
+    name = "spark.sql.python.filterPushdown.enabled"
+    try:
+        spark.conf.set(name, "true")
+        df = load(spark, **raw).where(where).select("partition", "offset")
+        assert sorted(map(tuple, df.collect())) == expected
+        if HAS_LIMITS:  # PySpark 4.0 pushes nothing down
+            assert load(spark, **raw).where("partition = 2 and offset > 3").rdd.getNumPartitions() == 1
+    finally:
+        spark.conf.set(name, "false")
+
+
+def run(df: DataFrame, folder: Path) -> list[list[int]]:
+    """Run a stream to its end; returns the ids of each batch."""
+    batches: list[list[int]] = []
+    writer = df.writeStream.foreachBatch(lambda batch, _: batches.append(sorted(row.id for row in batch.collect())))
+    writer.option("checkpointLocation", str(folder)).trigger(availableNow=True).start().awaitTermination()
+    return batches
+
+
+def test_a_stream_goes_on_from_its_checkpoint(
+    spark: SparkSession, decoding: dict[str, str], shared_registry: LocalRegistry, broker: MockBroker, tmp_path: Path
+) -> None:
+    serializer = KafkaAvroSerializer({"schema.registry.url": shared_registry.url}, OLD)
+    send(broker, "stream", [serializer.serialize("stream", order(n)) for n in range(20)])
+    limit = {"maxOffsetsPerTrigger": "8"} if HAS_LIMITS else {}
+    options = {**decoding, **limit, "subscribe": "stream", "startingOffsets": "earliest", "schemaEvolution": "restart"}
+    df = spark.readStream.format(FORMAT).options(**options).load()
+    first = run(df, tmp_path / "c")
+    assert sorted(number for batch in first for number in batch) == list(range(20))
+    assert [len(batch) for batch in first] == ([8, 8, 4] if HAS_LIMITS else [20])
+    log = max((tmp_path / "c" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    assert json.loads(log.read_text().splitlines()[-1])["topics"] == {"stream": dict.fromkeys("0123", 5)}
+    newer = KafkaAvroSerializer({"schema.registry.url": shared_registry.url}, NEW)
+    send(broker, "stream", [newer.serialize("stream", order(n)) for n in (21, 23)])
+    with pytest.raises(PySparkException, match=SchemaEvolvedError.__name__):
+        run(df, tmp_path / "c")
+    again = spark.readStream.format(FORMAT).options(**options).load()
+    assert again.columns[-1] == "note"
+    assert run(again, tmp_path / "c") == [[21, 23]]
+
+
+def test_offsets_of_ten_thousand_partitions_are_a_few_questions() -> None:
+    topics = {f"t{n}": 50 for n in range(200)}
+    with MockBroker(topics) as running:
+        options = {"kafka.bootstrap.servers": running.bootstrap_servers, "subscribePattern": "t[0-9]+"}
+        reader: Any = stream_reader(plan({**options, "startingOffsets": "earliest"}))
+        calls = reader._brokers.calls
+        start = reader.initialOffset()
+        assert sum(map(len, start["topics"].values())) == 10_000
+        calls.clear()
+        end = reader.latestOffset(start, None)
+        assert reader.reportLatestOffset()["topics"] == end["topics"]
+        assert reader.partitions(start, end) == []
+        assert calls == {"topics": 1, "offsets": 1}
+
+
+def test_a_pattern_finds_topics_and_partitions_that_were_added(broker: MockBroker, client: dict[str, str]) -> None:
+    brokers = Brokers({"bootstrap.servers": broker.bootstrap_servers}, Topics(pattern="added|orders"))
+    before = brokers.places()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce("added", b"1")
+    assert producer.flush(30) == 0
+    assert {topic for topic, _ in set(brokers.left()) - set(before)} == {"added"}
+
+
+@pytest.mark.parametrize("hidden", ["pyarrow", "confluent_kafka", "streamnative_serdes", "pyspark.sql.datasource"])
+def test_the_module_that_spark_imports_never_fails(hidden: str) -> None:
+    """One that does would hide all Python data sources."""
+    program = f"""if True:
+        import sys
+        sys.modules[{hidden!r}] = None
+        import pyspark_streamnative_kafka as module
+        assert module.DefaultSource.name() == {FORMAT!r}
+        loaded = {{name.partition(".")[0] for name in sys.modules if sys.modules[name]}}
+        assert not loaded & {{"streamnative_serdes", "confluent_kafka"}}, loaded
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_columns_of_kafka_are_those_of_sparks_own_source(spark: SparkSession, client: dict[str, str]) -> None:
+    df = load(spark, **client, subscribe="orders", includeHeaders="true")
+    assert df.schema.simpleString() == (
+        "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
+        "timestampType:int,headers:array<struct<key:string,value:binary>>>"
+    )
+    assert isinstance(df.schema["timestamp"].dataType, T.TimestampType)
