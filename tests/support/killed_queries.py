@@ -142,6 +142,7 @@ def main(given: dict[str, Any]) -> None:
         queries = [
             orders.writeStream.format("killed")
             .options(**client, **conf, topic=target, delivery=delivery, dedupHeaders="true", schema=given["schema"])
+            .option("encode", "columns")
             .option("checkpointLocation", str(FOLDER / delivery))
             .start()
             for delivery, target in given["targets"].items()

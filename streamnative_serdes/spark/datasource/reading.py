@@ -69,8 +69,13 @@ class _Reader:
         self._seek(span.start)
         while self._position < span.end:
             taken = self._take()
-            found = [message for message in taken if message.error() is None and _offset(message) < span.end]
-            self._advance(taken)
+            found = [message for message in taken if message.error() is None]
+            if len(found) < len(taken):
+                self._heed([message for message in taken if message.error() is not None])
+            if found:  # in the order of their offsets
+                self._position = max(self._position, _offset(found[-1]) + 1)
+                if self._position > span.end:
+                    found = [message for message in found if _offset(message) < span.end]
             if found:
                 self._most = _next_count(found)
                 yield found
@@ -87,7 +92,6 @@ class _Reader:
         until = time.monotonic() + self._patience.seconds
         while time.monotonic() < until:
             taken = self._consumer.consume(min(self._most, self._span.end - self._position), _WAIT)
-            taken = [message for message in taken if not concerns_the_group(message)]
             if taken:
                 self._errors.answer()
                 return taken
@@ -98,21 +102,20 @@ class _Reader:
             f"{self._patience.seconds:.0f} s; does the topic still exist? (hint: kafkaConsumer.pollTimeoutMs)"
         )
 
-    def _advance(self, taken: Sequence[Message]) -> None:
+    def _heed(self, reports: Sequence[Message]) -> None:
+        """What the client reports of the partition, in place of messages."""
         from confluent_kafka import KafkaError, KafkaException
 
-        for message in taken:
-            error = message.error()
-            if error is None:
-                self._position = _offset(message) + 1
-            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-                self._position = max(self._position, _offset(message))
+        for report in reports:
+            error = report.error()
+            assert error is not None
+            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
+                self._position = max(self._position, _offset(report))
                 if self._position < self._span.end:
                     self._ended_early()
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (no public name either)
                 self._out_of_range(error.str())
-                return
-            else:
+            elif not concerns_the_group(report):
                 raise KafkaException(error)
 
     def _ended_early(self) -> None:
