@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from .java import java_home
 
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 # The gateway sets the root level to its own, and logs that unless they are equal already.
@@ -95,6 +96,27 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
             yield session
         finally:
             session.stop()
+
+
+@contextmanager
+def session_for(app_name: str, master: str | None = None) -> Iterator[SparkSession]:
+    """A session on the cluster that ``master`` or ``spark-submit`` names, or else on this machine.
+
+    Raises:
+        ConfigError: on this machine, and no suitable Java was found.
+        SparkError: Spark does not start.
+    """
+    if master is None and _SUBMITTED not in os.environ:
+        with local_session(app_name) as session:
+            yield session
+        return
+    builder = SparkSession.builder.appName(app_name)
+    with spark_errors():
+        session = (builder if master is None else builder.master(master)).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def _worker_environment() -> dict[str, str]:

@@ -549,3 +549,55 @@ def test_a_dry_run_says_where_groups_would_be_and_does_not_move_them(migration: 
     wanted = [ConsumerGroupTopicPartitions(group)]
     found = admin.list_consumer_group_offsets(wanted)[group].result(60).topic_partitions
     assert {place.topic for place in found} == {migration.source}
+
+
+def test_spark_copies_in_rounds_goes_on_where_it_was_stopped_and_verify_finds_what_a_task_has_sent_twice(
+    migration: Migration, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from streamnative_serdes.migration.copying import spark_copy
+    from streamnative_serdes.migration.verifying.verification import Scope, Verification
+
+    monkeypatch.setattr(spark_copy, "ROUND", 400)
+    migration.send(messages(2_000, migration.ids, bad=20, seed=9, damaged=False))
+    state, wishes = migration.state, Wishes(transactions=False)
+    stopped = spark_copy.SparkCopy(state, wishes, spark, stopping=lambda: True).run()
+    assert (stopped.ended, stopped.copied + stopped.bad) == (False, 1_200)
+    report = spark_copy.SparkCopy(state, wishes, spark).run()
+    assert (report.ended, report.copied, report.bad, report.lag) == (True, 1_980, 20, 0)
+    found = read(migration.kafka, migration.target)
+    for partition, copies in found.items():
+        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
+        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
+        assert offsets == sorted(set(offsets))
+    assert {
+        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
+        for partition, copies in found.items()
+    } == expected(migration.sent)
+    migration.check_letters(migration.dead_letters())
+    with_schemas = State.load(migration.copy_schemas(migration.target), state.route)
+    letters = ("topic", f"{migration.target}.dead-letters")
+    assert Verification(with_schemas, Scope(letters=letters)).run().same
+
+    again = spark_copy.SparkCopy(state, wishes, spark)
+    task = spark_copy._CopyTask(state.route, state.mapping, wishes.rules, 0)
+    done = again._job({0: (report.progress[0].next - 2, report.progress[0].next)}, task)
+    twice = Verification(with_schemas, Scope(letters=letters)).run()
+    assert [difference.part for difference in twice.differences] == ["copied twice"] * done[0].copied
+
+
+def test_spark_stops_before_a_schema_that_was_not_copied_and_refuses_what_it_cannot_do(
+    migration: Migration, spark: Any
+) -> None:
+    from streamnative_serdes.migration.copying.spark_copy import SparkCopy
+
+    migration.send(messages(300, migration.ids))
+    state = migration.state
+    state.mapping = dict(list(state.mapping.items())[:2])
+    with pytest.raises(SerdesError, match=r"schema \d+ has not been copied") as caught:
+        SparkCopy(state, Wishes(transactions=False), spark).run()
+    assert caught.value.raw is not None
+    state.mapping = migration.saved(migration.source, migration.target).mapping
+    assert SparkCopy(state, Wishes(transactions=False), spark).run().copied == 300
+    for wishes in (Wishes(), Wishes(transactions=False, follow=True)):
+        with pytest.raises(SerdesError, match="is not possible with --engine spark"):
+            SparkCopy(state, wishes, spark)

@@ -15,6 +15,7 @@ import click
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import say, show_json
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import Moved, Report, Rules, State, TopicCopy, Wishes, move_groups
 
 from .progress_bar import progress_bar
@@ -41,6 +42,14 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Auto: as `migrate plan` found. Off: copies have a header with their place.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["client", "spark"]),
+    default="client",
+    show_default=True,
+    help="Spark: a task for each partition, on a cluster; without transactions.",
+)
+@click.option("--master", metavar="URL", help="Of the Spark cluster.  [default: that of spark-submit, or this machine]")
 @click.option("--create", is_flag=True, help="Create TARGET if it is missing.")
 @click.option(
     "--topic-config",
@@ -64,6 +73,8 @@ def topic(
     groups: tuple[str, ...],
     letters: Path | None,
     transactions: str,
+    engine: str,
+    master: str | None,
     create: bool,
     settings: tuple[tuple[str, str], ...],
     accept: tuple[str, ...],
@@ -74,10 +85,13 @@ def topic(
     It goes on where it was stopped, however that was. Messages that cannot be copied are kept as they are, among the
     dead letters. With transactions, each message is in TARGET exactly once.
     """  # fmt: skip
+    if master is not None and engine != "spark":
+        raise ConfigError("--master has no effect without --engine spark")
     probe = (state.findings or {}).get("probe") or {}
+    possible = engine != "spark" and probe.get("transactions", True)
     wishes = Wishes(
         rules,
-        transactions=probe.get("transactions", True) if transactions == "auto" else transactions == "on",
+        transactions=possible if transactions == "auto" else transactions == "on",
         follow=follow,
         dead_letters=letters,
         start=start,
@@ -95,7 +109,7 @@ def topic(
             _show_groups(planned)
         return
     with _signals() as stopped:
-        report = _copy(state, wishes, as_json, stopped)
+        report = _copy(state, wishes, as_json, stopped, engine == "spark", master)
         # Ctrl-C is the usual end of --follow; otherwise whoever stops the copy does not want more to be changed.
         moved = move_groups(state, groups, wishes) if groups and (follow or report.ended) else []
     _tell(state, report, moved, wishes, as_json)
@@ -103,7 +117,9 @@ def topic(
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
 
 
-def _copy(state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], bool]) -> Report:
+def _copy(
+    state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], bool], by_spark: bool, master: str | None
+) -> Report:
     with progress_bar("copying", None, silent=as_json) as bar:
         done: dict[str, int] = {}
 
@@ -114,7 +130,13 @@ def _copy(state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], boo
             bar.expect(done["shown"] + report.lag)
             bar.lag(report.lag)
 
-        return TopicCopy(state, wishes, observe, stopped).run()
+        if not by_spark:
+            return TopicCopy(state, wishes, observe, stopped).run()
+        from streamnative_serdes.migration.copying.spark_copy import SparkCopy
+        from streamnative_serdes.spark.session import session_for
+
+        with session_for("migrate topic", master) as session:
+            return SparkCopy(state, wishes, session, observe, stopped).run()
 
 
 @contextmanager

@@ -176,17 +176,7 @@ class _Run:
         self._copier = MessageCopier(self._state.rewriter(), self._schemas, wishes.rules)
 
     def _ensure_target(self, *, resuming: bool) -> int:
-        """Create or check the target; returns the size of the largest message that it takes, in bytes."""
-        wishes, findings = self._wishes, self._state.findings
-        target = ensure_target(
-            self._route,
-            findings,
-            create=wishes.create,
-            settings=wishes.settings,
-            accept=wishes.accept,
-            resuming=resuming,
-        )
-        return int(target.topic.settings.get("max.message.bytes", 0))
+        return largest_of_target(self._state, self._wishes, resuming=resuming)
 
     def _dead_letters(self, source: str, largest: int, safe: Mapping[int, int]) -> DeadLetters:
         route, path = self._route, self._wishes.dead_letters
@@ -294,6 +284,23 @@ class _Run:
         if progress.last is not None and progress.last[0] - anchor >= _ANCHOR_EVERY:
             progress.anchors = [progress.last]
         return progress
+
+
+def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
+    """Create or check the target; returns the size of the largest message that it takes, in bytes.
+
+    Raises:
+        ProblemsError: the target does not fit, or has messages other than copies.
+    """
+    target = ensure_target(
+        state.route,
+        state.findings,
+        create=wishes.create,
+        settings=wishes.settings,
+        accept=wishes.accept,
+        resuming=resuming,
+    )
+    return int(target.topic.settings.get("max.message.bytes", 0))
 
 
 def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:

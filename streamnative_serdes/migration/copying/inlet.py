@@ -62,6 +62,13 @@ class Inlet:
         Raises:
             SerdesError: messages from there on have been deleted.
         """
+        self.next = self.beginnings(places)
+        self._left = {partition for partition, (_, high) in self.bounds.items() if self.next[partition] < high}
+        self._consumer.assign([TopicPartition(self._topic, number, place) for number, place in self.next.items()])
+
+    def beginnings(self, places: Mapping[int, int]) -> dict[int, int]:
+        """Where to begin in each partition: as in ``places``, or with its first message. Raises as :meth:`start`."""
+        found = {}
         for partition, (low, high) in self.bounds.items():
             place = places.get(partition, low)
             if not low <= place <= high:
@@ -70,9 +77,8 @@ class Inlet:
                     topic=self._topic,
                     hint="messages were deleted before they were copied, or the topic was recreated",
                 )
-            self.next[partition] = place
-        self._left = {partition for partition, (_, high) in self.bounds.items() if self.next[partition] < high}
-        self._consumer.assign([TopicPartition(self._topic, number, place) for number, place in self.next.items()])
+            found[partition] = place
+        return found
 
     @property
     def at_end(self) -> bool:

@@ -1,0 +1,329 @@
+"""Copying a topic with Spark: a task for each partition of the source, for topics that outgrow one machine.
+
+::
+
+    driver    rounds of offset ranges -> a job each -> the progress
+    task      format("streamnative-kafka") reads a range of one partition -> MessageCopier -> producer
+
+It is a copy without transactions, so at least once: a task that runs again sends its copies again. Each copy has a
+header with its place in the source, by which such copies are known, and by which a copy that was stopped goes on. Each
+attempt of a task writes one partition in order, so whatever is before the last copy is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from streamnative_serdes.errors import ConfigError, RawMessage
+from streamnative_serdes.migration.framing import BadMessageError, Name, Rewriter, UnmappedSchemaError
+from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.state import State
+from streamnative_serdes.migration.topics import bounds, ensure_topic
+
+from .copy import Report, largest_of_target
+from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter
+from .inlet import Inlet
+from .messages import MessageCopier, Rules, with_place
+from .named_schemas import NamedSchemas
+from .outlet import PRODUCER
+from .progress import Progress, ProgressTopic
+from .resuming import Wishes, find_places
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streamnative_serdes.spark.outbox import Outbox
+
+ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
+_DONE: Final = "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string"
+
+
+class SparkCopy:
+    """Copies a topic by Spark jobs, and goes on with a copy that was stopped.
+
+    Args:
+        state: the migration; its mapping has to be there.
+        wishes: how; without transactions, without ``follow``, and with the dead letters in their topic.
+        session: a SparkSession, which runs the tasks.
+        observe: called with the report after each job.
+        stopping: asked after each job; when it returns True, copying ends.
+
+    Raises:
+        ConfigError: a wish that Spark cannot fulfil, or an option of the source's clients that is not text.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        wishes: Wishes,
+        session: Any,
+        observe: Callable[[Report], object] = lambda _: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        for name, wish in (
+            ("--transactions on", wishes.transactions),
+            ("--follow", wishes.follow),
+            ("--dead-letters FILE", wishes.dead_letters is not None),
+        ):
+            if wish:
+                raise ConfigError(f"{name} is not possible with --engine spark", hint="leave out --engine spark")
+        self._state, self._wishes, self._session = state, wishes, session
+        self._observe, self._stopping = observe, stopping
+        self._options = _reading_options(state.route)
+
+    def run(self) -> Report:
+        """Copy up to the source's present end, or until told to stop.
+
+        Raises:
+            as TopicCopy.run, and SparkError: a task failed as often as it may.
+        """
+        route, wishes = self._state.route, self._wishes
+        kafka: Mapping[str, Any] = route.writing.kafka
+        with closing(Inlet(route.reading.kafka, route.source)) as inlet:
+            progress_topic = ProgressTopic(kafka, route.target, f"{route.source}@{inlet.cluster}")
+            known = progress_topic.read()
+            begun = bool(bounds(kafka, progress_topic.name))
+            largest = largest_of_target(self._state, wishes, resuming=begun)
+            places, _ = find_places(kafka, route.target, known, wishes)
+            starts = inlet.beginnings({**wishes.start, **places})
+            ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
+        ensure_topic(kafka, progress_topic.name, 1, cleanup_policy="compact")
+        settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
+        ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
+        task = _CopyTask(route, self._state.mapping, wishes.rules, largest)
+        report = Report({})
+        for partition, start in starts.items():
+            report.progress[partition] = replace(known.get(partition) or Progress(start, places=True), next=start)
+        return self._rounds(report, ends, task, progress_topic)
+
+    def _rounds(self, report: Report, ends: Mapping[int, int], task: _CopyTask, topic: ProgressTopic) -> Report:
+        while True:
+            spans = {
+                partition: (progress.next, min(progress.next + ROUND, ends[partition]))
+                for partition, progress in report.progress.items()
+                if progress.next < ends[partition]
+            }
+            done = self._job(spans, task) if spans else {}
+            for partition, (_, end) in spans.items():
+                report.progress[partition] = _advanced(report.progress[partition], end, done.get(partition))
+            self._keep(topic, {partition: report.progress[partition] for partition in spans})
+            _raise_stopped(done, task.route)
+            report.lag = sum(end - report.progress[partition].next for partition, end in ends.items())
+            report.ended = not report.lag
+            self._observe(report)
+            if report.ended or self._stopping():
+                return report
+
+    def _job(self, spans: Mapping[int, tuple[int, int]], task: _CopyTask) -> dict[int, _Done]:
+        from streamnative_serdes.spark.session import spark_errors
+
+        with spark_errors():
+            rows = self._read(spans).mapInArrow(task, _DONE).collect()
+        return {row.partition: _Done(**row.asDict()) for row in rows}
+
+    def _read(self, spans: Mapping[int, tuple[int, int]]) -> Any:
+        source = self._state.route.source
+        begins, ends = ({str(number): span[at] for number, span in spans.items()} for at in (0, 1))
+        options = {
+            "assign": json.dumps({source: sorted(spans)}),
+            "startingOffsets": json.dumps({source: begins}),
+            "endingOffsets": json.dumps({source: ends}),
+            "includeHeaders": "true",
+            "kafka.isolation.level": "read_committed",
+        }
+        return self._session.read.format("streamnative-kafka").options(**{**self._options, **options}).load()
+
+    def _keep(self, topic: ProgressTopic, advanced: Mapping[int, Progress]) -> None:
+        """Write the progress."""
+        from streamnative_serdes.spark.outbox import outbox
+
+        with outbox(dict(self._state.route.writing.kafka), topic.name) as out:
+            for partition, progress in advanced.items():
+                key, value = topic.words(partition, progress)
+                out.send(value, key)
+                if progress.anchors:
+                    key, value = topic.anchor_words(partition, *progress.anchors[-1])
+                    out.send(value, key)
+
+
+@dataclass(slots=True)
+class _Done:
+    """What one task has done.
+
+    Args:
+        partition: of the source.
+        copied: messages copied.
+        bad: messages among the dead letters.
+        last: offset of the last message that was copied.
+        target: that of its copy.
+        stopped: offset of the message where it stopped, since its schema has not been copied.
+        name: of that schema.
+    """
+
+    partition: int
+    copied: int = 0
+    bad: int = 0
+    last: int | None = None
+    target: int | None = None
+    stopped: int | None = None
+    name: str | None = None
+
+
+def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
+    """The progress after a round that was to come to ``end``; a task without messages says nothing."""
+    if done is None:
+        return replace(before, next=end)
+    last = before.last if done.last is None or done.target is None else (done.last, done.target)
+    return replace(
+        before,
+        next=end if done.stopped is None else done.stopped,
+        copied=before.copied + done.copied,
+        bad=before.bad + done.bad,
+        last=last,
+        anchors=before.anchors if last is None or last == before.last else [*before.anchors, last],
+    )
+
+
+def _raise_stopped(done: Mapping[int, _Done], route: Route) -> None:
+    for each in done.values():
+        if each.stopped is not None:
+            error = UnmappedSchemaError(each.name or "")
+            error.raw = RawMessage(None, None, each.partition, each.stopped)
+            raise error.at(topic=route.source)
+
+
+def _reading_options(route: Route) -> dict[str, str]:
+    options = {}
+    for name, value in route.reading.kafka.items():
+        if not isinstance(value, str | int | float):
+            raise ConfigError(f"the client's option {name} is a {type(value).__name__}, which Spark cannot pass on")
+        options[f"kafka.{name}"] = str(value).lower() if isinstance(value, bool) else str(value)
+    return options
+
+
+@dataclass(frozen=True, slots=True)
+class _CopyTask:
+    """The task: copies the messages of one partition, and returns a row that says what it has done.
+
+    Args:
+        route: the migration.
+        mapping: the name of each schema in the source, and its number in the target.
+        rules: for the parts of messages.
+        largest: the size of the largest message that the target takes, in bytes.
+    """
+
+    route: Route
+    mapping: Mapping[Name, int] = field(repr=False)
+    rules: Rules
+    largest: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        from streamnative_serdes.spark.outbox import outbox
+
+        size = {"message.max.bytes": max(self.largest, 1_000)} if self.largest else {}
+        kafka, rewriter = {**PRODUCER, **size, **self.route.writing.kafka}, Rewriter(self.route.direction, self.mapping)
+        done: _Done | None = None
+        with ExitStack() as stack:
+            schemas = stack.enter_context(NamedSchemas(self.route))
+            out = stack.enter_context(outbox(kafka, self.route.target, places=True))
+            copier = MessageCopier(rewriter, schemas, self.rules)
+            for batch in batches:
+                for message in _messages(batch):
+                    done = done or _Done(message.partition())
+                    if not self._copy(message, copier, out, done):
+                        break
+                if done is not None and done.stopped is not None:
+                    break
+            out.flush()
+            if done is not None:
+                if done.copied:
+                    done.target = out.places()[self.route.target, done.partition]
+                yield pa.RecordBatch.from_pylist([asdict(done)], schema=_schema_of_done())
+
+    def _copy(self, message: _Message, copier: MessageCopier, out: Outbox, done: _Done) -> bool:
+        """Copy one message; whether to go on."""
+        partition, offset = message.partition(), message.offset()
+        try:
+            value, key, headers, moment = with_place(copier.copy(message), partition, offset)  # type: ignore[arg-type]
+        except BadMessageError as error:
+            letter = DeadLetter.of(message, str(error))  # type: ignore[arg-type]
+            told = letter.produced(self.route.source, hide_headers=not self.rules.keeps(letter.headers))
+            out.send(told["value"], told["key"], told["headers"], partition, told.get("timestamp", 0), self._letters)
+            out.flush()  # a copy says that all dead letters before it are safe
+            done.bad += 1
+            return True
+        except UnmappedSchemaError as error:
+            done.stopped, done.name = offset, str(error.name)
+            return False
+        out.send(value, key, headers, partition, moment)  # type: ignore[arg-type]
+        done.copied, done.last = done.copied + 1, offset
+        return True
+
+    @property
+    def _letters(self) -> str:
+        return f"{self.route.target}{SUFFIX}"
+
+
+def _schema_of_done() -> pa.Schema:
+    import pyarrow as pa
+
+    numbers = [(name, pa.int64()) for name in ("copied", "bad", "last", "target", "stopped")]
+    return pa.schema([("partition", pa.int32()), *numbers, ("name", pa.string())])
+
+
+class _Message:
+    """A row of the source with the methods of the client's messages."""
+
+    __slots__ = ("_headers", "_key", "_moment", "_offset", "_partition", "_type", "_value")
+
+    _key: bytes | None
+    _value: bytes | None
+    _headers: list[tuple[str, bytes | None]] | None
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self._key, self._value, self._partition, self._offset, self._moment, self._type, self._headers = row
+
+    def key(self) -> bytes | None:
+        return self._key
+
+    def value(self) -> bytes | None:
+        return self._value
+
+    def partition(self) -> int:
+        return int(self._partition)
+
+    def offset(self) -> int:
+        return int(self._offset)
+
+    def timestamp(self) -> tuple[int, int]:
+        """As the client has it: 0 and -1 for a message without a time, otherwise 1 or 2 and milliseconds since 1970."""
+        return (0, -1) if self._moment is None or self._moment < 0 else (int(self._type) + 1, int(self._moment))
+
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
+        return self._headers
+
+
+def _messages(batch: pa.RecordBatch) -> Iterator[_Message]:
+    import pyarrow as pa
+
+    from streamnative_serdes.spark.datasource.sink_columns import headers_of
+    from streamnative_serdes.spark.sending import bytes_of
+
+    column = batch.schema.get_field_index
+    micros = batch.column(column("timestamp")).cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
+    columns = (
+        bytes_of(batch.column(column("key"))),
+        bytes_of(batch.column(column("value"))),
+        batch.column(column("partition")).to_pylist(),
+        batch.column(column("offset")).to_pylist(),
+        (None if each is None else each // 1_000 for each in micros),
+        batch.column(column("timestampType")).to_pylist(),
+        headers_of(batch.column(column("headers"))),
+    )
+    return map(_Message, zip(*columns, strict=True))
