@@ -120,12 +120,10 @@ class KafkaAvroSource:
     def load(self, spark: SparkSession, ranges: Iterable[OffsetRange]) -> DataFrame:
         """The raw messages of ``ranges``, in the columns of Spark's own Kafka source; ``decode_df`` decodes them."""
         warn_of_workers(spark)
-        chosen = list(ranges)
-        rows = [(each.partition, each.start, each.end) for each in chosen]
+        chosen = tuple(ranges)
         # One task per range: by default, Spark would put so few rows into fewer tasks.
-        slices = spark.sparkContext.parallelize(rows, max(len(rows), 1))
-        cut = spark.createDataFrame(slices, "partition int, start bigint, end bigint")
-        return cut.mapInArrow(self._task().load, KAFKA_COLUMNS)
+        numbers = spark.range(0, len(chosen), numPartitions=max(len(chosen), 1))
+        return numbers.mapInArrow(LoadTask(self._task(), chosen), KAFKA_COLUMNS)
 
     def stream(
         self, spark: SparkSession, starts: Offsets = "earliest", max_offsets_per_trigger: int | None = None
@@ -186,11 +184,18 @@ class SourceTask:
                     if value is not _SKIPPED:
                         yield Received(value, *_metadata(message))
 
-    def load(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """As :meth:`KafkaAvroSource.load`; the ranges are rows of record batches."""
+
+@dataclass(frozen=True, slots=True)
+class LoadTask:
+    """The task of :meth:`KafkaAvroSource.load`, which gets the numbers of its ranges as rows."""
+
+    task: SourceTask
+    ranges: tuple[OffsetRange, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for row in batch.to_pylist():
-                yield from record_batches(self.kafka, self.topic, OffsetRange(**row))
+            for number in batch.column(0).to_pylist():
+                yield from record_batches(self.task.kafka, self.task.topic, self.ranges[number])
 
 
 def _metadata(message: Message) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ some of the partitions.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 # What Kafka's own clients leave out of lists of topics.
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+_NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
+_LEADER_SECONDS: Final = 0.1  # between two questions
 # Options that an AdminClient does not have; it warns of them.
 _NOT_FOR_ADMIN: Final = ("isolation.level", "check.crcs", "group.id", "enable.", "fetch.", "queued.", "max.partition.")
 
@@ -140,7 +143,7 @@ class Brokers:
             answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
             return {(each.topic, each.partition): int(found.result().offset) for each, found in answers.items()}
 
-        return self._ask(question)
+        return self._ask(partial(_with_leaders, question))
 
     def _ask(self, question: Callable[[AdminClient, float], _Answer]) -> _Answer:
         if self._admin is None:
@@ -149,6 +152,21 @@ class Brokers:
             conf = {name: value for name, value in self._kafka.items() if not name.startswith(_NOT_FOR_ADMIN)}
             self._admin = client(AdminClient, conf, self._shown, self._errors)
         return ask(self._admin, self._errors, partial(question, self._admin))
+
+
+def _with_leaders(question: Callable[[AdminClient, float], _Answer], admin: AdminClient, seconds: float) -> _Answer:
+    """Repeat ``question`` while the client knows no leader of a partition, as just after the partition was added."""
+    from confluent_kafka import KafkaException
+
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return question(admin, seconds)
+        except KafkaException as error:
+            if error.args[0].name() not in _NO_LEADER or time.monotonic() >= until:
+                raise
+        time.sleep(_LEADER_SECONDS)
+        admin.list_topics(timeout=seconds)  # the client forgets what it knew of the leaders
 
 
 def _spec(number: int) -> Any:

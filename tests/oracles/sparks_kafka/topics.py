@@ -124,6 +124,7 @@ class Topics:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.1)
+                self.admin.list_topics(timeout=SECONDS)  # the client forgets what it knew of the leaders
 
     def fresh(self, name: str) -> Topics:
         """Topics for one stream: `s`, with two partitions and twenty messages."""

@@ -160,7 +160,7 @@ def refuse(spark: SparkSession, said: str, **options: str) -> None:
     spark.sparkContext.setJobGroup(group, "")
     with pytest.raises(PySparkException, match=said):
         load(spark, **options).collect()
-    assert spark.sparkContext.statusTracker().getJobIdsForGroup(group) == ()
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup(group)
 
 
 def test_bad_input_is_an_error_on_the_driver_before_any_job(spark: SparkSession, decoding: dict[str, str]) -> None:
