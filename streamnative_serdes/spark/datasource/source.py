@@ -10,7 +10,6 @@ from pyspark.sql.types import StructType
 
 from streamnative_serdes.errors import ConfigError
 
-from .columns_of_kafka import KAFKA_COLUMNS
 from .names import STRATEGIES as _STRATEGIES
 
 if TYPE_CHECKING:
@@ -31,14 +30,16 @@ class Source:
         self._plan: Plan | None = None
 
     def schema(self) -> StructType:
-        """The columns that are read.
+        """The columns that are read, or those that an INSERT of SQL may have.
 
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
         if not any(name.lower() in STRATEGIES for name in self._given):
+            from .writing import columns_to_write
+
             # Spark also asks when it is going to write. If it reads, reader() refuses.
-            return KAFKA_COLUMNS
+            return columns_to_write(self._given)
         return self._planned().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:

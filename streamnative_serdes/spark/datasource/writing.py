@@ -27,15 +27,19 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
+from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.decode_task import new_columns
+from streamnative_serdes.spark.decoding import TopicReader
 from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
 from streamnative_serdes.spark.sending import Sending
 from streamnative_serdes.spark.writes import Write
 
 from .client_config import client_config
+from .columns_of_kafka import WITH_HEADERS
 from .commits import Sent, report, report_failure
 from .options import Options
-from .sink_columns import COLUMNS, RAW, VALUE, SinkColumns, match_columns
+from .sink_columns import COLUMNS, PARTS, RAW, VALUE, SinkColumns, match_columns
 from .sink_messages import MessageBatches
 from .transactions import Identity, OtherRowsError, Rows, transaction
 
@@ -52,6 +56,8 @@ TRANSACTIONAL: Final = "transactional"
 _MOST_REASONS: Final = 5  # undelivered messages that an error explains
 _ROWS: Final = 10_000  # of a stream before PySpark 4.1, which become one batch of columns
 _COMMITS: Final = "pyspark.sql.worker.python_streaming_sink_runner"  # the process that commits a batch of a stream
+_PARTS: Final = T.StructType([WITH_HEADERS[name] for name in PARTS])
+_READERS: Final = frozenset(option.key for option in config.DESERIALIZER_OPTIONS)
 _FRAMES: Final = 8  # of calls in which that process is looked for
 _LOST: Final = (
     "saveAsTable and CREATE TABLE ... USING lose the options of a Python data source in Spark; use "
@@ -91,6 +97,33 @@ def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: boo
     return made
 
 
+def columns_to_write(given: Mapping[str, str]) -> T.StructType:
+    """The columns of a view for INSERT, which needs to know them: parts of messages, or fields of the topic's schema.
+
+    Raises:
+        SchemaRegistryError: with ``encode=columns``, the registry refuses or cannot be reached.
+    """
+    if not _has_options(given):
+        return _PARTS  # of a table that has lost its options; writing says so
+    options = Options.parse(given, "write")
+    topic = options.text("topic")
+    parts = [part for part in _PARTS if part.name != "topic" or topic is None]
+    if topic is None or options.text("encode") not in (COLUMNS, "true"):
+        return T.StructType(parts)
+    kept = [part for part in parts if part.name in options.words("keep")]
+    reader = TopicReader(topic, _for_reading(options.conf()), options.text("schema"), restart=False, times=False)
+    return T.StructType([*kept, *new_columns(reader)])
+
+
+def _for_reading(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a serializer that a deserializer has too."""
+    return {name: value for name, value in conf.items() if name in _READERS}
+
+
+def _has_options(given: Mapping[str, str]) -> bool:
+    return any(name.lower().startswith("kafka.") for name in given)
+
+
 def _commits() -> bool:
     """Whether this is called in the process that commits a batch of a stream, or aborts it."""
     frame = inspect.currentframe()
@@ -102,7 +135,7 @@ def _commits() -> bool:
 
 
 def _parsed(given: Mapping[str, str]) -> Options:
-    if not any(name.lower().startswith("kafka.") for name in given):
+    if not _has_options(given):
         raise ConfigError("the option kafka.bootstrap.servers is missing", hint=_LOST)
     return Options.parse(given, "write")
 

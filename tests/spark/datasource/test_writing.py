@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+import pyspark
 from confluent_kafka import Consumer, Message, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from waiting import HANG_SECONDS
 
-from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KeyValueSchema
+from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import to_avro_schema
 from streamnative_serdes.spark.datasource import writing
 from streamnative_serdes.spark.datasource.commits import Sent
@@ -132,8 +133,6 @@ def test_columns_are_encoded_by_the_topics_schema(
 def test_pairs_are_encoded_to_keys_and_values(
     spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
 ) -> None:
-    from streamnative_serdes import KafkaAvroSerializer
-
     conf = {"schema.registry.url": registry.url}
     pair = KeyValueSchema(
         "STRING", {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}, "SEPARATED"
@@ -178,11 +177,33 @@ def test_rows_of_a_stream_before_pyspark_4_1_arrive_as_columns_do(
     assert [(each.key(), each.value(), each.timestamp()[1]) for each in found] == [(b"k", b"v", 1700000000000)] * 3
 
 
+def view(spark: SparkSession, name: str, options: Mapping[str, str]) -> None:
+    told = ", ".join(f"`{option}` '{value}'" for option, value in options.items())
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} USING `streamnative-kafka` OPTIONS ({told})")
+
+
 def test_sql_inserts_into_a_view(spark: SparkSession, broker: MockBroker, options: dict[str, str]) -> None:
-    told = ", ".join(f"`{name}` '{value}'" for name, value in {**options, "topic": "view"}.items())
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW a_view USING `streamnative-kafka` OPTIONS ({told})")
-    spark.sql("INSERT INTO a_view (key, value) SELECT binary(string(id)), binary('x') FROM range(10)")
-    assert sorted(int(message.key() or b"") for message in arrived(broker, "view")) == list(range(10))
+    view(spark, "a_view", {**options, "topic": "view"})
+    parts = spark.table("a_view").columns
+    assert parts == ["key", "value", "headers", "partition", "timestamp"]
+    spark.sql("INSERT INTO a_view SELECT binary(string(id)), binary('x'), null, int(id % 4), null FROM range(10)")
+    assert [message.partition() for message in arrived(broker, "view")] == sorted(number % 4 for number in range(10))
+    if pyspark.__version__ > "4.1":  # before, an INSERT has to have all columns
+        spark.sql("INSERT INTO a_view (key, value) SELECT binary('k'), binary('v')")
+        assert len(arrived(broker, "view")) == 11
+
+
+def test_sql_inserts_columns_by_the_topics_schema(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    conf = {"schema.registry.url": registry.url}
+    KafkaAvroSerializer(conf, to_avro_schema(ROW, "R")).warm_up("typed")
+    view(spark, "typed_view", {**options, **conf, "topic": "typed", "encode": "columns", "keep": "key"})
+    assert spark.table("typed_view").columns == ["key", "id", "name"]
+    spark.sql("INSERT INTO typed_view SELECT binary('k'), id, 'n' FROM range(3)")
+    read = KafkaAvroDeserializer(conf)
+    found = [read.deserialize("typed", message.value()) for message in arrived(broker, "typed")]
+    assert sorted(each["id"] for each in found) == [0, 1, 2]
 
 
 def test_a_table_that_has_lost_its_options_is_an_error_that_says_so(
