@@ -78,6 +78,9 @@ class Outbox:
         kafka: the client's configuration.
         topic: the first task's topic, for errors.
         places: note where messages were written, which takes a Python call for each; see :meth:`places`.
+
+    Attributes:
+        producer: the client.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, places: bool = False) -> None:
@@ -89,7 +92,7 @@ class Outbox:
         self._ends: Ends = {}
         # Not methods: they would form a reference cycle with the producer.
         told = {**conf, "on_delivery": _note_of(self._failed, self._ends)}
-        self._producer = client(Producer, told, topic, self._errors)
+        self.producer = client(Producer, told, topic, self._errors)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -128,11 +131,11 @@ class Outbox:
         to, given = topic or self._topic, {} if headers is None else {"headers": headers}
         while True:
             try:
-                self._producer.produce(to, value, key, partition, timestamp=moment, **given)  # type: ignore[arg-type]
+                self.producer.produce(to, value, key, partition, timestamp=moment, **given)  # type: ignore[arg-type]
                 break
             except BufferError:
                 # The loop ends at the latest when the client gives up on the messages in its queue.
-                self._producer.poll(_QUEUE_SECONDS)
+                self.producer.poll(_QUEUE_SECONDS)
                 self._raise_failed()
             except self._refused as error:
                 raise DeliveryError.of(self._topic, 1, 0, [str(error)]) from error
@@ -147,7 +150,7 @@ class Outbox:
         Raises:
             DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
-        produce, topic, refused = self._producer.produce, self._topic, (BufferError, self._refused)
+        produce, topic, refused = self.producer.produce, self._topic, (BufferError, self._refused)
         for number, (value, key) in enumerate(messages, 1):
             try:
                 produce(topic, value, key)
@@ -163,20 +166,20 @@ class Outbox:
         Raises:
             DeliveryError: a message was not delivered in time.
         """
-        left = self._producer.flush(self._patience)  # longer than the client's own timeout for each message
+        left = self.producer.flush(self._patience)  # longer than the client's own timeout for each message
         self._raise_failed(left)
 
     def discard(self) -> None:
         """Drop all messages in flight, so that closing does not wait for them."""
-        self._producer.purge()
-        self._producer.poll(0)
+        self.producer.purge()
+        self.producer.poll(0)
 
     def places(self) -> Mapping[tuple[str, int], int]:
         """The offset of the last message in each topic and partition that the task has written, as far as reported."""
         return dict(self._ends)
 
     def _look(self) -> None:
-        self._producer.poll(0)
+        self.producer.poll(0)
         self._raise_failed()
 
     def _raise_failed(self, left: int = 0) -> None:

@@ -125,7 +125,7 @@ class Transaction:
         self._topic, self._identity = topic, identity
         self._limit = float(kafka.get(_TIMEOUT, TRANSACTION_MS)) / 1000
         mine = {_TIMEOUT: TRANSACTION_MS, **kafka, "transactional.id": identity.name}
-        self.out = _TransactionalOutbox(mine, topic)
+        self.out = TransactionalOutbox(mine, topic, places=True)
         self._began = time.monotonic()
         self._open = False
 
@@ -245,12 +245,8 @@ class Transaction:
         )
 
 
-class _TransactionalOutbox(Outbox):
+class TransactionalOutbox(Outbox):
     """An outbox whose producer is used for one transaction alone."""
-
-    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
-        super().__init__(kafka, topic, places=True)
-        self.producer = self._producer
 
 
 @contextmanager
