@@ -10,12 +10,14 @@ from pyspark.sql.types import StructType
 
 from streamnative_serdes.errors import ConfigError
 
-from .names import STRATEGIES as _STRATEGIES
+from . import names
+from .connect import warn_of_literal_secrets
 
 if TYPE_CHECKING:
     from .columns import Plan
 
-STRATEGIES: Final = frozenset(name.lower() for name in _STRATEGIES)
+READING: Final = frozenset(name.lower() for name in names.READING if name not in names.WRITING)
+_SPARKS: Final = frozenset(name.lower() for name in names.SPARKS)
 
 
 class Source:
@@ -26,6 +28,7 @@ class Source:
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
+        warn_of_literal_secrets(given)
         self._given = dict(given)
         self._plan: Plan | None = None
 
@@ -35,7 +38,7 @@ class Source:
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
-        if not any(name.lower() in STRATEGIES for name in self._given):
+        if not any(name.lower() in READING for name in self._given):
             from .writing import columns_to_write
 
             # Spark also asks when it is going to write. If it reads, reader() refuses.
@@ -65,6 +68,11 @@ class Source:
     def _planned(self) -> Plan:
         from .columns import plan
 
+        if not {name.lower() for name in self._given} - _SPARKS:
+            raise ConfigError(
+                "no option has arrived: Spark drops those of CREATE TABLE ... USING and of saveAsTable",
+                hint=f"CREATE TEMPORARY VIEW ... USING `{names.FORMAT}` OPTIONS (...) keeps them",
+            )
         if self._plan is None:
             self._plan = plan(self._given)
         return self._plan

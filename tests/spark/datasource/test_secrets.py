@@ -10,13 +10,18 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
 
+from pyspark.sql import types as T
+
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes.spark.datasource.carried import CarriedWithSecrets
 from streamnative_serdes.spark.datasource.client_config import client_config
+from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
+from streamnative_serdes.spark.datasource.connect import warn_of_literal_secrets
 from streamnative_serdes.spark.datasource.options import Options
 from streamnative_serdes.spark.datasource.secrets import is_reference, is_secret, literal_secrets, resolved
+from streamnative_serdes.spark.datasource.source import Source
 
 SECRET = "c4n4ryInTheCoalMine"
 PASSWORD = "kafka.sasl.password"
@@ -106,3 +111,57 @@ def test_the_serdes_sign_in_as_the_client_does_if_they_inherit(monkeypatch: pyte
     assert "sasl.password" in options.referred()
     assert SECRET not in repr(options)
     assert os.environ["KREAD_PASSWORD"] == SECRET
+
+
+KAFKA = {"kafka.bootstrap.servers": "b", "subscribe": "t"}
+
+
+@pytest.fixture
+def no_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPARK_LOCAL_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def processes(folder: Path, command: str) -> Path:
+    """What Linux tells of this process's parent and of that one's parent, which runs ``command``."""
+    parent = os.getppid()
+    for number, line, above in ((parent, "python -m pyspark.daemon", 77), (77, command, 1)):
+        (folder / str(number)).mkdir(parents=True)
+        (folder / str(number) / "cmdline").write_bytes(line.replace(" ", "\0").encode())
+        (folder / str(number) / "stat").write_text(f"{number} (a (b) c) S {above} 1 1")
+    return folder
+
+
+def test_a_literal_secret_in_a_connect_session_is_a_warning_that_names_the_option(
+    no_connect: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = processes(tmp_path / "a", "java -cp x org.apache.spark.sql.connect.service.SparkConnectServer --port 1")
+    classic = processes(tmp_path / "b", "java -cp x org.apache.spark.deploy.SparkSubmit pyspark-shell")
+    given = {**KAFKA, PASSWORD: SECRET}
+    for options, folder in ((given, classic), (KAFKA, server), ({**KAFKA, PASSWORD: "env:P"}, server)):
+        warn_of_literal_secrets(options, folder)
+    warn_of_literal_secrets(given, tmp_path / "no such system")
+    assert caplog.messages == []
+    warn_of_literal_secrets(given, server)
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    warn_of_literal_secrets(given, classic)
+    assert len(caplog.messages) == 2
+    for line in caplog.messages:
+        assert "the option kafka.sasl.password to its event log" in line
+        assert SECRET not in line
+
+
+def test_a_table_that_lost_its_options_in_spark_is_an_error_that_names_the_view() -> None:
+    for given in ({}, {"path": "file:/warehouse/t"}):
+        source = Source(given)
+        assert source.schema().names  # Spark asks when the table is made
+        with pytest.raises(ConfigError, match=r"CREATE TABLE \.\.\. USING.*CREATE TEMPORARY VIEW"):
+            source.reader(KAFKA_COLUMNS)
+        with pytest.raises(ConfigError, match="CREATE TEMPORARY VIEW"):
+            source.stream_reader(KAFKA_COLUMNS)
+
+
+def test_a_schema_of_the_users_own_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"cannot be chosen with schema\(\.\.\.\)"):
+        Source(KAFKA).reader(T.StructType([T.StructField("id", T.IntegerType())]))
+    Source(KAFKA).reader(KAFKA_COLUMNS)
