@@ -6,7 +6,7 @@ hide all Python data sources. So this module imports PySpark alone; everything e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         DataSourceWriter,
     )
     from pyspark.sql.types import StructType
+
+    from streamnative_serdes.spark.datasource.source import Source
 else:
     try:
         from pyspark.sql.datasource import DataSource
@@ -28,6 +30,8 @@ __all__ = ["DefaultSource"]
 
 class DefaultSource(DataSource):
     """Kafka topics as DataFrames, with Spark's own Kafka options; docs/spark.md lists them."""
+
+    _made: Source | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -48,11 +52,10 @@ class DefaultSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
         return self._source().stream_writer(schema, overwrite)
 
-    def _source(self) -> Any:
+    def _source(self) -> Source:
         """What does the work; Spark pickles this object with it, so a plan is made once."""
-        made = vars(self).get("_made")
-        if made is None:
+        if self._made is None:
             from streamnative_serdes.spark.datasource.source import Source
 
-            made = self._made = Source(dict(self.options))
-        return made
+            self._made = Source(dict(self.options))
+        return self._made

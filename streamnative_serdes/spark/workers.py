@@ -30,20 +30,22 @@ class Carried(Generic[_T]):
     """
 
     def __init__(self, value: _T) -> None:
-        self._packed = self._pack(value)
-        self._key = blake2b(self._packed).digest()
+        self.packed = self.pack(value)
+        self._key = blake2b(self.packed).digest()
 
     def get(self) -> _T:
         """The value; the same object each time within a process."""
         if TaskContext.get() is not None:
             Watch.allowed = False
-        return kept(self._key, self._unpack)
+        return kept(self._key, self.unpack)
 
-    def _pack(self, value: _T) -> bytes:
+    def pack(self, value: _T) -> bytes:
+        """The bytes that travel; a subclass may pack otherwise."""
         return _packed(value)
 
-    def _unpack(self) -> _T:
-        value: _T = pickle.loads(self._packed)  # noqa: S301 - the driver made it
+    def unpack(self) -> _T:
+        """The value from the bytes."""
+        value: _T = pickle.loads(self.packed)  # noqa: S301 - the driver made it
         return value
 
 

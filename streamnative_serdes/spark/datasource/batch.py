@@ -50,7 +50,7 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, plan: Plan) -> None:
         options = plan.options
-        self._plan = plan
+        self.plan = plan
         self._start, self._end = start_of(options, stream=False), end_of(options)
         self._least, self._most = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
         self._fail = plan.patience.fail
@@ -70,7 +70,7 @@ class BatchReader(DataSourceReader):
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Where each partition starts and ends."""
-        brokers = Brokers(self._plan.kafka(), self._plan.topics)
+        brokers = Brokers(self.plan.kafka(), self._plan.topics)
         places = brokers.places()
         starts = brokers.at(self._start, places, start=True)
         ends = brokers.at(self._end, places, start=False)
@@ -105,4 +105,4 @@ class BatchReader(DataSourceReader):
         """The columns of a range; Spark also calls it for a batch without ranges."""
         span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
         if span is not None:
-            yield from self._plan.batches(span)
+            yield from self.plan.batches(span)

@@ -25,13 +25,13 @@ class CarriedWithSecrets(Carried[_T]):
         self._options = options
         super().__init__(value)
 
-    def _pack(self, value: _T) -> bytes:
+    def pack(self, value: _T) -> bytes:
         packed = io.BytesIO()
         _Pickler(packed, self._options).dump(value)
         return packed.getvalue()
 
-    def _unpack(self) -> _T:
-        value: _T = _Unpickler(io.BytesIO(self._packed), self._options).load()
+    def unpack(self) -> _T:
+        value: _T = _Unpickler(io.BytesIO(self.packed), self._options).load()
         return value
 
 

@@ -4,7 +4,7 @@
 
     {"format": 1, "source": "streamnative-kafka", "topics": {"orders": {"0": 23, "1": 0}}}
 
-A query that ended in its first batch asks for its initial offsets anew, and they may have changed meanwhile: messages
+A query that ended in its first batch asks for its initial offsets again, and they may have changed: messages
 would be lost or read twice. So the end of the first batch has the offsets where it began, as ``"start"``, and a query
 that starts again reads the batch from there.
 

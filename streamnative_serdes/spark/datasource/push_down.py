@@ -42,7 +42,8 @@ class Wanted:
 
     def take(self, each: Any) -> bool:
         """Note a filter; whether it need not be evaluated again."""
-        kind, column = type(each).__name__, getattr(each, "attribute", ())
+        kind = type(each).__name__
+        column: tuple[str, ...] = getattr(each, "attribute", ())
         if kind == "IsNotNull":
             return column in [(name,) for name in _PLACES]
         value = getattr(each, "value", None)
@@ -89,12 +90,12 @@ class PushingReader(BatchReader):
         super().__init__(plan)
         self._wanted = Wanted()
         # With decode, a field of the record may have such a name.
-        self._columns = plan.schema.names if plan.decoding is None else plan.decoding.keep
+        self._pushable = plan.schema.names if plan.decoding is None else plan.decoding.keep
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name)
         """Yield the filters that Spark still has to evaluate."""
         for each in filters:
-            if getattr(each, "attribute", ("",))[0] not in self._columns or not self._wanted.take(each):
+            if getattr(each, "attribute", ("",))[0] not in self._pushable or not self._wanted.take(each):
                 yield each
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
@@ -102,7 +103,7 @@ class PushingReader(BatchReader):
         starts, ends = super().offsets()
         if self._wanted.since is not None:
             since = max(self._wanted.since, 0)
-            found = Brokers(self._plan.kafka(), self._plan.topics).by_time(dict.fromkeys(starts, since))
+            found = Brokers(self.plan.kafka(), self._plan.topics).by_time(dict.fromkeys(starts, since))
             first = {place: ends[place] if offset < 0 else offset for place, offset in found.items()}
             starts = {place: min(max(start, first[place]), ends[place]) for place, start in starts.items()}
         spans = [Range(*place, start, ends[place]) for place, start in starts.items() if self._wanted.has(place[1])]

@@ -136,6 +136,6 @@ def test_messages_beyond_the_end_of_the_partition_are_lost_or_left_out(kafka: di
     assert list(read_range(kafka, beyond, Patience(fail=False))) == []
 
 
-def test_a_task_does_not_wait_for_ever(kafka: dict[str, Any]) -> None:
+def test_a_task_does_not_wait_forever(kafka: dict[str, Any]) -> None:
     with pytest.raises((TimeoutError, OffsetOutOfRangeError)):
         list(read_range(kafka, Range("t", 1, 0, 5), Patience(seconds=0.01)))

@@ -149,7 +149,7 @@ def test_a_pattern_matches_whole_names() -> None:
         "{}",
     ],
 )
-def test_offsets_that_are_no_offsets_are_refused(value: str) -> None:
+def test_invalid_offsets_are_refused(value: str) -> None:
     with pytest.raises(ConfigError, match=r"startingOffsets: expected.* JSON such as"):
         start_of(parsed(startingOffsets=value), stream=True)
 

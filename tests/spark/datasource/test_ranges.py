@@ -152,8 +152,8 @@ def test_the_first_batch_begins_where_it_did_although_the_initial_offsets_have_c
     end = after(initial(x), y, ORDERS)
     assert json.loads(json.dumps(end)) == {**stored(y), "start": {"orders": {"0": 100}}}
     # The query ended before its first batch was committed, and startingOffsets=latest means another offset now.
-    for anew in (initial(z), initial(y), initial(x), initial(z | {("orders", 1): 0})):
-        assert begin_of(anew, end, ORDERS) == x
+    for again in (initial(z), initial(y), initial(x), initial(z | {("orders", 1): 0})):
+        assert begin_of(again, end, ORDERS) == x
     # The batch was committed: the next one begins at its end, and so does one without data.
     following = after(end, z, ORDERS)
     assert following == stored(z)
