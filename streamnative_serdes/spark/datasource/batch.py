@@ -70,7 +70,7 @@ class BatchReader(DataSourceReader):
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Where each partition starts and ends."""
-        brokers = Brokers(self.plan.kafka(), self._plan.topics)
+        brokers = Brokers(self.plan.kafka(), self.plan.topics)
         places = brokers.places()
         starts = brokers.at(self._start, places, start=True)
         ends = brokers.at(self._end, places, start=False)

@@ -103,7 +103,7 @@ class PushingReader(BatchReader):
         starts, ends = super().offsets()
         if self._wanted.since is not None:
             since = max(self._wanted.since, 0)
-            found = Brokers(self.plan.kafka(), self._plan.topics).by_time(dict.fromkeys(starts, since))
+            found = Brokers(self.plan.kafka(), self.plan.topics).by_time(dict.fromkeys(starts, since))
             first = {place: ends[place] if offset < 0 else offset for place, offset in found.items()}
             starts = {place: min(max(start, first[place]), ends[place]) for place, start in starts.items()}
         spans = [Range(*place, start, ends[place]) for place, start in starts.items() if self._wanted.has(place[1])]

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,8 @@ try:
     reader = spark.readStream.format("streamnative-kafka").options(**given, startingOffsets="earliest")
     found["stream"] = stream(reader.load(), "a")
     source = KafkaAvroSource("orders", kafka, conf)
-    found["load"] = sorted(row.id for row in decode_df(source.load(spark, source.ranges()), conf, topic="orders").collect())
+    loaded = source.load(spark, source.ranges())
+    found["load"] = sorted(row.id for row in decode_df(loaded, conf, topic="orders").collect())
     found["streamed"] = stream(decode_df(source.stream(spark), conf, topic="orders"), "b")
     try:
         spark.read.format("streamnative-kafka").options(**client, subscribe="orderz").load().collect()
@@ -70,7 +70,7 @@ finally:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the program found, in a process of its own: a process has either kind of session."""
     folder = tmp_path_factory.mktemp("connect")
     home = str(Path(streamnative_serdes.__file__).parents[1])
@@ -81,7 +81,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=folder)
     lines = [line for line in done.stdout.splitlines() if "FOUND " in line]
     assert lines, done.stdout[-2000:] + done.stderr[-4000:]
-    yield {**json.loads(lines[-1].partition("FOUND ")[2]), "said": done.stdout + done.stderr}
+    return {**json.loads(lines[-1].partition("FOUND ")[2]), "said": done.stdout + done.stderr}
 
 
 @pytest.mark.parametrize("what", ["batch", "decode_df", "stream", "load", "streamed"])
