@@ -1,0 +1,184 @@
+"""What is read without Spark: offsets of a batch and of a stream, and filters that choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+from confluent_kafka import Producer
+
+from streamnative_serdes import ConfigError
+from streamnative_serdes.spark import OffsetOutOfRangeError
+from streamnative_serdes.spark.datasource.batch import batch_reader
+from streamnative_serdes.spark.datasource.columns import plan
+from streamnative_serdes.spark.datasource.push_down import PushingReader, Wanted
+from streamnative_serdes.spark.datasource.ranges import Range
+from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, StreamReader
+from streamnative_serdes.testing import MockBroker
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[dict[str, str]]:
+    """A broker with a topic of two partitions, of ten messages and of four."""
+    with MockBroker({"t": 2, "u": 1}) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for n in range(14):
+            producer.produce("t", b"v", partition=n > 9)
+        assert producer.flush(30) == 0
+        yield {"kafka.bootstrap.servers": broker.bootstrap_servers, "kafka.log_level": "0", "subscribe": "t"}
+
+
+def batch(client: dict[str, str], **options: str) -> list[tuple[int, int, int]]:
+    """Partition, start and end of each task."""
+    found: Any = batch_reader(plan({**client, **options})).partitions()
+    return [(each.value.partition, each.value.start, each.value.end) for each in found]
+
+
+def test_a_batch_is_planned_from_its_options(client: dict[str, str]) -> None:
+    assert batch(client) == [(0, 0, 10), (1, 0, 4)]
+    assert batch(client, minPartitions="4") == [(0, 0, 3), (0, 3, 6), (0, 6, 10), (1, 0, 4)]
+    assert batch(client, startingOffsets='{"t": {"0": 7, "1": -2}}', endingOffsets='{"t": {"0": -1, "1": 1}}') == [
+        (0, 7, 10),
+        (1, 0, 1),
+    ]
+
+
+def test_offsets_that_are_not_there_are_lost_or_left_out(client: dict[str, str]) -> None:
+    beyond = {"startingOffsets": '{"t": {"0": 11, "1": 2}}'}
+    with pytest.raises(OffsetOutOfRangeError, match=r"partition 0 has offsets 0 to 10, got 11.*failOnDataLoss=false"):
+        batch(client, **beyond)
+    assert batch(client, **beyond, failOnDataLoss="false") == [(1, 2, 4)]
+    with pytest.raises(ConfigError, match=r"from offset 5 \(startingOffsets\) to 3 \(endingOffsets\)"):
+        batch(client, startingOffsets='{"t": {"0": 5, "1": 0}}', endingOffsets='{"t": {"0": 3, "1": 4}}')
+    with pytest.raises(ConfigError, match="must name each partition, and lacks partition 1; use -1"):
+        batch(client, startingOffsets='{"t": {"0": 5}}')
+    with pytest.raises(ConfigError, match="partition 2 does not exist, or is not to be read"):
+        batch(client, startingOffsets='{"t": {"0": 5, "1": 1, "2": 1}}')
+
+
+@dataclass
+class Limit:
+    """Like Spark's ReadMaxRows, which PySpark has from 4.2 on."""
+
+    max_rows: int
+
+
+class ReadAllAvailable:
+    """As Spark's, by its name."""
+
+
+def stream(client: dict[str, str], **options: str) -> StreamReader:
+    return StreamReader(plan({**client, "startingOffsets": "earliest", **options}))
+
+
+def topics(offsets: Any) -> Any:
+    return offsets["topics"]
+
+
+def test_a_stream_takes_no_more_than_its_limit_and_waits_for_its_minimum(client: dict[str, str]) -> None:
+    reader = stream(client)
+    start = reader.initialOffset()
+    assert topics(start) == {"t": {"0": 0, "1": 0}}
+    assert topics(reader.latestOffset(start, Limit(7))) == {"t": {"0": 5, "1": 2}}
+    assert topics(reader.latestOffset(start, ReadAllAvailable())) == {"t": {"0": 10, "1": 4}}
+    assert topics(reader.reportLatestOffset()) == {"t": {"0": 10, "1": 4}}
+    reader = stream(client, minOffsetsPerTrigger="6", maxOffsetsPerTrigger="7", maxTriggerDelay="1h")
+    end = reader.latestOffset(reader.initialOffset(), Limit(7))
+    assert topics(end) == {"t": {"0": 5, "1": 2}}
+    end = reader.latestOffset(end, Limit(7))
+    assert topics(end) == {"t": {"0": 10, "1": 4}}
+    assert reader.latestOffset(end, Limit(7)) == end
+    nearly = reader.latestOffset(reader.initialOffset(), Limit(10))
+    assert reader.latestOffset(nearly, Limit(10)) == nearly  # five are left, and six are wanted
+    with pytest.raises(ConfigError, match=r"minOffsetsPerTrigger \(8\) is higher than maxOffsetsPerTrigger \(7\)"):
+        stream(client, minOffsetsPerTrigger="8", maxOffsetsPerTrigger="7")
+    with pytest.raises(ConfigError, match="maxTriggerDelay has no effect without minOffsetsPerTrigger"):
+        stream(client, maxTriggerDelay="1m")
+
+
+@pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has limits of a batch from 4.2 on")
+def test_the_limit_is_told_to_spark(client: dict[str, str]) -> None:
+    for options, expected in (
+        ({}, "ReadAllAvailable()"),
+        ({"maxOffsetsPerTrigger": "7"}, "ReadMaxRows(max_rows=7)"),
+        ({"minOffsetsPerTrigger": "6"}, "ReadMinRows(min_rows=6)"),
+        ({"minOffsetsPerTrigger": "6", "maxOffsetsPerTrigger": "7"}, "ReadMaxRows(max_rows=7)"),
+    ):
+        assert repr(stream(client, **options).getDefaultReadLimit()) == expected
+
+
+def test_lost_messages_of_a_stream_are_errors_or_left_out(client: dict[str, str]) -> None:
+    there = {"t": {"0": 10, "1": 4}}
+    for start, end, said in (
+        ({"t": {"0": 12, "1": 0}}, there, "partition 0 ends at 10, and was read up to 12; was the topic recreated"),
+        ({"t": {"0": 10, "1": 0, "2": 5}}, there, "partition 2 no longer exists"),
+        ({"t": {"0": 10, "1": 0}}, {"t": {"0": 10, "1": 4, "7": 3}}, "partition 7 was added and no longer exists"),
+    ):
+        with pytest.raises(OffsetOutOfRangeError, match=said):
+            stream(client).partitions(start, end)
+        found: Any = stream(client, failOnDataLoss="false").partitions(start, end)
+        assert [each.value for each in found] == [Range("t", 1, 0, 4)]
+    added: Any = stream(client).partitions({"t": {"0": 8}}, there)
+    assert [each.value for each in added] == [Range("t", 0, 8, 10), Range("t", 1, 0, 4)]
+
+
+def test_available_now_ends_where_the_topics_ended_at_its_start(client: dict[str, str]) -> None:
+    reader = stream({**client, "subscribe": "u"})
+    reader.prepareForTriggerAvailableNow()
+    producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
+    producer.produce("u", b"late", partition=0)
+    assert producer.flush(30) == 0
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+    assert topics(stream({**client, "subscribe": "u"}).latestOffset(start)) == {"u": {"0": 1}}
+
+
+def named(kind: str, column: str, value: Any = None) -> Any:
+    """A filter, as PySpark has them from 4.1 on."""
+    return type(kind, (), {"attribute": (column,), "value": value})()
+
+
+SEVEN = datetime(2024, 1, 1, 0, 0, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("filters", "evaluated", "expected"),
+    [
+        ([named("EqualTo", "partition", 1)], [], [(1, 0, 4)]),
+        ([named("GreaterThan", "offset", 2), named("LessThanOrEqual", "offset", 3)], [], [(0, 3, 4), (1, 3, 4)]),
+        ([named("GreaterThanOrEqual", "offset", 4), named("LessThan", "offset", 9)], [], [(0, 4, 9)]),
+        ([named("LessThan", "partition", 1), named("IsNotNull", "partition")], [], [(0, 0, 10)]),
+        ([named("EqualTo", "offset", 3), named("EqualTo", "offset", 5)], [], []),
+        ([named("In", "offset", (1, 2)), named("Not", "offset")], [0, 1], [(0, 0, 10), (1, 0, 4)]),
+        ([named("EqualTo", "topic", "t"), named("EqualTo", "id", 1)], [0, 1], [(0, 0, 10), (1, 0, 4)]),
+        ([named("EqualTo", "offset", True), named("EqualTo", "offset", "3")], [0, 1], [(0, 0, 10), (1, 0, 4)]),
+    ],
+)
+def test_filters_on_offset_and_partition_choose_what_is_read(
+    client: dict[str, str], filters: list[Any], evaluated: list[int], expected: list[tuple[int, int, int]]
+) -> None:
+    reader = PushingReader(plan(client))
+    assert [filters.index(each) for each in reader.pushFilters(filters)] == evaluated
+    found: Any = reader.partitions()
+    assert [(each.value.partition, each.value.start, each.value.end) for each in found] == expected
+
+
+def test_a_time_says_where_to_start_and_is_evaluated_again() -> None:
+    wanted = Wanted()
+    for kind in ("EqualTo", "GreaterThan", "GreaterThanOrEqual"):
+        assert not wanted.take(named(kind, "timestamp", SEVEN))
+    assert wanted.since == 1704067207000 - 1
+    wanted = Wanted()
+    for each in (
+        named("LessThan", "timestamp", SEVEN),
+        named("GreaterThan", "timestamp", SEVEN.replace(tzinfo=None)),
+        named("GreaterThan", "timestamp", 7),
+    ):
+        assert not wanted.take(each)
+    assert wanted.since is None
