@@ -62,7 +62,7 @@ try:
     try:
         spark.read.format("streamnative-kafka").options(**client, subscribe="orderz").load().collect()
     except Exception as error:
-        found["error"] = str(error)[-500:]
+        found["error"] = str(error)
     print("FOUND " + json.dumps(found))
 finally:
     spark.stop()
