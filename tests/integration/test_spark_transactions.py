@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +19,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import types as T
 from servers import Kafka
-from waiting import HANG_SECONDS
+from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource import writing
@@ -33,6 +37,7 @@ from streamnative_serdes.spark.datasource.writing import BatchWriter, Task
 from streamnative_serdes.spark.writes import Write
 
 PARTITIONS = 2
+KILLS = int(os.environ.get("KILLS", "5"))
 COLUMNS = T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.StringType())])
 
 
@@ -216,3 +221,31 @@ def test_an_offset_that_no_task_has_committed_is_an_error(topic: Topic) -> None:
 def test_a_timeout_that_the_broker_refuses_is_an_error(topic: Topic) -> None:
     with pytest.raises(ConfigError, match=r"kafka.transaction.timeout.ms: the broker refuses 1800000"):
         topic.run(range(10), **{"kafka.transaction.timeout.ms": "1800000"})
+
+
+def begun(process: Any, step: Path) -> Any:
+    """The process, once it has noted a step."""
+    before = step.stat().st_mtime_ns if step.exists() else 0
+    until(lambda: process.exitcode is not None or (step.exists() and step.stat().st_mtime_ns != before), "it runs")
+    return process
+
+
+def test_tasks_that_are_killed_at_any_moment_write_each_row_once(topic: Topic, tmp_path: Path) -> None:
+    import killed_tasks
+
+    batches, rows, chance = 4 * KILLS, 500, random.Random(3)
+    told = {"kafka.bootstrap.servers": topic.kafka["bootstrap.servers"], "kafka.log_level": "0", "topic": topic.name}
+    given = ({**told, "delivery": "transactional"}, topic.query, tmp_path, batches, rows)
+    step, hits = tmp_path / "step", []
+    for _ in range(KILLS):
+        process = begun(killed_tasks.start(*given), step)
+        time.sleep(chance.random())
+        process.kill()
+        process.join(HANG_SECONDS)
+        hits.append(step.read_text())
+    print(*hits, sep="\n")
+    assert any(hit.startswith("batch") for hit in hits), "no kill hit a running batch"
+    process = killed_tasks.start(*given)
+    process.join(3 * HANG_SECONDS)
+    assert process.exitcode == 0
+    assert topic.read() == list(range(2 * batches * rows))
