@@ -37,7 +37,7 @@ from streamnative_serdes.spark.datasource.writing import BatchWriter, Task
 from streamnative_serdes.spark.writes import Write
 
 PARTITIONS = 2
-KILLS = int(os.environ.get("KILLS", "5"))
+KILLS = int(os.environ.get("KILLS", "3"))
 COLUMNS = T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.StringType())])
 
 
