@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from streamnative_serdes._topics.known import Known
     from streamnative_serdes.arrow import Dialect, Routes
 
+# By whether messages without a header are read.
+_WITHOUT_VERSION: Final = {whole: without_version(None, whole=whole) for whole in (False, True)}
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
 
@@ -52,7 +54,7 @@ class BatchReader:
     def __init__(self, given: Given, columns: AnyColumns, target: Target | None) -> None:
         self._given, self._columns, self._target = given, columns, target
         self._policy, self._topic = given.policy, given.topic
-        self._attempts = without_version(None, whole=self._policy.signs.headerless)
+        self._attempts = _WITHOUT_VERSION[self._policy.signs.headerless]
         self._known: dict[int, Known] = {}  # by key
         self._fell_back: dict[int, Known] = {}  # by key; with the latest, by which they are read
         # By key of a sign: the schema that it names, the latest one, and why the first cannot read at all.

@@ -12,7 +12,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, SerdesError
 
 from .batch_reader import ERRORS, BatchReader, Given
-from .columns import NOTHING, AnyColumns, OtherTypeError, columns_of, name_checked
+from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, name_checked
 from .framings import HEADER
 from .policy import ReadPolicy
 from .seen import Seen
@@ -61,7 +61,7 @@ def read_batch(
         elif read_as is not None:
             read = _read(given, given.columns(read_as))
         else:
-            read = _read_as_policy(serdes, given)
+            read = _read_as_policy(given)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError:
@@ -85,14 +85,14 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
     return target.known.version if target.claimed and target.known is not None else None
 
 
-def _read_as_policy(serdes: _call_path.Deserializer, given: Given) -> _Read:
+def _read_as_policy(given: Given) -> _Read:
     """The batch as the policy says. The first messages may show that the topic is of another type than AVRO."""
     policy, where = given.policy, (given.topic, given.dialect, given.large_types)
     if policy.reading is not None and policy.binding.kind(given.topic) is None:
         given = _repeatable(given)
         with suppress(OtherTypeError):
-            return _read(given, columns_of(serdes, policy, *where))
-    return _read(given, columns_of(serdes, policy, *where))
+            return _read(given, columns_by_policy(policy, *where))
+    return _read(given, columns_by_policy(policy, *where))
 
 
 def _repeatable(given: Given) -> Given:

@@ -37,6 +37,11 @@ def columns_of(
     seen = policy.evolution.of_columns()
     if seen is not None:
         return columns_for(policy, _seen(serdes, policy, seen, topic), dialect, large_types)
+    return columns_by_policy(policy, topic, dialect, large_types)
+
+
+def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bool) -> AnyColumns:
+    """As :func:`columns_of`, without latest.seen, and for a name that was checked."""
     if policy.reading is not None and policy.binding.kind(topic) in (None, "AVRO"):
         return columns_for(policy, policy.reading.target.schema, dialect, large_types)
     latest, _ = policy.binding.latest(topic)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
@@ -56,8 +57,10 @@ class Binding:
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
-        self._place = conf["pulsar.tenant"], conf["pulsar.namespace"]
         self._capacity: int = conf["cache.capacity"]
+        place = partial(TopicName.parse, tenant=conf["pulsar.tenant"], namespace=conf["pulsar.namespace"])
+        # Each batch asks for its topic's name several times, and parsing it takes longer than an empty batch.
+        self._parse, self._parsed = place, lru_cache(self._capacity)(place)
         self._missing_ttl: float = conf["cache.missing.ttl.sec"]
         self._topics = Topics(self._capacity, conf["cache.latest.ttl.sec"], schema_limits(conf))
         self._flights = Flights()
@@ -77,8 +80,9 @@ class Binding:
 
     def attach(self, user: User) -> None:
         """Tell ``user`` from now on when to :meth:`User.rebind`."""
-        self._users.attach(user)
-        self._topics.make_room(len(self._users))
+        if user not in self._users:
+            self._users.attach(user)
+            self._topics.make_room(len(self._users))
 
     def detach(self, user: User) -> None:
         """Stop telling ``user``, which is closed. After the last user, end the background thread."""
@@ -196,7 +200,7 @@ class Binding:
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
         """
-        return TopicName.parse(topic, *self._place)
+        return self._parsed(topic) if type(topic) is str else self._parse(topic)
 
     def _use(self, topic: str) -> TopicState:
         """What is known about the topic, which is now in use and so will be checked."""

@@ -25,6 +25,9 @@ class Users:
     def __len__(self) -> int:
         return len(self._users)
 
+    def __contains__(self, user: object) -> bool:
+        return user in self._users
+
     def attach(self, user: User) -> None:
         with self._lock:
             self._users.add(user)

@@ -20,11 +20,14 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     SchemaError,
     SchemaNotFoundError,
     SchemaRegistryError,
+    SerdesError,
 )
+from streamnative_serdes._lifecycle import policy_of  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
 from streamnative_serdes._topics.binding import Binding  # noqa: E402
 from streamnative_serdes.arrow import in_parts  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
+from streamnative_serdes.schema_registry import TopicName  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -348,3 +351,35 @@ def test_an_unknown_version_is_not_requested_again_in_batches_with_headerless_me
     registry.reset_calls()
     assert len(reader.deserialize_batch("t", data)) == 3
     assert registry.calls == {}
+
+
+def test_a_topics_name_is_parsed_once_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    original = TopicName.parse
+
+    def parse(topic: str, tenant: str = "public", namespace: str = "default") -> TopicName:
+        parsed.append(topic)
+        return original(topic, tenant, namespace)
+
+    monkeypatch.setattr(binding_module.TopicName, "parse", parse)
+    with LocalRegistry() as registry:
+        data = written(registry, 1)
+        Binding.forget()
+        deserializer = KafkaAvroDeserializer(conf(registry))
+        deserializer.deserialize_batch("t", data)  # asks the registry
+        parsed.clear()
+        for _ in range(3):
+            assert deserializer.deserialize_batch("t", data).to_pylist() == [{"name": "v0"}]
+            with pytest.raises(SerdesError, match="invalid topic name"):
+                deserializer.deserialize_batch("a/b", data)
+    assert set(parsed) == {"a/b"}
+
+
+def test_a_topic_is_what_its_text_says_whatever_class_the_text_has() -> None:
+    class Odd(str):
+        __slots__ = ()
+        __hash__ = None  # type: ignore[assignment]
+
+    with LocalRegistry() as registry, KafkaAvroDeserializer(conf(registry)) as deserializer:
+        binding: Binding = policy_of(deserializer).binding
+        assert [binding.named(Odd("t")) for _ in range(2)] == [binding.named("t")] * 2
