@@ -62,6 +62,7 @@ def decode_batch(
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+    With None as ``schema``, ``arrays`` yields Values.
     ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
     error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
     whatever the options say.
@@ -72,7 +73,8 @@ def decode_batch(
     their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
     where it has none. Rows that could be read both ways count under the index -2 too.
     ``message_keys``, for KEY_VALUE messages with the encoding SEPARATED: (schema capsule, array capsule) of an array of
-    bytes with the key of each message. A message that is null, but has a key, is read under version -1.
+    bytes with the key of each message, or (None, Values). A message that is null, but has a key, is read under
+    version -1.
     """
 
 @final
@@ -95,6 +97,33 @@ def encode_batch(plan: WritePlan, arrays: Iterable[object], header: bytes, large
 
     A row that is null as a whole gives a null. Returns the capsules of schema and array, binary or large_binary. The
     row number of an error counts over all arrays.
+    """
+
+@final
+class Values:
+    """The bytes of each item of a list, where the decoder reads them: no array of them is made.
+
+    ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
+    items are bytes themselves. None stands for no message. Any other item raises TypeError.
+    """
+
+    def __new__(cls, messages: Iterable[Any], part: str | None = None) -> Values: ...
+    def __len__(self) -> int: ...
+
+def split_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (messages, errors): the messages that clients return, and what they return for an error or an end.
+
+    Both are lists, in the order of ``messages``.
+    """
+
+def kafka_columns(layout: Layout, messages: list[Any]) -> tuple[object, object]:
+    """Return the parts of messages as a struct of the layout's columns, a row each: (schema capsule, array capsule).
+
+    ``layout`` is that of a record with some of the fields key, value, topic, partition, offset, timestamp,
+    timestampType and headers, in the types of Spark's Kafka source. ``messages`` are confluent-kafka's.
+
+    Raises DecodeError, with ``row``, if one is an error of the client or has another type than expected, and
+    BatchTooLargeError, with ``row``, if they do not fit into one batch.
     """
 
 @final

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._arrow import Stream
+from ._arrow import Stream, Values
 from .errors import DecodeError, EncodeError
 
-# (schema capsule, array capsules)
+# (schema capsule, array capsules), or (None, [Values])
 Pieces: TypeAlias = tuple[object, Iterable[object]]
 
 
@@ -25,6 +25,8 @@ class Messages(NamedTuple):
 
 _Rows = TypeVar("_Rows")
 
+# Methods that tell confluent-kafka's messages from other objects.
+_PARTS_OF_CLIENT = ("value", "key", "headers", "offset", "error")
 _KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow can validate the size of their buffers
 _Damaged: TypeAlias = type[DecodeError | EncodeError]
 _OF_SEVERAL = "pa.RecordBatch.from_pylist(rows) makes columns of dicts, pa.Table.from_batches(batches) of batches"
@@ -69,10 +71,33 @@ def pieces_of_messages(data: Any) -> Pieces:
     """
     if isinstance(data, Messages):
         return data
+    values = _values(data, "value")
+    if values is not None:
+        return None, [values]
     found = _pieces(_array_of_messages(data) if _is_list(data) else data, DecodeError)
     if found is None:
         raise _not_taken("messages", data, _INSTEAD_OF_MESSAGES)
     return found
+
+
+def has_client_messages(data: object) -> bool:
+    """Whether ``data`` is a list of messages as confluent-kafka returns them."""
+    if not isinstance(data, list | tuple) or not data:
+        return False
+    kind = type(data[0])
+    return all(callable(getattr(kind, name, None)) for name in _PARTS_OF_CLIENT)
+
+
+def _values(data: Any, part: str) -> Values | None:
+    """The bytes of a list or of a client's messages, where they are; None if it is something else."""
+    if has_client_messages(data):
+        return Values(data, part)
+    if not isinstance(data, list | tuple):
+        return None
+    try:
+        return Values(data)
+    except TypeError:  # pyarrow converts some, and says what is wrong with the others
+        return None
 
 
 def messages_of(data: Any) -> Messages:
@@ -85,12 +110,14 @@ def array_of_keys(data: Any) -> tuple[object, object]:
     """Return the keys of messages as one array: (schema capsule, array capsule). The caller checks its type.
 
     Args:
-        data: as messages.
+        data: as messages; of a client's messages, their keys are taken.
 
     Raises:
-        DecodeError: pyarrow data is damaged.
+        DecodeError: pyarrow data is damaged, or a message is an error of the client.
         TypeError: it is neither Arrow data nor a list of bytes.
     """
+    if has_client_messages(data):
+        return None, Values(data, "key")
     kind, arrays = pieces_of_messages(data)
     found = list(arrays)
     if len(found) == 1:
@@ -203,14 +230,14 @@ def keys_of(headers: Any, name: str, key_of: Callable[[bytes], int]) -> pa.Buffe
 
     Args:
         headers: an Arrow array, chunked or not, of lists of structs (key, value), as Spark's Kafka source has them; or
-            a list with the headers of each message as a client returns them.
+            a list with the headers of each message as a client returns them; or a client's messages.
         name: of the header.
         key_of: is called once for each distinct value.
 
     Raises:
         DecodeError: ``headers`` is something else.
     """
-    column = _chunk(headers)
+    column = _chunk([message.headers() for message in headers] if has_client_messages(headers) else headers)
     lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
     if not lists or not pa.types.is_struct(column.type.value_type) or column.type.value_type.num_fields != 2:
         raise DecodeError(f"{_EXPECTED}, got {column.type}")

@@ -124,7 +124,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         Args:
             topic: the messages' topic.
             data: messages: a list of bytes, a Series of polars or pandas, or anything with ``__arrow_c_array__`` or
-                ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. A null becomes a row of nulls.
+                ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. Or a list of confluent-kafka's
+                messages, as ``consumer.consume()`` returns it, without errors: their values are read where they are,
+                and they have ``keys`` and ``headers``. A null becomes a row of nulls.
             keys: the messages' keys, in any of these forms, for KEY_VALUE topics with the encoding SEPARATED. Then a
                 row is null as a whole if both the message and its key are null.
             headers: the messages' headers, needed if ``framings`` has ``confluent-header``: an Arrow array of lists of
@@ -140,8 +142,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             ConfigError: ``reader.schema.policy`` is ``writer``.
-            DecodeError: a message cannot be read; the error has the row number over all chunks, the path and the byte.
-                Or an array is damaged.
+            DecodeError: a message cannot be read; the error has the row number over all chunks, the path and the byte,
+                and for confluent-kafka's messages ``raw``, with partition and offset. Or an array is damaged, or the
+                client reports an error in a message's place.
             BatchTooLargeError: each message fits, but together they exceed what a batch can hold;
                 :func:`streamnative_serdes.arrow.in_parts` splits the batch.
             SchemaError: the schema has no Arrow type.

@@ -21,6 +21,7 @@ module, made of these files:
     arrow/checks.pyx    validates arrays from other producers
     arrow/arrays.pyx    locates the bytes of each row of an array
     arrow/stream.pyx    reads the C stream interface
+    arrow/clients.pyx   messages as Kafka clients return them
     arrow/messages.pyx  decodes a batch of messages, each by the plan of its schema version
     arrow/sources.pyx   loads values from columns that are written
     arrow/write_ops.pyx     the ops of a write plan
@@ -34,8 +35,10 @@ module, made of these files:
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport isinf
 from libc.stdint cimport (
     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
@@ -52,10 +55,14 @@ from streamnative_serdes.codec.wire cimport *
 
 from copy import copy
 from json import dumps
+from types import FunctionType, MethodDescriptorType
 from uuid import UUID
 
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SchemaError, SerdesError
 from streamnative_serdes._schema.unmatched import unmatched
+
+cdef extern from "Python.h":
+    object PyObject_CallOneArg(object, object)
 
 cdef extern from "arrow/values.h":
     ctypedef struct sns_int128:
@@ -88,6 +95,7 @@ include "arrow/names.pyx"
 include "arrow/checks.pyx"
 include "arrow/arrays.pyx"
 include "arrow/stream.pyx"
+include "arrow/clients.pyx"
 include "arrow/messages.pyx"
 include "arrow/sources.pyx"
 include "arrow/write_plan.pyx"
@@ -95,6 +103,9 @@ include "arrow/write.pyx"
 include "arrow/plain.pyx"
 include "arrow/pairs.pyx"
 include "arrow/write_batch.pyx"
+
+# Methods that can be called with the object as argument.
+PLAIN_METHODS = (FunctionType, MethodDescriptorType)
 
 cdef sns_int128[MAX_PRECISION + 1] TENS
 for power in range(MAX_PRECISION + 1):

@@ -39,6 +39,7 @@ class Given:
     large_types: bool
     check: Callable[[int], object] | None
     message_keys: Any = None  # of KEY_VALUE topics
+    client_keys: Any = None  # a client's messages, whose keys are taken in their place
 
     def columns(self, known: Known) -> AnyColumns:
         """Raises: SchemaError: it has no Arrow type."""

@@ -12,6 +12,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, SerdesError
 
 from .batch_reader import ERRORS, BatchReader, Given
+from .client_messages import received
 from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, name_checked
 from .framings import HEADER
 from .policy import ReadPolicy
@@ -52,8 +53,9 @@ def read_batch(
             hint = "pass keys=... to deserialize_batch of a deserializer for values"
             raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
         name_checked(policy, topic)
-        keys = _keys(policy, topic, headers)
-        given = Given(policy, topic, data, keys, error_column, dialect, large_types, check, message_keys)
+        messages = data if _are_messages(data) else None
+        keys = _keys(policy, topic, messages if headers is None else headers)
+        given = Given(policy, topic, data, keys, error_column, dialect, large_types, check, message_keys, messages)
         seen = policy.evolution.of_columns()
         if seen is not None:
             read, target = _read_as_seen(given, seen)
@@ -64,11 +66,27 @@ def read_batch(
             read = _read_as_policy(given)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
-    except SerdesError:
+    except SerdesError as error:
         _call_path.count_batch(serdes, {}, 0, 0, 1)
+        _add_message(error, topic, data)
         raise
     _call_path.count_batch(serdes, *read.reader.counted(read.counts))
     return read.batch
+
+
+def _add_message(error: SerdesError, topic: str, data: Any) -> None:
+    """Add the message that could not be read, if ``data`` has a client's messages: its partition and offset."""
+    if error.row is not None and error.raw is None and _are_messages(data):
+        error.raw = received(data[error.row], topic).raw
+
+
+def _are_messages(data: Any) -> bool:
+    """Whether ``data`` is a list of a client's messages, which have keys and headers beside their values."""
+    if not isinstance(data, list | tuple):
+        return False
+    from streamnative_serdes._pieces import has_client_messages  # pyarrow is not needed otherwise
+
+    return has_client_messages(data)
 
 
 def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers: Any, dialect: Dialect) -> int | None:
@@ -120,9 +138,13 @@ def _read(given: Given, columns: AnyColumns, target: Target | None = None) -> _R
         framed=not isinstance(reader, OneTypeReader),
         signs=signs if signs.in_use and not isinstance(reader, OneTypeReader) else None,
         keys=given.keys,
-        message_keys=given.message_keys,
+        message_keys=_message_keys(given, reader),
     )
     return _Read(batch, reader, counts)
+
+
+def _message_keys(given: Given, reader: object) -> Any:
+    return given.client_keys if given.message_keys is None and isinstance(reader, PairReader) else given.message_keys
 
 
 def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:

@@ -53,7 +53,8 @@ class PairReader:
         """
         found = self._by_version.find(key)
         encoding = self._encoding(key)
-        if encoding == SEPARATED and self._given.message_keys is None:
+        given = self._given
+        if encoding == SEPARATED and given.message_keys is None and given.client_keys is None:
             raise ConfigError(
                 "the topic's keys are the messages' keys: its encoding is SEPARATED",
                 topic=self._given.topic,

@@ -5,9 +5,14 @@ cdef enum Bytes:                # physical layouts of bytes or text
     LARGE_OFFSETS
     VIEWS                       # 16 bytes each: size, then the bytes; or size, first 4 bytes, buffer index, offset
     FIXED_SLOTS
+    PLACES                      # an address and a size for each: see clients.pyx
 
 cdef enum:
     INLINE_BYTES = 12           # longest value that a view stores inline
+
+cdef struct Place:              # of the bytes of a message
+    const uint8_t* data
+    int64_t size
 
 cdef struct BytesArray:
     int how
@@ -121,6 +126,9 @@ cdef const uint8_t* other_bytes_at(const BytesArray* a, int64_t slot, int64_t* s
     if a.how == FIXED_SLOTS:
         size[0] = a.width
         return a.data + slot * a.width
+    if a.how == PLACES:
+        size[0] = (<const Place*>a.slots)[slot].size
+        return (<const Place*>a.slots)[slot].data
     view = <const int32_t*>(a.slots + 16 * slot)
     size[0] = view[0]
     if view[0] <= INLINE_BYTES:

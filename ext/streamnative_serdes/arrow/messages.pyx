@@ -35,6 +35,7 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
+    With None as ``schema``, ``arrays`` yields Values.
     ``find(version)`` returns how to read messages of a version: (plan, offset, whole) tuples, tried in order, or an
     error for all of them. A first plan of None keeps the version out of the loop; ``whole`` forbids trailing bytes,
     whatever the options say.
@@ -45,7 +46,8 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
     their sign in place of a version. ``keys`` is a buffer with such a key as int64 for each row, from its header; 0
     where it has none. Rows that could be read both ways count under the index -2 too.
     ``message_keys``, for KEY_VALUE messages with the encoding SEPARATED: (schema capsule, array capsule) of an array of
-    bytes with the key of each message. A message that is null, but has a key, is read under version -1.
+    bytes with the key of each message, or (None, Values). A message that is null, but has a key, is read under
+    version -1.
     """
     cdef int i
     cdef Batch batch = Batch(layout, options, framed, schema, find, failed, error_column)
@@ -54,7 +56,8 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
     if message_keys is not None:
         batch.read_message_keys(message_keys[0], message_keys[1])
     for array in arrays:
-        batch.read(<ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
+        batch.open(array)
+        batch.read()
     if batch.paired and batch.done != batch.key_rows.length:
         raise other_number(batch.done, batch.key_rows.length)
     if batch.keyed and batch.done != batch.key_count:
@@ -107,8 +110,9 @@ cdef class Batch:
         self.empty, self.items = options["max.empty.values"], options["max.items"]
         self.error_name = None if error_column is None else error_column.encode()
         self.known, self.counts, self.errors = {}, {}, []
-        format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
-        self.how, self.width = how_bytes(format), width_of(format, b"w:")
+        if schema is not None:
+            format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
+            self.how, self.width = how_bytes(format), width_of(format, b"w:")
         self.r.max_depth = options["max.depth"]
         self.r.batch_slots_left = self.items
         self.r.steps = <Step*>malloc((self.r.max_depth + 1 + MAX_LEVELS) * sizeof(Step))
@@ -131,7 +135,15 @@ cdef class Batch:
             self.keys, self.key_count = <const int64_t*>self.keys_view.buf, self.keys_view.len // sizeof(int64_t)
         return 0
 
-    cdef int read_message_keys(self, object schema, object capsule) except -1:
+    cdef int read_message_keys(self, object schema, object found) except -1:
+        if schema is None:
+            (<Values?>found).open(&self.key_rows)
+        else:
+            self.read_key_array(schema, found)
+        self.paired, self.key_array = True, found
+        return 0
+
+    cdef int read_key_array(self, object schema, object capsule) except -1:
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef bytes format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
         cdef Span used
@@ -139,31 +151,36 @@ cdef class Batch:
         fault = open_bytes(&self.key_rows, how_bytes(format), width_of(format, b"w:"), array, array.offset, used)
         if fault is not None:
             raise damaged_messages("keys", fault)
-        self.paired, self.key_array = True, capsule
         return 0
 
-    cdef int open(self, ArrowArray* array) except -1:
+    cdef int open(self, object given) except -1:
         """Open the next array. Columns are allocated for the rows of the first array, and grow for later ones."""
-        cdef Span used
-        used.first, used.count = 0, array.length
-        fault = open_bytes(&self.rows, self.how, self.width, array, array.offset, used)
-        if fault is not None:
-            raise damaged_messages("messages", fault)
+        if isinstance(given, Values):
+            (<Values>given).open(&self.rows)
+        else:
+            self.open_array(<ArrowArray*>PyCapsule_GetPointer(given, "arrow_array"))
         if self.paired and self.done + self.rows.length > self.key_rows.length:
             raise other_number(self.done + self.rows.length, self.key_rows.length)
         if self.keyed and self.done + self.rows.length > self.key_count:
             raise DecodeError(f"expected headers for each message, got headers for {self.key_count} of them")
         return self.begin(self.rows.length, self.rows.size) if self.columns is NULL else 0
 
+    cdef int open_array(self, ArrowArray* array) except -1:
+        cdef Span used
+        used.first, used.count = 0, array.length
+        fault = open_bytes(&self.rows, self.how, self.width, array, array.offset, used)
+        if fault is not None:
+            raise damaged_messages("messages", fault)
+        return 0
+
     cdef int begin(self, int64_t rows, int64_t size) except -1:
         self.columns = self.r.columns = new_columns(self.layout, rows, size)
         return 0
 
-    cdef int read(self, ArrowArray* array) except -1:
-        """Decode one more array. It has to stay alive during the call."""
+    cdef int read(self) except -1:
+        """Decode the array that is open. It has to stay alive during the call."""
         cdef int64_t row = 0
         cdef int why = DONE
-        self.open(array)
         while row < self.rows.length:
             with nogil:
                 row = read_rows(self, row, &why)

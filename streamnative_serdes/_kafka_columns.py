@@ -1,0 +1,75 @@
+"""The columns of Spark's Kafka source, from the messages that confluent-kafka returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import pyarrow as pa
+
+from ._arrow import Layout, split_errors
+from ._arrow import kafka_columns as _columns_of
+from ._schema import parse
+from .arrow import Capsules
+from .errors import ConfigError
+
+_HEADER: Final = {
+    "type": "record",
+    "name": "Header",
+    "fields": [{"name": "key", "type": ["null", "string"]}, {"name": "value", "type": ["null", "bytes"]}],
+}
+_TYPES: Final = {
+    "key": "bytes",
+    "value": "bytes",
+    "topic": "string",
+    "partition": "int",
+    "offset": "long",
+    "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
+    "timestampType": "int",
+    "headers": {"type": "array", "items": ["null", _HEADER]},
+}
+KAFKA_COLUMNS: Final = tuple(_TYPES)
+
+
+def kafka_schema(names: Sequence[str] = KAFKA_COLUMNS) -> pa.Schema:
+    """The types of :func:`kafka_columns`: those of Spark's Kafka source. All columns are nullable.
+
+    Raises:
+        ConfigError: as there.
+    """
+    return pa.schema(_layout(tuple(names)))
+
+
+def kafka_columns(messages: Iterable[Any], names: Sequence[str] = KAFKA_COLUMNS) -> pa.RecordBatch:
+    """Return messages as these columns of Spark's Kafka source, a row each, in a fifth of the time of plain Python.
+
+    As in Spark, ``headers`` is null for a message without headers, and a message without a timestamp has -1 ms and
+    type -1. The batch owns its memory: the messages may be dropped.
+
+    Args:
+        messages: what ``consumer.consume()`` of confluent-kafka returns, without errors (:func:`without_errors`).
+        names: columns of Spark's Kafka source, in any order.
+
+    Raises:
+        ConfigError: there is no such column, or it is named twice.
+        DecodeError: a message is an error of the client, or has parts of other types; has ``row``.
+        BatchTooLargeError: keys, values or headers take more than 2 GB; ``row`` is the first that does not fit.
+    """
+    return pa.record_batch(Capsules(*_columns_of(_layout(tuple(names)), list(messages))))
+
+
+def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (messages, errors) of what ``consumer.consume()`` returns: errors have an ``error()``, such as ends."""
+    return split_errors(messages)
+
+
+@lru_cache(64)
+def _layout(names: tuple[str, ...]) -> Layout:
+    odd = [name for name in names if name not in _TYPES]
+    if odd or len(set(names)) < len(names):
+        what = f"no column {odd[0]!r:.80}" if odd else "a column twice"
+        raise ConfigError(f"expected columns of Spark's Kafka source, got {what}", hint=f"use {', '.join(_TYPES)}")
+    fields = [{"name": name, "type": ["null", _TYPES[name]]} for name in names]
+    root = parse({"type": "record", "name": "Message", "fields": fields}).root
+    return Layout(root, True, "spark", False)
