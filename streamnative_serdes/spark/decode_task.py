@@ -1,10 +1,10 @@
-"""DecodeTask: turns Arrow batches of messages into batches of columns, inside a Spark task."""
+"""DecodeTask: turns batches of messages into batches of columns, inside a Spark task."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,7 @@ from streamnative_serdes.errors import DecodeError, RawMessage
 
 from .connect.decoding import ConnectDecoder, ConnectReader
 from .decoding import Decoded, Decoder, TopicReader, good
+from .message_rows import MessageRows
 
 # The columns of Spark's Kafka source that a dead letter keeps, if the DataFrame has them.
 DEAD_LETTER: Final = T.StructType(
@@ -35,6 +36,10 @@ _ARROW: Final[Mapping[str, pa.DataType]] = {
     "partition": pa.int32(),
     "offset": pa.int64(),
 }
+
+
+# A batch of messages: a DataFrame's columns, or what a client returned.
+Rows: TypeAlias = pa.RecordBatch | MessageRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class DecodeTask:
     keep: tuple[int, ...]
     with_errors: bool
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterator[Rows]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part, decoded in in_parts(batch, self._read):
                 arrays = [*(part.column(number) for number in self.keep), *decoded.columns]
@@ -68,10 +73,9 @@ class DecodeTask:
                 out = numbered(arrays)
                 yield out.filter(good(decoded.errors)) if self.decoder.drops(decoded) else out
 
-    def _read(self, batch: pa.RecordBatch) -> Decoded:
+    def _read(self, batch: Rows) -> Decoded:
         try:
-            headers, keys = (None if at is None else batch.column(at) for at in (self.headers, self.keys))
-            return self.decoder.decode(batch.column(self.value), headers, keys)
+            return self.decoder.decode(*(_part(batch, number) for number in (self.value, self.headers, self.keys)))
         except DecodeError as error:
             if error.row is not None:
                 found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
@@ -80,7 +84,7 @@ class DecodeTask:
                 error.hint = error.hint or "set errorColumn to keep messages that cannot be decoded"
             raise
 
-    def _dead_letters(self, batch: pa.RecordBatch, decoded: Decoded) -> pa.Array:
+    def _dead_letters(self, batch: Rows, decoded: Decoded) -> pa.Array:
         kind = pa.struct(list(_ARROW.items()))
         if not decoded.failed:
             return pa.nulls(batch.num_rows, kind)
@@ -94,6 +98,13 @@ class DecodeTask:
         raw["error"] = decoded.errors
         arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
+
+
+def _part(batch: Rows, number: int | None) -> Any:
+    """Values, headers or keys of messages, as the decoder takes them: a client's messages have all three."""
+    if number is None:
+        return None
+    return batch.messages if isinstance(batch, MessageRows) else batch.column(number)
 
 
 def numbered(arrays: list[pa.Array]) -> pa.RecordBatch:

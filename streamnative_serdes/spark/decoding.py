@@ -159,9 +159,7 @@ class TopicReader:
         """Whether a header of a message may name its schema."""
         return self._policy.signs.header
 
-    def read(
-        self, messages: pa.Array, headers: pa.Array | None, keys: pa.Array | None, error_column: str | None
-    ) -> pa.RecordBatch:
+    def read(self, messages: Any, headers: Any, keys: Any, error_column: str | None) -> pa.RecordBatch:
         """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
         Raises:
@@ -225,11 +223,11 @@ class Decoder:
         reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
         return cls(topic, Carried(reader), options.mode), reader
 
-    def decode(self, messages: pa.Array, headers: pa.Array | None = None, keys: pa.Array | None = None) -> Decoded:
+    def decode(self, messages: Any, headers: Any = None, keys: Any = None) -> Decoded:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
 
         Args:
-            messages: the values.
+            messages: the values, or messages of confluent-kafka, which are decoded where they are.
             headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
             keys: the messages' keys, where the reader needs them.
 

@@ -12,12 +12,13 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from streamnative_serdes._kafka_columns import kafka_columns
+from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError
 
 from .bounds import Topics
 from .client_config import client_config
 from .columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
-from .messages import to_arrow
 from .names import FORMAT
 from .options import Options
 from .ranges import Range
@@ -80,7 +81,8 @@ class Plan:
 
     def _columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
         if self.decoding is None:
-            yield to_arrow(messages, self.schema.names).columns
+            for _, batch in in_parts(messages, lambda part: kafka_columns(part, self.schema.names)):
+                yield batch.columns
         else:
             yield from self.decoding.columns(topic, messages)
 

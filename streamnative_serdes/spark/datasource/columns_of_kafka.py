@@ -1,10 +1,9 @@
-"""The columns of Spark's own Kafka source, as types of Spark and of Arrow."""
+"""The columns of Spark's own Kafka source, as types of Spark."""
 
 from __future__ import annotations
 
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import types as T
 
 _HEADERS: Final = T.ArrayType(
@@ -22,14 +21,3 @@ KAFKA_COLUMNS: Final = T.StructType(
     ]
 )
 WITH_HEADERS: Final = T.StructType([*KAFKA_COLUMNS.fields, T.StructField("headers", _HEADERS)])
-
-ARROW: Final = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestampType": pa.int32(),
-    "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
-}

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes._schema.projection import projected
-from streamnative_serdes.errors import ConfigError, SchemaError
+from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.models import Registered
 from streamnative_serdes.spark.decode_task import DEAD_LETTER, DecodeTask, new_columns
 from streamnative_serdes.spark.decoding import PLANNED, Decoder, TopicReader
+from streamnative_serdes.spark.message_rows import MessageRows
 from streamnative_serdes.spark.options import FAILFAST, ReadOptions
 from streamnative_serdes.spark.workers import kept, key_of
 
 from .bounds import Topics
 from .carried import CarriedWithSecrets
 from .columns_of_kafka import WITH_HEADERS
-from .messages import to_arrow
 from .options import Options
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
+
+    from .brokers import Brokers
 
 _AROUND: Final = ("key", "value", "topic", "partition", "offset")  # of a dead letter
 _POSITION: Final = ("partition", "offset")
@@ -59,7 +63,7 @@ class Decoding:
                 ``restart``.
         """
         task, needed = self._task(topic)
-        for batch in task(iter([to_arrow(messages, needed)])):
+        for batch in task(iter([MessageRows(messages, needed)])):
             yield batch.columns
 
     def _task(self, topic: str) -> tuple[DecodeTask, tuple[str, ...]]:
@@ -79,7 +83,7 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
     """Plan to decode ``topics``: the columns, and how tasks make them.
 
     Raises:
-        ConfigError: an option is invalid, or the topics have different schemas.
+        ConfigError: an option is invalid, a topic does not exist, or the topics have different schemas.
         SchemaError: Spark has no type for the schema, or it has no such field.
         SchemaRegistryError: the registry refuses or cannot be reached, or a topic has no schema.
     """
@@ -92,7 +96,11 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
         )
     chosen, keep = _read_options(options), _kept(options)
     names = _names(options, topics)
-    readers = {topic: _reader(options, chosen, topic) for topic in names}
+    try:
+        readers = {topic: _reader(options, chosen, topic) for topic in names}
+    except SchemaNotFoundError:
+        _refuse_missing(options, topics)
+        raise
     columns = {topic: _all_columns(keep, new_columns(reader), chosen) for topic, reader in readers.items()}
     first = names[0]
     for topic in names[1:]:
@@ -120,16 +128,26 @@ def _names(options: Options, topics: Topics) -> tuple[str, ...]:
     """The topics whose schemas are known now; those that match a pattern are asked for."""
     if topics.pattern is None:
         return topics.names
-    from .brokers import Brokers
-    from .client_config import client_config
-
-    found = tuple(sorted(filter(topics.matches, Brokers(client_config(options), topics).existing())))
+    found = tuple(sorted(filter(topics.matches, _brokers(options, topics).existing())))
     if not found:
         raise ConfigError(
             f"no topic matches {topics.pattern!r:.200}, so decode=true has no schema for the columns",
             hint="create the topic first, or read without decode and call decode_df",
         )
     return found
+
+
+def _refuse_missing(options: Options, topics: Topics) -> None:
+    """Raise ConfigError if a topic does not exist, which explains best why it has no schema."""
+    with suppress(BrokerUnavailableError):  # then the missing schema is the error
+        _brokers(options, topics).places()
+
+
+def _brokers(options: Options, topics: Topics) -> Brokers:
+    from .brokers import Brokers
+    from .client_config import client_config
+
+    return Brokers(client_config(options), topics)
 
 
 def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:

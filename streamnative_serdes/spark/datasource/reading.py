@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import ask, concerns_the_group
+from streamnative_serdes._kafka_columns import without_errors
 from streamnative_serdes._log import logger
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
@@ -68,10 +69,9 @@ class _Reader:
         span = self._span
         self._seek(span.start)
         while self._position < span.end:
-            taken = self._take()
-            found = [message for message in taken if message.error() is None]
-            if len(found) < len(taken):
-                self._heed([message for message in taken if message.error() is not None])
+            found, reports = without_errors(self._take())
+            if reports:
+                self._heed(reports)
             if found:  # in the order of their offsets
                 self._position = max(self._position, _offset(found[-1]) + 1)
                 if self._position > span.end:
