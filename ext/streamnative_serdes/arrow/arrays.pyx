@@ -24,6 +24,7 @@ cdef struct BytesArray:
     const void** buffers        # VIEWS
     int64_t width               # FIXED_SLOTS
     int64_t size                # total size of the slots that are read, in bytes
+    const uint8_t* limit        # where the bytes of all slots end, if they are in one buffer; else NULL
 
 
 cdef int how_bytes(bytes format) except -2:
@@ -55,7 +56,7 @@ cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, 
     cdef str fault = fault_of_array(array, used, 3 if how != FIXED_SLOTS else 2, 0)
     if fault is not None:
         return fault
-    out.how, out.width, out.length, out.offset = how, width, array.length, offset
+    out.how, out.width, out.length, out.offset, out.limit = how, width, array.length, offset, NULL
     out.valid = bitmap_of(array)
     out.slots = <const uint8_t*>array.buffers[1]
     if how == FIXED_SLOTS:
@@ -69,6 +70,7 @@ cdef str open_bytes(BytesArray* out, int how, int64_t width, ArrowArray* array, 
     out.size = inside.count
     # An array of empty text alone may lack a data buffer; then any address will do.
     out.data = out.slots if array.buffers[2] is NULL else <const uint8_t*>array.buffers[2]
+    out.limit = out.data + inside.first + inside.count
     return "there are offsets, but no bytes" if fault is None and inside.count and array.buffers[2] is NULL else fault
 
 

@@ -147,6 +147,20 @@ cdef inline int put_bytes(Column* c, const uint8_t* data, int64_t size) noexcept
     return 0
 
 
+cdef inline bint put_short(Column* c, const uint8_t* data, int64_t size) noexcept nogil:
+    """Append a VARIABLE slot of up to 32 bytes of ASCII, in one step. Returns False for other text, and without room.
+
+    32 bytes are read and written, whatever the size is.
+    """
+    if unlikely(c.room - c.used < SNS_SHORT or c.length == c.capacity):
+        return False
+    if unlikely(not sns_copy_short(c.data + c.used, data, size)):
+        return False                    # what was written is beyond the used bytes
+    c.used += size
+    end_slot(c, c.used)
+    return True
+
+
 cdef inline void put_bit(Column* c, bint value) noexcept nogil:
     """Append a BITS slot; the caller has made room."""
     cdef uint8_t* byte = &c.data[c.length >> 3]

@@ -168,9 +168,12 @@ cdef inline const uint8_t* read_bytes(Op* op, Column* c, const uint8_t* p, const
     p = get_size(&size, p, end, r)
     if unlikely(p is NULL):
         return NULL
-    if op.kind == READ_STRING and unlikely(not sns_is_utf8(p, size)):
-        r.text = p
-        return stop(r, p + size, BAD_TEXT, size)
+    if op.kind == READ_STRING:
+        if likely(size <= SNS_SHORT and (end - p >= SNS_SHORT or r.limit - p >= SNS_SHORT) and put_short(c, p, size)):
+            return p + size
+        if unlikely(not sns_is_utf8(p, size)):
+            r.text = p
+            return stop(r, p + size, BAD_TEXT, size)
     return p + size if made(r, put_bytes(c, p, size)) else NULL
 
 
@@ -184,6 +187,8 @@ cdef inline const uint8_t* read_enum(Op* op, Column* c, const uint8_t* p, const 
     index = sns_unzigzag(value)
     if unlikely(index < 0 or index >= op.member or op.symbols[index].size < 0):
         return stop_in(op, r, p, NO_SYMBOL, index)
+    if likely(op.symbols[index].size <= SNS_SHORT and put_short(c, op.symbols[index].text, op.symbols[index].size)):
+        return p
     return p if made(r, put_bytes(c, op.symbols[index].text, op.symbols[index].size)) else NULL
 
 

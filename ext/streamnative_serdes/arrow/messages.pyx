@@ -274,7 +274,7 @@ cdef class Batch:
                     list errors) except -1:
         """Return whether ``plan`` can read the row; if not, add the reason to ``errors``."""
         cdef bint done
-        self.r.p, self.r.end = start + offset, start + size
+        set_bytes(self, start + offset, start + size)
         with nogil:
             done = read_row(self, plan.ops + plan.root, &trailing)
         if not done:
@@ -412,7 +412,7 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
             if route is NULL:
                 why[0] = UNKNOWN
                 return row
-        batch.r.p, batch.r.end = p + route.offset, p + size
+        set_bytes(batch, p + route.offset, p + size)
         if unlikely(route.root is NULL or not read_row(batch, route.root, &route.trailing)):
             why[0] = FAILED
             return row
@@ -468,7 +468,7 @@ cdef int read_bare(Batch batch, const uint8_t* p, int64_t size, int64_t row) noe
         return BARE
     if batch.bare_route.root is NULL:
         return UNKNOWN
-    batch.r.p, batch.r.end = p, p + size
+    set_bytes(batch, p, p + size)
     if read_row(batch, batch.bare_route.root, &batch.bare_route.trailing):
         batch.bare_route.rows += 1
         route = route_of(batch, batch.version)
@@ -507,6 +507,12 @@ cdef int64_t stop_at(Batch batch, int64_t row, int* why) noexcept nogil:
     batch.r.fault = NO_MEMORY
     why[0] = FAILED
     return row
+
+
+cdef inline void set_bytes(Batch batch, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Let the reader read the current row from ``p`` to ``end``."""
+    batch.r.p, batch.r.end = p, end
+    batch.r.limit = end if batch.rows.limit is NULL or batch.absent else batch.rows.limit
 
 
 cdef inline bint read_row(Batch batch, Op* root, const bint* trailing) noexcept nogil:

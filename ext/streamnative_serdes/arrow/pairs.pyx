@@ -76,16 +76,18 @@ cdef bint next_length(int64_t* size, Reader* r) noexcept nogil:
 cdef bint read_separated(Batch batch, Op* op, Column* c, Step* step, bint trailing, Reader* r) noexcept nogil:
     cdef const uint8_t* p = r.p
     cdef const uint8_t* end = r.end
+    cdef const uint8_t* limit = r.limit
     cdef int64_t size = 0
     if has_key(batch, batch.row):
         batch.half_start = bytes_at(&batch.key_rows, batch.row, &size)
-        r.p, r.end = batch.half_start, batch.half_start + size
+        r.p = batch.half_start
+        r.end = r.limit = batch.half_start + size
         if not read_half(batch, op, OF_KEY, False, step, r):
             return False
         batch.half_start = NULL
     elif not made(r, put_null(&c.children[OF_KEY])):
         return False
-    r.p, r.end = p, end
+    r.p, r.end, r.limit = p, end, limit
     if batch.absent:
         return made(r, put_null(&c.children[OF_VALUE]))
     return read_half(batch, op, OF_VALUE, trailing, step, r)

@@ -9,6 +9,7 @@ cdef enum:
 cdef struct Reader:
     const uint8_t* p
     const uint8_t* end
+    const uint8_t* limit        # at or behind ``end``: up to here, bytes can be read, but not used
     Column* columns
     int64_t empty_left          # of one message, as in the object codec
     int64_t items_left
@@ -268,6 +269,9 @@ cdef bint read_key(Column* c, Step* step, Reader* r) noexcept nogil:
         return False
     p = r.p
     r.p += size
+    if likely(size <= SNS_SHORT and r.limit - p >= SNS_SHORT and put_short(c, p, size)):
+        step.key, step.key_size = p, size
+        return True
     if unlikely(not sns_is_utf8(p, size)):
         return fail_text(r, BAD_TEXT, p, size)
     step.key, step.key_size = p, size
@@ -289,6 +293,7 @@ cdef bint read_default(Op* op, Step* step, Reader* r) noexcept nogil:
     """Append a default. It was checked when the plan was built, and its record has counted it against the limits."""
     cdef Reader inner = r[0]
     inner.p, inner.end = op.text, op.text + op.size
+    inner.limit = inner.end
     inner.empty_left = inner.items_left = inner.slots_left = inner.batch_slots_left = INT64_MAX
     inner.max_depth = r.depth + MAX_LEVELS
     if read_values(op.parts, 1, 0, step, step.index, &inner):

@@ -37,8 +37,9 @@ cdef class OpTable:
             raise MemoryError()
         for i, symbol in enumerate(symbols):
             text = b"" if symbol is None else symbol_text(symbol)
-            self.kept.append(text)
-            out[0][i].text = <const uint8_t*>PyBytes_AS_STRING(text)
+            padded = text + bytes(SNS_SHORT)    # so that 32 bytes can be read
+            self.kept.append(padded)
+            out[0][i].text = <const uint8_t*>PyBytes_AS_STRING(padded)
             out[0][i].size = -1 if symbol is None else PyBytes_GET_SIZE(text)
         return 0
 

@@ -80,7 +80,11 @@ cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t s
                 data = bytes_at(&s.slots, slot, &size)
                 prefetch(data + AHEAD_BYTES)
                 prefetch(s.slots.slots + 4 * (at + AHEAD))
-                if op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
+                if (likely(<uint64_t>size <= SNS_SHORT and s.slots.limit - data >= SNS_SHORT)
+                        and (sns_copy_short(p + 1, data, size) or op.kind == WRITE_BYTES)):
+                    p[0] = <uint8_t>(2 * size)          # one byte, since the size is at most 32
+                    p += 1 + size
+                elif op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
                     p = halt_at(w, op, BAD_TEXT, data, size)
                 else:
                     p = write_sized(op, data, size, True, p, w)

@@ -7,6 +7,13 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__) || defined(_M_X64)
+#define SNS_SSE2 1
+#include <emmintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#define SNS_NEON 1
+#include <arm_neon.h>
+#endif
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -142,6 +149,37 @@ static inline void sns_copy(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
     else if (n >= 8) { memcpy(to, from, 8); memcpy(to + n - 8, from + n - 8, 8); }
     else if (n >= 4) { memcpy(to, from, 4); memcpy(to + n - 4, from + n - 4, 4); }
     else if (n > 0) { to[0] = from[0]; to[n >> 1] = from[n >> 1]; to[n - 1] = from[n - 1]; }
+}
+
+/* Copy n <= 32 bytes, and return whether all are ASCII. Reads and writes 32 bytes, whatever n is, and has no branches. */
+enum { SNS_SHORT = 32 };
+static inline int sns_copy_short(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
+#if defined(SNS_SSE2)
+    __m128i low = _mm_loadu_si128((const __m128i *)from), high = _mm_loadu_si128((const __m128i *)(from + 16));
+    uint64_t odd = (uint64_t)(uint32_t)_mm_movemask_epi8(low) | (uint64_t)(uint32_t)_mm_movemask_epi8(high) << 16;
+    _mm_storeu_si128((__m128i *)to, low);
+    _mm_storeu_si128((__m128i *)(to + 16), high);
+    return (odd & ((UINT64_C(1) << n) - 1)) == 0;
+#else
+    /* The first n bytes from sign_bits + 32 - n on. */
+    static const uint8_t sign_bits[64] = {
+        128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+        128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+    };
+    const uint8_t *mask = sign_bits + 32 - n;
+#if defined(SNS_NEON)
+    uint8x16_t low = vld1q_u8(from), high = vld1q_u8(from + 16);
+    vst1q_u8(to, low);
+    vst1q_u8(to + 16, high);
+    return vmaxvq_u8(vorrq_u8(vandq_u8(low, vld1q_u8(mask)), vandq_u8(high, vld1q_u8(mask + 16)))) == 0;
+#else
+    uint64_t text[4], bits[4];
+    memcpy(text, from, 32);
+    memcpy(bits, mask, 32);
+    memcpy(to, text, 32);
+    return ((text[0] & bits[0]) | (text[1] & bits[1]) | (text[2] & bits[2]) | (text[3] & bits[3])) == 0;
+#endif
+#endif
 }
 
 static inline PyObject *sns_new_ref(PyObject *object) { Py_INCREF(object); return object; }

@@ -34,6 +34,8 @@ cdef extern from "codec/wire.h":
     int sns_same_text(PyObject*, PyObject*) noexcept
     bint sns_same_bytes(const uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     void sns_copy(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    const int SNS_SHORT
+    bint sns_copy_short(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     Py_ssize_t sns_utf8_size(int, const void*, Py_ssize_t) noexcept nogil
     uint8_t* sns_put_utf8(uint8_t*, int, const void*, Py_ssize_t) noexcept nogil
     bint sns_parse_uuid(uint8_t*, const uint8_t*) noexcept nogil
