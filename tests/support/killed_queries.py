@@ -64,7 +64,7 @@ def _wrap_the_sink() -> None:
     @wraps(send)
     def sent(self: Any, batch: Any) -> None:
         send(self, batch)
-        if not isinstance(self._out, transactions._TransactionalOutbox):
+        if not isinstance(self._out, transactions.TransactionalOutbox):
             self._out.flush()
             reach(INSIDE, "at least once")
 

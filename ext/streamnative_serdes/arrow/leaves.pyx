@@ -76,12 +76,14 @@ cdef bint next_branch(int64_t* branch, int count, Reader* r) noexcept nogil:
 
 cdef inline const uint8_t* read_long(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
     cdef uint64_t value = 0
-    p = get_varint(&value, p, end, False, r)
-    if unlikely(p is NULL or not has_room(c, r)):
+    cdef const uint8_t* behind = sns_get_wide_varint(p, end, &value)
+    if unlikely(behind is NULL):
+        return stop(r, p, BAD_NUMBER, 64)
+    if unlikely(not has_room(c, r)):
         return NULL
     (<int64_t*>c.data)[c.length] = sns_unzigzag(value)
     c.length += 1
-    return p
+    return behind
 
 
 cdef inline const uint8_t* read_int(Column* c, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:

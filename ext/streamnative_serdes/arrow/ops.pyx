@@ -47,9 +47,9 @@ cdef struct Op:
     int column                  # target column; unused in READ_SKIPPED and its parts
     int null_index              # in a union with null: index of the null branch; else -1
     int count
-    Op** parts                  # record: one for each writer's field, then the defaults
+    Op** parts                  # record: its fields, then the defaults; READ_SKIPPED: neighbours without a column
     Py_ssize_t min_size         # lower bound on the encoded size, in bytes
-    Py_ssize_t empty_fields     # READ_RECORD: fields that may take no bytes
+    Py_ssize_t empty_fields     # READ_RECORD, READ_SKIPPED: fields that may take no bytes
     int64_t filled              # READ_RECORD: values that come from defaults
     int64_t slots               # READ_ARRAY, READ_MAP: slots that one item takes in columns
     int64_t low, high           # READ_NUMBER: valid range low <= n < high, in the reader's unit
@@ -58,7 +58,7 @@ cdef struct Op:
     bint narrow                 # READ_NUMBER: written as an int
     bint bounded
     int out                     # READ_NUMBER: an Out; READ_PLAIN: a PlainKind
-    int member                  # READ_MEMBER: index of the child
+    int member                  # READ_MEMBER: index of the child; READ_SKIPPED: of its first name in the record's note
     Py_ssize_t size             # READ_FIXED, READ_DECIMAL, READ_PLAIN: bytes, or -1; READ_DEFAULT: of text
     int precision
     const uint8_t* text         # READ_DEFAULT
@@ -106,16 +106,19 @@ cdef bint settle_op(Op* op) noexcept:
         for i in range(op.count):
             size = op.parts[i].min_size if i == 0 else min(size, op.parts[i].min_size)
         size += 1
-    elif op.kind == READ_MEMBER or op.kind == READ_SKIPPED:
+    elif op.kind == READ_MEMBER:
         size = op.parts[0].min_size
     elif op.kind == READ_ENUM:
         size = 1
-    elif op.kind != READ_RECORD:
+    elif op.kind != READ_RECORD and op.kind != READ_SKIPPED:
         return False
-    if op.kind == READ_RECORD:
+    if op.kind == READ_RECORD or op.kind == READ_SKIPPED:
         for i in range(op.count):
             size += op.parts[i].min_size if op.null_index < 0 else 0
-            empty += op.parts[i].min_size == 0 and op.parts[i].kind != READ_DEFAULT
+            if op.parts[i].kind == READ_SKIPPED:
+                empty += op.parts[i].empty_fields
+            else:
+                empty += op.parts[i].min_size == 0 and op.parts[i].kind != READ_DEFAULT
     size = min(size, <Py_ssize_t>1 << 40)
     changed = size != op.min_size or empty != op.empty_fields
     op.min_size, op.empty_fields = size, empty

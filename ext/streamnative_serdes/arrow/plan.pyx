@@ -150,15 +150,25 @@ cdef class Plan(OpTable):
     # Records
 
     cdef int record(self, object step, LayoutNode node, int depth) except -1:
-        cdef int op
-        cdef list parts = [], names = [str(field.name) for field in step.writer.fields]
+        cdef int op, run = -1           # the op that skips neighbours, if the field before is one of them
+        cdef list parts = [], names = []
+        cdef dict skipped = {}          # such an op -> names of its fields
         cdef int64_t weight = 0
         nodes = {field.name: part for field, part in zip(step.reader.fields, node.parts)}
         label = f"record {step.reader.name}"
         for field, part in zip(step.writer.fields, step.parts):
+            name = str(field.name)
+            if part is None and run >= 0:
+                (<list>self.parts[run]).append(self.skip(field.type, depth + 1))
+                (<list>skipped[run]).append(name)
+                continue
+            names.append(name)
             if part is None:
-                parts.append(self.add(READ_SKIPPED, 0, "nothing", [self.skip(field.type, depth + 1)]))
+                run = self.add(READ_SKIPPED, 0, "nothing", [self.skip(field.type, depth + 1)])
+                parts.append(run)
+                skipped[run] = [name]
             else:
+                run = -1
                 parts.append(self.compile(part, <LayoutNode>nodes[field.name], depth + 1))
         for field in step.added:
             name, (data, more, reason) = field.name, self.default_of(field)
@@ -168,6 +178,9 @@ cdef class Plan(OpTable):
             parts.append(self.default(field, data, <LayoutNode>nodes[name], depth))
             names.append(str(name))
             weight += more
+        for run, more_names in skipped.items():
+            self.ops[run].member = <int>len(names)
+            names.extend(more_names)
         op = self.add(READ_RECORD, node.column, label, parts, names)
         self.ops[op].filled = weight
         self.filled += weight

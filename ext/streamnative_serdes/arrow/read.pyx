@@ -79,6 +79,8 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
             p = read_enum(op, c, p, end, r)
         elif op.kind == READ_DECIMAL:
             p = read_decimal(op, c, p, end, r)
+        elif op.kind == READ_SKIPPED:
+            p = skip_fields(op, step, p, end, r)
         else:                           # large or rare types have their own functions
             r.p = p
             p = r.p if read_other(op, c, step, r) else NULL
@@ -108,8 +110,6 @@ cdef bint read_other(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
         return read_uuid(c, r)
     elif op.kind == READ_DEFAULT:
         return read_default(op, step, r)
-    elif op.kind == READ_SKIPPED:
-        return skip_value(op.parts[0], r)
     elif op.kind == READ_BIG_DECIMAL:
         return read_big_decimal(c, r)
     elif op.kind == READ_PLAIN:

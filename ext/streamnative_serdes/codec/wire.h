@@ -25,6 +25,10 @@
 #define SNS_NOINLINE
 #endif
 
+#if (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SNS_WORDS 1
+#endif
+
 /* --- varint: 7 bits a byte, least significant first, high bit set on all but the last; zigzag folds the sign ------- */
 
 static inline uint64_t sns_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
@@ -53,6 +57,40 @@ static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end
     if (p == end || *p > 1) return NULL; /* the 10th byte holds the last bit */
     *out = n | (uint64_t)*p << 63;
     return p + 1;
+}
+
+/* The size of a number of up to 8 bytes, without a branch for how many they are; 0: it is larger, or near the end. */
+static inline Py_ssize_t sns_varint_size(const uint8_t *p, const uint8_t *end) {
+#ifdef SNS_WORDS
+    uint64_t word, last;
+    if (SNS_UNLIKELY(end - p < 8)) return end - p > 0 && *p < 0x80;
+    memcpy(&word, p, 8);
+    last = ~word & UINT64_C(0x8080808080808080);
+    return last ? (__builtin_ctzll(last) >> 3) + 1 : 0;
+#else
+    Py_ssize_t size = 0;
+    while (size < 8 && size < end - p) if (p[size++] < 0x80) return size;
+    return 0;
+#endif
+}
+
+/* The same as sns_get_varint, faster for numbers of several bytes. */
+static inline const uint8_t *sns_get_wide_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
+#ifdef SNS_WORDS
+    if (SNS_LIKELY(end - p >= 8)) {
+        uint64_t word, last;
+        memcpy(&word, p, 8);
+        last = ~word & UINT64_C(0x8080808080808080);
+        if (SNS_LIKELY(last != 0)) {
+            word &= (last ^ (last - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+            word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+            word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+            *out = (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+            return p + (__builtin_ctzll(last) >> 3) + 1;
+        }
+    }
+#endif
+    return sns_get_varint(p, end, out);
 }
 
 /* --- integers and floats ------------------------------------------------------------------------------------------ */
