@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -111,6 +111,10 @@ bench-key-value: $(BUILT) ## compare KEY_VALUE messages with key and value on tw
 
 bench-entries: $(BUILT) ## compare records of Kafka's batches to messages and columns with aiokafka's parser; BENCH_ARGS for options
 	$(BIN)/python benchmarks/entries.py $(BENCH_ARGS)
+
+# cargo is neither installed nor looked for by anything else; it builds benchmarks/arrow_avro into build/arrow_avro.
+bench-rust: $(BUILT) ## compare Arrow columns with Rust's arrow-avro; needs cargo; BENCH_ARGS for options
+	$(BIN)/python benchmarks/arrow_avro.py $(BENCH_ARGS)
 
 wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there
 	$(BIN)/python tools/check_wheel.py

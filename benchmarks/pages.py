@@ -8,10 +8,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->"
 
 
-def write_docs(page: Path, text: str) -> None:
-    """Replace the text between the markers of ``page``."""
-    before, begin, rest = page.read_text().partition(BEGIN)
+def write_docs(page: Path, text: str, marker: str = BEGIN) -> None:
+    """Replace the text of ``page`` between ``marker`` and the next end."""
+    before, begin, rest = page.read_text().partition(marker)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"{page} lacks the markers {BEGIN.strip()} and {END}")
+        raise SystemExit(f"{page} lacks the markers {marker.strip()} and {END}")
     page.write_text(f"{before}{begin}{text}\n{end}{after}")
