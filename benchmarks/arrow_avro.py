@@ -268,8 +268,8 @@ def table(cells: Cells) -> str:
 
 def place(name: str) -> tuple[int, int]:
     """Order operations as above, then by rows; those of new processes come last."""
-    operation, rows, _ = name.replace(" rows", "").rpartition(", ")
-    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS), len(rows)
+    operation, _, rows = name.removesuffix(" rows").rpartition(", ")
+    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS), int(rows.replace(",", ""))
 
 
 def told(cells: Cells, name: str, column: str) -> str:
@@ -318,9 +318,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     rust, chosen = Rust(library), given.shape or names
-    cells = measure(rust, chosen, given.rows or list(ROWS), given.rounds)
-    if "first" in chosen:
-        cells |= first(rust, library)
+    alone = first(rust, library) if "first" in chosen else Cells()
+    cells = measure(rust, chosen, given.rows or list(ROWS), given.rounds) | alone
     text = f"{table(cells)}\n\n{one_decoder(cells)}{machine()}."
     print(text, "", sep="\n")
     reached = list(goals(cells))
