@@ -18,6 +18,7 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
 
 from .faults import described, not_encodable
+from .protobuf_json import from_json, to_json
 from .protobuf_objects import conflict, fill
 
 if TYPE_CHECKING:
@@ -74,6 +75,24 @@ class ProtobufNativeFormat:
         except (self._refusal, ValueError) as error:
             raise EncodeError(f"the message {self.native.full_name} cannot be written: {error}") from None
         return data
+
+    def to_json(self, data: bytes) -> Any:
+        """Return the message in ``data`` as JSON data (ProtoJSON).
+
+        Raises:
+            DecodeError: as :meth:`decode`; or JSON cannot hold the message.
+        """
+        return to_json(self.decode(data))
+
+    def from_json(self, value: Any) -> bytes:
+        """Return the payload for JSON data, as :meth:`to_json` gives them.
+
+        Raises:
+            EncodeError: they do not fit the descriptor.
+        """
+        made = self._class()
+        from_json(value, made)
+        return self.encode(made)
 
     def _message(self, obj: Any) -> Message:
         full_name = self.native.full_name

@@ -158,7 +158,7 @@ class MessageDecoder:
         return latest if self._version is None else self._policy.binding.version(topic, self._version)
 
     def _decode_other(self, known: Known, data: bytes | None) -> Decoded:
-        """JSON and primitive types, which have no header."""
+        """JSON, protobuf and primitive types, which have no header."""
         if data is None:
             return Decoded(None, None, None)
         try:

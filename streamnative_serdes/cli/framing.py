@@ -120,7 +120,7 @@ class Framer:
 
 
 class TypedFramer:
-    """Turns JSON values into messages of a topic of type JSON, or of a primitive type.
+    """Turns JSON values into messages of a topic that is not of type AVRO or KEY_VALUE.
 
     Args:
         known: the schema.

@@ -9,6 +9,7 @@
 | BYTES | text, a character from U+0000 to U+00FF for each byte |
 | DATE, TIME, TIMESTAMP, INSTANT | text in UTC: ``"2026-11-23T13:45:00.123Z"`` |
 | LOCAL_DATE, LOCAL_TIME, LOCAL_DATE_TIME | text: ``"2026-11-23"``, ``"13:45:00.123456789"`` |
+| PROTOBUF_NATIVE | ProtoJSON, with the names of fields as in the descriptor |
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._config import CodecArguments
-from streamnative_serdes._formats import Format
+from streamnative_serdes._formats import Format, ProtobufNativeFormat
 from streamnative_serdes._schema import Limits, Logical, Primitive
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
@@ -78,6 +79,7 @@ def json_of(known: Known, options: CodecArguments, limits: Limits) -> TypedJson:
 
     Raises:
         SchemaError: there is no JSON for messages of its type.
+        ConfigError: a library that its type needs is not installed.
     """
     if known.avro is not None:
         return _avro(known, options)
@@ -88,6 +90,8 @@ def json_of(known: Known, options: CodecArguments, limits: Limits) -> TypedJson:
         return _json(form)
     if known.type in _COUNTS:
         return _count(form, _COUNTS[known.type])
+    if isinstance(form, ProtobufNativeFormat):
+        return TypedJson(form.to_json, form.from_json)
     return _primitive(form)
 
 

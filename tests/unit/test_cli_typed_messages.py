@@ -1,4 +1,4 @@
-"""The commands ``decode`` and ``produce`` on KEY_VALUE topics, JSON and primitive types."""
+"""The commands ``decode`` and ``produce`` on KEY_VALUE topics, JSON, protobuf and primitive types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import requests
 from command import CommandLine
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema, TypedSchema, header
+from streamnative_serdes import KafkaAvroSerializer, KafkaPulsarSerializer, KeyValueSchema, TypedSchema, header
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -34,8 +34,8 @@ KEY1: Final = Codec(KEY).encode({"id": 1})
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
-    topics = ["separated", "inline", "framed", "mixed", "json", "strict", "copy", "again", "bad"]
-    with MockBroker({**dict.fromkeys(topics, 1), **dict.fromkeys(VALUES, 1)}) as broker:
+    topics = ["separated", "inline", "framed", "mixed", "json", "strict", "copy", "again", "bad", "proto", "pairs"]
+    with MockBroker(dict.fromkeys([*topics, *VALUES, "BYTES", "NONE"], 1)) as broker:
         yield broker
 
 
@@ -232,6 +232,68 @@ def test_json_is_shown_as_it_is_and_goes_back_to_the_same_bytes(
     ):
         assert expected in run("produce", "strict", stdin=lines_of([{"value": value}]), code=1).err
     assert "--schema is for topics of type AVRO" in decoded_with_schema(run, "json")
+
+
+@pytest.mark.parametrize("kind", ["BYTES", "NONE"])
+def test_bytes_are_text_with_one_character_for_each(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker, kind: str
+) -> None:
+    post(registry, kind, kind)
+    send(broker, kind, (b"k", b"\0\xff"))
+    [line] = run("decode", kind).lines
+    assert line["value"] == "\0\xff"
+    run("produce", kind, stdin=lines_of([line]))
+    assert received(broker, kind, 2) == [(b"k", b"\0\xff")] * 2
+    for value in ("\u0100", {}):
+        assert "expected" in run("produce", kind, stdin=lines_of([{"value": value}]), code=1).err
+
+
+# PROTOBUF_NATIVE
+
+
+def test_protobuf_is_shown_as_its_own_json_and_goes_back_to_the_same_bytes(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker
+) -> None:
+    pytest.importorskip("google.protobuf", reason="the extra protobuf is not installed")
+    from google.protobuf.descriptor_pb2 import UninterpretedOption
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    option = UninterpretedOption(positive_int_value=2**63, double_value=float("inf"), string_value=b"\0\xff")
+    option.name.add(name_part="a", is_extension=True)
+    payload = option.SerializeToString()
+    shown_as = {
+        "name": [{"name_part": "a", "is_extension": True}],
+        "positive_int_value": "9223372036854775808",
+        "double_value": "Infinity",
+        "string_value": "AP8=",
+    }
+    conf = {"schema.registry.url": registry.url}
+    KafkaPulsarSerializer(conf, TypedSchema("PROTOBUF_NATIVE", UninterpretedOption)).warm_up("proto")
+    send(broker, "proto", (b"k", payload), (None, None), (b"k", b"\xff"))
+    ended = run("decode", "proto", code=1)
+    lines = [json.loads(line) for line in ended.out.splitlines()]
+    assert [line.get("value") for line in lines] == [shown_as, None, None]
+    assert [(line["framing"], line["version"]) for line in lines[:2]] == [("headerless", 0), (None, None)]
+    assert "expected a message google.protobuf.UninterpretedOption" in lines[2]["error"]
+    run("produce", "proto", stdin=lines_of(lines[:2]))
+    assert received(broker, "proto", 5)[3:] == [(b"k", payload), (None, None)]
+    for value, expected in (
+        ({"more": 1}, 'has no field named "more"'),
+        ({"positive_int_value": "x"}, "line 1: topic proto, schema version 0: expected a message"),
+        ({"name": [{"name_part": "a"}]}, "cannot be written"),
+        (5, "as JSON: "),
+    ):
+        assert expected in run("produce", "proto", stdin=lines_of([{"value": value}]), code=1).err
+
+    pair = KeyValueSchema("INT32", TypedSchema("PROTOBUF_NATIVE", Timestamp), "SEPARATED")
+    registered(registry, "pairs", pair)
+    messages = [(b"\0\0\0\7", b"\x08\x05"), (b"\0\0\0\7", b"\x08" + b"\xff" * 8 + b"\x7f")]
+    send(broker, "pairs", *messages)
+    good, bad = [json.loads(line) for line in run("decode", "pairs", code=1).out.splitlines()]
+    assert (good["key"], good["value"]) == (7, "1970-01-01T00:00:05Z")
+    assert "the message google.protobuf.Timestamp cannot be shown as JSON: " in bad["error"]
+    run("produce", "pairs", stdin=lines_of([good]))
+    assert received(broker, "pairs", 3)[2] == messages[0]
 
 
 VALUES: Final[dict[str, tuple[bytes, Any]]] = {
