@@ -265,6 +265,26 @@ def test_json_halves_are_read_by_each_other_and_registered_once(
     assert schemas_of(pulsar_topic) == 1
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_protobuf_halves_are_those_of_java_and_registered_once(
+    pulsar: Pulsar, pulsar_topic: PulsarTopic, java_client: JavaPulsar, encoding: KeyValueEncodingType
+) -> None:
+    pytest.importorskip("google.protobuf", reason="the extra protobuf is not installed")
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    pairs = [(5, Timestamp(seconds=5, nanos=6)), (6, None)]
+    other = PulsarTopic(pulsar, pulsar_topic.client)
+    for topic, java_first in ((pulsar_topic, True), (other, False)):
+        ours = Ours(topic, KeyValueSchema("INT64", TypedSchema("PROTOBUF_NATIVE", Timestamp), encoding))
+        messages = [] if java_first else [ours.written(pair) for pair in pairs]
+        java_client.produce(topic.name, java_pair(encoding, "INT64", "PROTOBUF_NATIVE"), ["5", "5 6"], ["6", None])
+        theirs = as_kafka(java_client.consume(topic.name, "BYTES", 2))
+        assert (messages or [ours.written(pair) for pair in pairs]) == theirs
+        read = [ours.read(*message) for message in theirs]
+        assert [(key, str(value)) for key, value in read] == [(key, str(value)) for key, value in pairs]
+        assert schemas_of(topic) == 1
+
+
 # A topic of Debezium
 
 

@@ -338,6 +338,18 @@ def test_keys_have_no_schema_of_their_own(registry: LocalRegistry, schema: Any) 
         serializer("k", SerializationContext("t", MessageField.KEY))
 
 
+def test_a_pair_with_protobuf_is_registered_once(registry: LocalRegistry) -> None:
+    """In a pair, the registry spaces the text of a descriptor otherwise than on its own."""
+    pytest.importorskip("google.protobuf", reason="the extra protobuf is not installed")
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    pair = KeyValueSchema("INT32", TypedSchema("PROTOBUF_NATIVE", Timestamp), "SEPARATED")
+    for number in range(2):
+        Binding.forget()
+        assert KafkaPulsarSerializer(conf(registry), pair).serialize("t", Timestamp(seconds=5)) == b"\x08\x05"
+        assert registry.calls["POST schema"] == 1, number
+
+
 # It is a serializer like the others
 
 
