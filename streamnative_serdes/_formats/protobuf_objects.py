@@ -101,8 +101,10 @@ def _assign(field: FieldDescriptor, value: Any, assign: Any) -> None:
         _check_float(value)
     try:
         assign(value)
-    except (TypeError, ValueError) as error:
-        raise EncodeError(f"got {described(value)}: {str(error)[:200]}") from None
+    except UnicodeError:
+        raise not_encodable("text that UTF-8 can hold", value) from None
+    except (TypeError, ValueError):
+        raise not_encodable(_TYPES.get(field.type, "another type"), value) from None
 
 
 # Some versions of protobuf take bytes for text, 1 for true, or true for 1. The keys are FieldDescriptor.TYPE_*.
