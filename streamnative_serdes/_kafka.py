@@ -49,7 +49,12 @@ class BrokerRefusedError(SerdesError):
 
 
 def require_options(kafka: Any, topic: str) -> None:
-    """Raises ConfigError if ``kafka`` is not a dict of options, or has no ``bootstrap.servers``."""
+    """Raises ConfigError if ``topic`` is no name, or ``kafka`` not a dict of options with ``bootstrap.servers``."""
+    if not isinstance(topic, str):
+        raise ConfigError(
+            f"expected the name of a topic, got {type(topic).__name__}",
+            hint="the topic goes first, then the Kafka client's options, then the options of the SerDes",
+        )
     if not isinstance(kafka, Mapping):
         raise ConfigError(
             f"expected the Kafka client's options as a dict, got {type(kafka).__name__}",

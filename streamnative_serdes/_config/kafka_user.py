@@ -22,8 +22,12 @@ def refuse_other_tenant(client: Mapping[str, Any], conf: Mapping[str, Any]) -> N
         conf: our options, of which ``pulsar.tenant`` counts.
 
     Raises:
-        ConfigError: the tenants differ.
+        ConfigError: the tenants differ, or ``conf`` is not a dict of options.
     """
+    if not isinstance(conf, Mapping):
+        raise ConfigError(
+            f"expected the options as a dict, got {type(conf).__name__}", hint='{"schema.registry.url": "http://..."}'
+        )
     tenant, ours = _tenant_of(client), conf.get("pulsar.tenant") or _DEFAULT_TENANT
     if tenant not in ("", ours):
         raise ConfigError(

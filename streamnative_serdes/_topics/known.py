@@ -126,7 +126,7 @@ class Known:
                 f"expected a schema of type AVRO, got type {self.info.type}",
                 topic=self.topic,
                 version=self.version,
-                hint="KafkaAutoConsumeDeserializer reads topics of any type",
+                hint="KafkaAutoConsumeDeserializer reads topics of any type, and KafkaPulsarSerializer writes them",
             )
         return self.avro
 

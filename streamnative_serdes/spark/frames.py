@@ -87,6 +87,7 @@ def decode_df(
         SchemaError: Spark has no type for the schema.
         SchemaRegistryError: the registry refuses or cannot be reached, or ``schema`` is None and the topic has none.
     """
+    _refuse_options(df, "decode_df")
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
     warn_of_workers(df.sparkSession)
@@ -150,6 +151,7 @@ def encode_df(
         EncodeError: a column type does not match its field, or the fields of a struct do not match.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
+    _refuse_options(df, "encode_df")
     value, keep = name_of("value", value), names_of("keep", keep)
     warn_of_workers(df.sparkSession)
     encoder, writer = Encoder.plan(topic, conf, schema, pairs=True)
@@ -232,6 +234,11 @@ class _Encode:
     def _write(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
         columns = batch.columns[: len(self.fields)]
         return self.encoder.encode(pa.RecordBatch.from_arrays(columns, list(self.fields)))
+
+
+def _refuse_options(df: object, name: str) -> None:
+    if isinstance(df, Mapping):
+        raise ConfigError("expected a DataFrame, got options", hint=f'{name}(df, conf, topic="orders")')
 
 
 def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -> dict[str, str]:

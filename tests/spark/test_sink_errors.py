@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import ConfigError, EncodeError, IncompatibleSchemaError
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, encode_df
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.testing import MockBroker
 
@@ -166,3 +166,22 @@ def test_an_expression_needs_a_dataframe(kafka: dict[str, str], conf: dict[str, 
         sink.foreach_partition([Row(id=1)])
     with pytest.raises(ConfigError, match="mix a Column with a function"):
         KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=F.col("id"), value=lambda row: row)
+
+
+def test_the_error_for_swapped_arguments_says_their_order(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    swapped: Any
+    for make in (KafkaAvroSink, KafkaAvroSource):
+        for swapped in ((conf, kafka, TOPIC), (kafka, TOPIC, conf)):
+            with pytest.raises(ConfigError, match=r"the name of a topic, got dict \(hint: the topic goes first"):
+                make(*swapped)
+        swapped = TOPIC, kafka, conf["schema.registry.url"]
+        with pytest.raises(ConfigError, match=r"expected the options as a dict, got str \(hint: {\"schema\.registry"):
+            make(*swapped)
+    for convert in (decode_df, encode_df):
+        swapped = conf, orders
+        with pytest.raises(
+            ConfigError, match=rf"expected a DataFrame, got options \(hint: {convert.__name__}\(df, con"
+        ):
+            convert(*swapped, topic=TOPIC)
