@@ -62,6 +62,8 @@ PHRASES = tuple(
         (r"\bbehind the (?:header|datum|value)\b", '"after"'),
         (r"\bcomes? back (?:as|equal)\b", '"is read back"'),
         (r"\bby lot\b", '"at random"'),
+        # Nothing is published, so pip would find nothing, or what somebody else has published under this name.
+        (r"pip install ['\"]?streamnative-serdes\b", 'name the library that is missing, or ".[extra]" in the checkout'),
     )
 )
 

@@ -120,7 +120,7 @@ def protobuf_native_format(text: str, limits: Limits) -> ProtobufNativeFormat:
     try:
         from google.protobuf.descriptor_pool import DescriptorPool
     except ModuleNotFoundError:
-        hint = "pip install 'streamnative-serdes[protobuf]'"
+        hint = "pip install protobuf"
         raise ConfigError("topics of type PROTOBUF_NATIVE need the library protobuf", hint=hint) from None
     encoded, root, root_file = _parts(text, limits)
     files = {file.name: file for file in _descriptor_set(encoded).file}

@@ -31,7 +31,7 @@ def protobuf_native_text(schema: Any) -> str:
         from google.protobuf.descriptor import Descriptor
         from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
     except ModuleNotFoundError:
-        hint = "pip install 'streamnative-serdes[protobuf]'"
+        hint = "pip install protobuf"
         raise ConfigError("topics of type PROTOBUF_NATIVE need the library protobuf", hint=hint) from None
     root = getattr(schema, "DESCRIPTOR", schema)
     if not isinstance(root, Descriptor):

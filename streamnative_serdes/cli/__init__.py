@@ -10,7 +10,7 @@ try:
     import click
     import rich  # noqa: F401 - most commands need it, and all should fail alike
 except ModuleNotFoundError as missing:
-    sys.stderr.write(f"{missing.name} is not installed: pip install 'streamnative-serdes[cli]'\n")
+    sys.stderr.write(f"{missing.name} is not installed: pip install {missing.name}\n")
     raise SystemExit(2) from None
 
 __all__ = ["main"]

@@ -18,9 +18,7 @@ def crc32c(data: memoryview) -> int:
     try:
         from google_crc32c import extend
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            "checksums need google-crc32c", hint="pip install 'streamnative-serdes[converters]'"
-        ) from error
+        raise ConfigError("checksums need google-crc32c", hint="pip install google-crc32c") from error
     crc = 0
     for start in range(0, len(data), _PART):
         crc = extend(crc, bytes(data[start : start + _PART]))

@@ -191,9 +191,7 @@ def _cramjam() -> ModuleType:
     try:
         import cramjam
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            "snappy, lz4 and zstd need cramjam", hint="pip install 'streamnative-serdes[converters]'"
-        ) from error
+        raise ConfigError("snappy, lz4 and zstd need cramjam", hint="pip install cramjam") from error
     return cramjam
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 import pyarrow as pa
 from confluent_kafka import Producer

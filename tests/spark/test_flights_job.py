@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import CliRunner
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

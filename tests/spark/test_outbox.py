@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from orders import TOPIC, messages_of
 from waiting import exit_code

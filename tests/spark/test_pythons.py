@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from pyspark.errors import PySparkException
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from orders import ROWS, SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle

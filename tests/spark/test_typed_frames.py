@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 import requests
 from pyspark.sql import DataFrame, SparkSession

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
     from streamnative_serdes.spark.session import local_session
 
     # A failed task is repeated once.

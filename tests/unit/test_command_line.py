@@ -32,8 +32,8 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize(
     ("missing", "arguments", "told"),
     [
-        ("click", (), "click is not installed: pip install 'streamnative-serdes[cli]'\n"),
-        ("rich", ("--help",), "rich is not installed: pip install 'streamnative-serdes[cli]'\n"),
+        ("click", (), "click is not installed: pip install click\n"),
+        ("rich", ("--help",), "rich is not installed: pip install rich\n"),
         ("pyspark", ("demo",), "Error: pyspark is not installed: pip install 'pyspark<5' 'pandas<3' pyarrow\n"),
     ],
 )

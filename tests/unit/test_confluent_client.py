@@ -508,7 +508,7 @@ def test_errors_of_signing_in_name_the_second_registrys_options(
 
 
 def test_an_oauth_issuer_is_asked_for_the_second_registry_too(server: ScriptedRegistry, connect: Connect) -> None:
-    pytest.importorskip("authlib", reason="authlib is not installed: pip install 'streamnative-serdes[oauth]'")
+    pytest.importorskip("authlib", reason="authlib is not installed: pip install authlib")
     client = {"client.id": "c", "client.secret": "s"}
     with ScriptedRegistry(Answer(400, {"error": "invalid_client"})) as issuer:
         options = {**client, "issuer.endpoint.url": f"{issuer.url}/token"}

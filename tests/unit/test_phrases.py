@@ -38,6 +38,7 @@ def phrases() -> ModuleType:
         ("This is no fault of the user.", "is no fault"),
         ("who comes here is the only one", "who comes"),
         ("Likewise.", "Likewise"),
+        ('pip install "streamnative-serdes[spark]"', 'pip install "streamnative-serdes'),
         ("An int. Likewise for a long.", "Likewise"),
         ("| OAUTHBEARER | likewise |", "likewise"),
         ("work found no room for the first of its rows", "found no room"),

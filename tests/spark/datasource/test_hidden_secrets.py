@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 import streamnative_serdes
 from streamnative_serdes import KafkaAvroSerializer

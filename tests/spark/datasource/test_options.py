@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from streamnative_serdes import ConfigError
 from streamnative_serdes.spark.datasource import names
