@@ -11,7 +11,7 @@ import pyarrow as pa
 from ._arrow import Layout, split_errors
 from ._arrow import kafka_columns as _columns_of
 from ._schema import parse
-from .arrow import Capsules
+from .arrow.columns import Capsules
 from .errors import ConfigError
 
 _HEADER: Final = {

@@ -8,7 +8,7 @@ from typing import Any, Self, Unpack
 from . import _config as config
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
-from ._codec import weight as weight  # noqa: PLC0414 - for arrow.py, not for users
+from ._codec import weight as weight  # noqa: PLC0414 - for arrow/, not for users
 from ._schema import Limits, Schema, Shapes, parse, resolve
 
 __all__ = ["Codec", "Duration"]

@@ -19,7 +19,7 @@ from .serialization import Deserializer, SerializationContext
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .arrow import BatchColumns, Dialect
+    from .arrow.columns import BatchColumns, Dialect
 
 
 class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):

@@ -84,7 +84,7 @@ def _are_messages(data: Any) -> bool:
     """Whether ``data`` is a list of a client's messages, which have keys and headers beside their values."""
     if not isinstance(data, list | tuple):
         return False
-    from streamnative_serdes._pieces import has_client_messages  # pyarrow is not needed otherwise
+    from streamnative_serdes.arrow.pieces import has_client_messages  # pyarrow is not needed otherwise
 
     return has_client_messages(data)
 
@@ -114,7 +114,7 @@ def _read_as_policy(given: Given) -> _Read:
 
 
 def _repeatable(given: Given) -> Given:
-    from streamnative_serdes._pieces import messages_of  # pyarrow is not needed otherwise
+    from streamnative_serdes.arrow.pieces import messages_of  # pyarrow is not needed otherwise
 
     return replace(given, data=messages_of(given.data))
 
@@ -173,6 +173,6 @@ def _keys(policy: ReadPolicy, topic: str, headers: Any) -> Any:
             topic=topic,
             hint="pass headers=...; Spark's Kafka source has that column with the option includeHeaders=true",
         )
-    from streamnative_serdes._pieces import keys_of  # pyarrow is not needed otherwise
+    from streamnative_serdes.arrow.pieces import keys_of  # pyarrow is not needed otherwise
 
     return keys_of(headers, HEADER, policy.signs.header_key)

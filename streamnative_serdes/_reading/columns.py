@@ -17,8 +17,8 @@ from .typed_targets import as_parts, target_of
 
 if TYPE_CHECKING:
     from streamnative_serdes._formats.parts import Parts
-    from streamnative_serdes._typed_columns import TypedColumns
     from streamnative_serdes.arrow import Columns, Dialect
+    from streamnative_serdes.arrow.typed_columns import TypedColumns
 
 AnyColumns: TypeAlias = "Columns | TypedColumns"
 
@@ -87,7 +87,7 @@ def _made(policy: ReadPolicy, target: Schema | Parts, dialect: Dialect, large_ty
         from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 
         return Columns(target, options, dialect, large_types, compares=policy.signs.compares)
-    from streamnative_serdes._typed_columns import TypedColumns
+    from streamnative_serdes.arrow.typed_columns import TypedColumns
 
     return TypedColumns(target, options, dialect, large_types)
 

@@ -38,8 +38,8 @@ from .framings import Signs, UnknownIds, is_sign
 from .pairs import PairReading
 
 if TYPE_CHECKING:
-    from streamnative_serdes._typed_columns import TypedColumns
     from streamnative_serdes.arrow import Columns, Dialect
+    from streamnative_serdes.arrow.typed_columns import TypedColumns
 
 
 NOTHING: Final = object()

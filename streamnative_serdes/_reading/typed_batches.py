@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamnative_serdes._topics.known import Known
-    from streamnative_serdes._typed_columns import TypedColumns
     from streamnative_serdes.arrow import Routes
+    from streamnative_serdes.arrow.typed_columns import TypedColumns
 
 
 class PairReader:

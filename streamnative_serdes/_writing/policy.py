@@ -24,8 +24,8 @@ from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
 from .typed import codec_of, shapes_of
 
 if TYPE_CHECKING:
-    from streamnative_serdes._typed_writer import TypedColumnWriter
     from streamnative_serdes.arrow import ColumnWriter
+    from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 

@@ -103,7 +103,7 @@ def read_segment_batches(
         ImportError: pyarrow is not installed.
         OSError: as :func:`read_segment`.
     """
-    from streamnative_serdes.arrow import batch_of
+    from streamnative_serdes.arrow.columns import batch_of
 
     check_options("read_uncommitted", batch_rows=batch_rows, batch_size=batch_size)
     log = Segments(segments, **options)

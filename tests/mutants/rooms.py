@@ -143,8 +143,7 @@ ROOMS = (
     ),
     Room(
         "faces",
-        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow.py",
-                "_typed_*"),
+        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow/*"),
         units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
               "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values", "framings", "evolution",
               "evolution_batches", "evolution_pairs", "key_value", "key_value_mistakes"),

@@ -1,4 +1,4 @@
-"""Messages of other types than AVRO from columns: the counterpart of _typed_columns.py."""
+"""Messages of other types than AVRO from columns: the counterpart of typed_columns.py."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from . import _config as config
-from ._arrow import WritePlan, encode_batch
-from ._formats.parts import HalfName, HalfNode, PairNode, PairParts, Part, Parts, Plain, named
-from ._pieces import pieces_of_columns
-from ._schema import Field
-from .arrow import Capsules, default_of
-from .codec import Codec
-from .errors import EncodeError
+from streamnative_serdes import _config as config
+from streamnative_serdes._arrow import WritePlan, encode_batch
+from streamnative_serdes._formats.parts import HalfName, HalfNode, PairNode, PairParts, Part, Parts, Plain, named
+from streamnative_serdes._schema import Field
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import EncodeError
+
+from .columns import Capsules, default_of
+from .pieces import pieces_of_columns
 
 
 class TypedColumnWriter:

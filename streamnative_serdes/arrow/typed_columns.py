@@ -13,14 +13,15 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import _config as config
-from ._arrow import Layout, Plan, Same, decode_batch
-from ._formats.parts import HalfName, PairNode, PairParts, Part, Parts, named
-from ._pieces import array_of_keys, messages_of, pieces_of_messages
-from ._schema import Field, Record, resolve
-from .arrow import BatchColumns, Capsules, Columns, Dialect, Routes, default_of, first_error
-from .codec import Codec
-from .errors import DecodeError, EncodeError, SchemaError, SerdesError
+from streamnative_serdes import _config as config
+from streamnative_serdes._arrow import Layout, Plan, Same, decode_batch
+from streamnative_serdes._formats.parts import HalfName, PairNode, PairParts, Part, Parts, named
+from streamnative_serdes._schema import Field, Record, resolve
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
+
+from .columns import BatchColumns, Capsules, Columns, Dialect, Routes, default_of, first_error
+from .pieces import array_of_keys, messages_of, pieces_of_messages
 
 _MAX_PLANS: Final = 1_000  # one per writer's schema
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name

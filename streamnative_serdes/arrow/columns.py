@@ -1,4 +1,4 @@
-"""Avro messages to Arrow columns and back, with pyarrow. Only this module and _pieces.py import pyarrow and _arrow."""
+"""Avro messages to Arrow columns and back, by one reader's schema."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("Arrow columns need pyarrow 18 or later: pip install pyarrow") from error
 
-from . import _config as config
-from ._arrow import Layout, Plan, WritePlan, decode_batch, encode_batch
-from ._pieces import part_of, pieces_of_columns, pieces_of_messages
-from ._schema import Field, Record, Schema, parse, resolve
-from .codec import Codec, weight
-from .errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
+from streamnative_serdes import _config as config
+from streamnative_serdes._arrow import Layout, Plan, WritePlan, decode_batch, encode_batch
+from streamnative_serdes._schema import Field, Record, Schema, parse, resolve
+from streamnative_serdes.codec import Codec, weight
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
+
+from .pieces import part_of, pieces_of_columns, pieces_of_messages
 
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 

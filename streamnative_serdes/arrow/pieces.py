@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._arrow import Stream, Values
-from .errors import DecodeError, EncodeError
+from streamnative_serdes._arrow import Stream, Values
+from streamnative_serdes.errors import DecodeError, EncodeError
 
 # (schema capsule, array capsules), or (None, [Values])
 Pieces: TypeAlias = tuple[object, Iterable[object]]

@@ -1,0 +1,64 @@
+"""CONTRIBUTING's map, the import rules and the folders tell the same story."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text()
+PACKAGE, EXT = ROOT / "streamnative_serdes", ROOT / "ext" / "streamnative_serdes"
+
+
+def rows_of(head: str) -> list[list[str]]:
+    """The names in the first column of a table, row by row."""
+    table = PAGE.split(head, 1)[1].split("\n\n", 1)[0]
+    return [re.findall(r"`([^`]+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+
+
+def layers() -> list[set[str]]:
+    """The layers of the import rules, from the top."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        (contract,) = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    return [set(map(str.strip, layer.split("|"))) for layer in contract["layers"]]
+
+
+def entries(folder: Path) -> set[str]:
+    """Modules by name, and packages with a slash."""
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    return modules | {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+
+
+def test_the_map_lists_each_module_and_package_once() -> None:
+    names = [name for row in rows_of("| `streamnative_serdes/` | What it owns |") for name in row]
+    assert sorted(names) == sorted(entries(PACKAGE))
+
+
+def test_the_map_is_in_the_order_of_the_layers() -> None:
+    rank = {name: number for number, layer in enumerate(layers()) for name in layer}
+    rows = rows_of("| `streamnative_serdes/` | What it owns |")
+    ranks = [[rank[name.rstrip("/")] for name in row] for row in rows]
+    for above, below in pairwise(ranks):
+        assert max(above) <= min(below), (above, below)
+
+
+def test_the_map_lists_each_compiled_module_and_its_folder() -> None:
+    names = [name for row in rows_of("| `ext/streamnative_serdes/` |") for name in row]
+    units, folders = (
+        {path.stem for path in EXT.glob("*.pyx")},
+        {f"{path.name}/" for path in EXT.iterdir() if path.is_dir()},
+    )
+    assert sorted(names) == sorted(units | folders)
+
+
+def test_the_map_lists_each_folder_of_tests_and_each_oracle() -> None:
+    paths = [name for row in rows_of("| Path | What |") for name in row]
+    assert all((ROOT / path).exists() for path in paths)
+    folders = {f"tests/{path.name}/" for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name[0].isalpha()}
+    assert folders == {path for path in paths if path.startswith("tests/")}
+    (row,) = (line for line in PAGE.splitlines() if line.startswith("| `tests/oracles/` |"))
+    oracles = {f"`{path.parent.name}/`" for path in (ROOT / "tests/oracles").glob("*/__init__.py")}
+    assert all(oracle in row for oracle in oracles), oracles
