@@ -223,7 +223,7 @@ def _failure(error: DecodeError | EncodeError, part: Part, prefix: str) -> Decod
     """The error of a row; where what was read does not fit its column, that is an EncodeError of the codec."""
     found = error
     if isinstance(error, EncodeError):
-        found = DecodeError(f"it does not fit its column: {error.message}", path=error.path)
+        found = DecodeError(f"the value does not fit its column: {error.message}", path=error.path)
     assert isinstance(found, DecodeError)
     if prefix:
         path = found.path or ""

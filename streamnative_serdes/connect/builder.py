@@ -144,7 +144,9 @@ class SchemaBuilder:
         if self._default is not None:
             raise _twice("default")
         if value is None:
-            raise SchemaError("expected a default other than None", hint="a schema without a default has none")
+            raise SchemaError(
+                "expected a default other than None", hint="leave default() out: without it, there is no default"
+            )
         self._default = value
         return self
 

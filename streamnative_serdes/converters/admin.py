@@ -215,7 +215,7 @@ def _ledger(tree: Any) -> tuple[int, int]:
 
 def _no_entry(request: ApiRequest, reply: Reply) -> SchemaRegistryError:
     return SchemaRegistryError(
-        f"cannot {request.operation}: expected it with the header X-Pulsar-Message-ID, got another answer",
+        f"cannot {request.operation}: expected an answer whose header X-Pulsar-Message-ID names the entry, got another",
         status=reply.status,
         url=reply.url,
         topic=request.topic,

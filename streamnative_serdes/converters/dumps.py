@@ -73,7 +73,7 @@ def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[St
         raise DecodeError(
             f"expected a dump of entries, which begins with {MAGIC!r}, got {magic!r}",
             offset=0,
-            hint="a file that is one entry, or Kafka's batches, needs another way of reading",
+            hint="is the file one entry, or Kafka's batches? The command convert has --input-format for them",
         )
     place = len(MAGIC)
     while front := _read(file, _FRONT.size):

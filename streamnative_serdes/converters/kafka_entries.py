@@ -64,7 +64,7 @@ class KafkaEntryReader:
             ConfigError: the reader is ``read_uncommitted``, and knows of no transaction.
         """
         if self._held is None:
-            raise ConfigError("a reader that is read_uncommitted does not follow transactions")
+            raise ConfigError("with isolation='read_uncommitted', the reader does not follow transactions")
         return self._held.unknown
 
     def entry(self, buffer: Buffer) -> Iterator[Message]:
@@ -176,7 +176,9 @@ def _first_offset(entry: Entry, limits: Limits) -> int | None:
         return None
     first = entry.broker.index - taken + 1
     if first < 0 or taken < 1:
-        raise DecodeError(f"expected an index that {taken} offsets end with, got {entry.broker.index}")
+        raise DecodeError(
+            f"expected the index of the last of {taken} offsets, at least {taken - 1}, got {entry.broker.index}"
+        )
     return first
 
 

@@ -414,7 +414,7 @@ def test_an_answer_for_another_entry_is_refused(headers: dict[str, str]) -> None
     with (
         asking(*answers({**headers, "X-Pulsar-sequence-id": "0"}, b"<html>Sign in</html>")) as (reader, _),
         pytest.raises(
-            SchemaRegistryError, match="cannot read entry 12:0: expected it with the header X-Pulsar-Message"
+            SchemaRegistryError, match="cannot read entry 12:0: expected an answer whose header X-Pulsar-Message"
         ),
     ):
         list(reader.entries("t"))

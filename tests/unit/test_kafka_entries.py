@@ -373,7 +373,7 @@ def test_a_control_record_with_a_short_key_is_refused() -> None:
 
 
 def test_only_read_committed_knows_of_transactions() -> None:
-    with pytest.raises(ConfigError, match="read_uncommitted does not follow"):
+    with pytest.raises(ConfigError, match="read_uncommitted', the reader does not follow"):
         KafkaEntryReader().unknown  # noqa: B018
 
 
@@ -581,7 +581,7 @@ def test_without_checksums_damaged_text_is_read_as_it_is() -> None:
 
 
 def test_an_index_below_the_number_of_records_is_refused() -> None:
-    with pytest.raises(DecodeError, match="expected an index that 5 offsets end with, got 3"):
+    with pytest.raises(DecodeError, match="expected the index of the last of 5 offsets, at least 4, got 3"):
         entry(kb.entry(kb.batch(*RECORDS), records=5, index=3))
     assert entry(kb.entry(kb.batch(*RECORDS), records=5, index=4))[0].offset == 0
 

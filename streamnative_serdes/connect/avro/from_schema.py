@@ -218,7 +218,7 @@ class SchemaReader:
     def _inside(self, node: avro.Record, path: str) -> Iterator[None]:
         if node.name in self._open:
             raise SchemaError(
-                f"the record {node.name!r:.120} contains itself, and Connect's schemas here cannot",
+                f"the record {node.name!r:.120} contains itself, which Connect's schemas cannot do here",
                 path=path or None,
                 hint="read the topic with KafkaAvroDeserializer",
             )

@@ -225,12 +225,12 @@ class SchemaWriter:
         first, where = self._defined.setdefault(node["name"], (node, path))
         if first is not node and _without_default(first) != _without_default(node):
             raise SchemaError(
-                f"the name {node['name']!r:.120} stands for two different types",
+                f"two different types have the name {node['name']!r:.120}",
                 path=path or None,
                 hint=f"the other one is {where!r:.120}; give them different names, or the same doc, version, "
                 "parameters and fields"
                 if where
-                else "the other one is the outermost",
+                else "the other one is the schema as a whole; give them different names",
             )
         return first
 
@@ -257,7 +257,7 @@ class SchemaWriter:
             for default, in_field, path in uses:
                 if default and not in_field:
                     raise SchemaError(
-                        f"the type {name!r:.120} is used with different defaults, and Avro has no place for this one",
+                        f"the type {name!r:.120} is used with different defaults, which Avro allows for fields only",
                         path=path or None,
                         hint="give the types different names",
                     )

@@ -37,7 +37,7 @@ def from_jaas(text: str) -> dict[str, str]:
     module = found[1].rpartition(".")[2]
     if module not in _MODULES:
         raise ConfigError(
-            f"{_NAME}: librdkafka has nothing for the login module {module:.80}",
+            f"{_NAME}: librdkafka does not support the login module {module:.80}",
             hint=f"supported are {', '.join(_MODULES)}; or set kafka.sasl.mechanism and kafka.sasl.username",
         )
     given = {name: _unquoted(value) for name, value in _PAIR.findall(found[3])}

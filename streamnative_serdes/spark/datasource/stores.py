@@ -97,7 +97,7 @@ def _certificates(path: str, password: str | None) -> str:
         store = pkcs12.load_pkcs12(data, None if password is None else password.encode())
     except ValueError:
         raise ConfigError(
-            f"kafka.ssl.truststore.location: cannot open {path!r:.300}: it is no PKCS12 store, or "
+            f"kafka.ssl.truststore.location: cannot open {path!r:.300}: it is not a PKCS12 store, or "
             "kafka.ssl.truststore.password is wrong"
         ) from None
     found = [store.cert, *store.additional_certs]

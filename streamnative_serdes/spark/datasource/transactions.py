@@ -160,7 +160,9 @@ class Transaction:
 
         (found,) = consumer.committed([TopicPartition(self._topic, 0)], _ANSWER_SECONDS)
         if found.error is not None:
-            raise TransactionError(f"the broker does not tell the last batch: {found.error.str()}", topic=self._topic)
+            raise TransactionError(
+                f"cannot read from the broker which batch was committed last: {found.error.str()}", topic=self._topic
+            )
         batch = self._identity.batch
         if found.offset <= batch:
             return None
@@ -235,7 +237,9 @@ class Transaction:
             )
         if fault.name() in _UNSUPPORTED:
             hint = "use delivery=at-least-once with dedupHeaders=true"
-            return TransactionError(f"the broker has no transactions: {fault.str()}", topic=self._topic, hint=hint)
+            return TransactionError(
+                f"the broker does not support transactions: {fault.str()}", topic=self._topic, hint=hint
+            )
         if fault.name() not in _FENCED and not fault.fatal():
             return TransactionError(text, topic=self._topic)
         seconds = time.monotonic() - self._began
