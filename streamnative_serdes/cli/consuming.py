@@ -53,7 +53,7 @@ class Start:
         return cls("time", int(aware.timestamp() * 1000))
 
 
-class TopicReader:
+class TopicConsumer:
     """Consumes a topic; use it as a context manager.
 
     Args:
@@ -68,7 +68,7 @@ class TopicReader:
         self._topic, self._errors = topic, ClientErrors(kafka, topic)
         self._consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **_CONF}, topic, self._errors)
 
-    def __enter__(self) -> TopicReader:
+    def __enter__(self) -> TopicConsumer:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -20,7 +20,7 @@ _IN_MEMORY: Final = 8 << 20  # bytes of the result for one item; a larger one go
 
 
 @dataclass(slots=True)
-class Reading:
+class EntryReaders:
     """How entries are read, and the readers: one for each partition, since transactions and chunks belong to one."""
 
     isolation: Isolation
@@ -106,7 +106,7 @@ class Conversion:
     """
 
     target: Target
-    reading: Reading
+    reading: EntryReaders
     out: BinaryIO
     failed: DumpWriter | None
     items: int = field(default=0, init=False)

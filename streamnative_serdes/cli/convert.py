@@ -16,7 +16,7 @@ from streamnative_serdes.converters import AdminEntryReader, DumpWriter, StoredE
 from streamnative_serdes.converters.dumps import read_batches_one_by_one, read_one
 from streamnative_serdes.errors import DecodeError
 
-from .conversion import Conversion, Reading
+from .conversion import Conversion, EntryReaders
 from .failures import Command, FailureError
 from .options import Connection, connected, optional_topic
 from .output import say, show_json
@@ -104,7 +104,7 @@ def convert(
         kept = _opened(stack, failed)
         conversion = Conversion(
             _target(target, topic, max_batch_size, isolation == "read_uncommitted"),
-            Reading(isolation, max_batch_size, max_held, not keep_header),
+            EntryReaders(isolation, max_batch_size, max_held, not keep_header),
             out,
             None if kept is None else DumpWriter(kept),
         )

@@ -21,7 +21,7 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
-from .consuming import TopicReader
+from .consuming import TopicConsumer
 from .failures import REFUSED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic
 from .output import counted, marked, show_json, show_table
@@ -196,7 +196,7 @@ def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
 
 def _consume(kafka: dict[str, Any], topic: str) -> str:
     """Read up to the end from the end on, which needs the right to fetch."""
-    with TopicReader(kafka, topic) as reader:
+    with TopicConsumer(kafka, topic) as reader:
         return f"permitted; {counted(reader.reach_end(), 'message')}"
 
 

@@ -11,7 +11,7 @@ from streamnative_serdes._formats.jackson.parsing import parse
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, NestedTooDeeplyError, SerdesError
 
 from .converter import Converter
-from .json_envelope import Envelopes, Known
+from .json_envelope import Envelopes, KnownSchema
 from .json_options import JsonOptions
 from .json_schema import to_json
 from .json_values import Write, read_schemaless, write_schemaless, writer
@@ -56,7 +56,7 @@ class JsonConverter(Converter):
         self._lock = Lock()
         self._fixed = None if options.schema_content is None else self._content(options.schema_content)
 
-    def _content(self, text: str) -> Known:
+    def _content(self, text: str) -> KnownSchema:
         try:
             return self._envelopes.schema_of(parse(text.encode(), self._options.max_depth))
         except (DecodeError, UnicodeEncodeError) as error:
@@ -123,5 +123,5 @@ class JsonConverter(Converter):
             known, payload = self._envelopes.split(data)
         else:
             payload = parse(data, self._options.max_depth)
-            known = self._fixed or Known(None, read_schemaless)
+            known = self._fixed or KnownSchema(None, read_schemaless)
         return SchemaAndValue(known.schema, known.read(payload))

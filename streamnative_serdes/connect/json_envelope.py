@@ -32,7 +32,7 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HINT: Final = "for messages without schemas, set schemas.enable=false"
 
 
-class Known(NamedTuple):
+class KnownSchema(NamedTuple):
     """A schema, None for null; and the function that reads payloads of it."""
 
     schema: Schema | None
@@ -50,15 +50,15 @@ class Envelopes:
 
     def __init__(self, form: Form, most: int, max_depth: int) -> None:
         self._form, self._most, self._max_depth = form, most, max_depth
-        self._last: tuple[bytes, Known] | None = None
-        self._known: OrderedDict[bytes, Known] = OrderedDict()  # by the bytes in front of the payload
+        self._last: tuple[bytes, KnownSchema] | None = None
+        self._known: OrderedDict[bytes, KnownSchema] = OrderedDict()  # by the bytes in front of the payload
         self._size = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def split(self, data: bytes) -> tuple[Known, Any]:
+    def split(self, data: bytes) -> tuple[KnownSchema, Any]:
         """The schema and the parsed payload. Raises DecodeError: the bytes are no envelope, or its schema no schema."""
         found = self.known(data)
         if found is not None:
@@ -67,7 +67,7 @@ class Envelopes:
                 return found[1], payload[0]
         return self._parsed(data)
 
-    def known(self, data: bytes) -> tuple[bytes, Known] | None:
+    def known(self, data: bytes) -> tuple[bytes, KnownSchema] | None:
         """The bytes that the message begins with and their schema, if a message that began so has been read."""
         last = self._last
         if last is not None and data.startswith(last[0]):
@@ -93,7 +93,7 @@ class Envelopes:
             return None
         return (value,) if _END.match(text, end) else None
 
-    def _parsed(self, data: bytes) -> tuple[Known, Any]:
+    def _parsed(self, data: bytes) -> tuple[KnownSchema, Any]:
         envelope = parse(data, self._max_depth)
         if type(envelope) is not dict or envelope.keys() != {"schema", "payload"}:
             keys = ", ".join(map(repr, list(envelope)[:5])) if type(envelope) is dict else described(envelope)
@@ -102,18 +102,18 @@ class Envelopes:
         self._keep(data, known)
         return known, envelope["payload"]
 
-    def schema_of(self, node: Any) -> Known:
+    def schema_of(self, node: Any) -> KnownSchema:
         """The schema of parsed JSON. Raises DecodeError: it is no schema; ``path`` begins with ``schema``."""
         if node is None:
-            return Known(None, read_schemaless)
+            return KnownSchema(None, read_schemaless)
         try:
             schema = from_json(node, self._form)
-            return Known(schema, reader(schema, self._form))
+            return KnownSchema(schema, reader(schema, self._form))
         except DecodeError as error:
             error.path = joined("schema", error.path)
             raise
 
-    def _keep(self, data: bytes, known: Known) -> None:
+    def _keep(self, data: bytes, known: KnownSchema) -> None:
         """Keep a schema by the bytes in front of the payload; the least recently used ones make room."""
         prefix = self._prefix(data)
         if prefix is None or not self._most or len(prefix) > MAX_TEXT:

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes.cli import consuming
-from streamnative_serdes.cli.consuming import Start, TopicReader
+from streamnative_serdes.cli.consuming import Start, TopicConsumer
 
 END = KafkaError(KafkaError._PARTITION_EOF)
 
@@ -53,7 +53,7 @@ class Client:
 def consumed(client: Client, monkeypatch: pytest.MonkeyPatch, start: Start = Start()) -> list[tuple[int, int]]:  # noqa: B008
     """Partition and offset of each message."""
     monkeypatch.setattr(consuming, "client", lambda *_: client)
-    with TopicReader({"bootstrap.servers": "x:1"}, "t") as reader:
+    with TopicConsumer({"bootstrap.servers": "x:1"}, "t") as reader:
         found = [(message.partition(), message.offset()) for message in reader.messages(start)]
     assert client.closed
     return found

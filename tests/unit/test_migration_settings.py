@@ -8,9 +8,9 @@ import pytest
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration.planning.cluster import Topic
-from streamnative_serdes.migration.planning.settings import Seen, batch_size, for_new_topic, problems_of
+from streamnative_serdes.migration.planning.settings import SourceMessages, batch_size, for_new_topic, problems_of
 
-NOTHING = Seen()
+NOTHING = SourceMessages()
 NOW = 1_800_000_000_000
 HOUR = 3_600_000
 PLAIN = {
@@ -29,7 +29,7 @@ def topic(partitions: int = 3, **settings: str) -> Topic:
     return Topic("t", partitions, 1, {**PLAIN, **given}, given)
 
 
-def names(source: Topic, target: Topic, seen: Seen = NOTHING, growth: int = 5) -> list[str]:
+def names(source: Topic, target: Topic, seen: SourceMessages = NOTHING, growth: int = 5) -> list[str]:
     return [problem.name for problem in problems_of(source, target, seen, NOW, growth)]
 
 
@@ -37,7 +37,7 @@ ROOMY = {"max_message_bytes": "1005"}
 
 
 def test_equal_topics_with_room_have_no_problems() -> None:
-    assert names(topic(), topic(**ROOMY), Seen(NOW - HOUR, NOW, 900)) == []
+    assert names(topic(), topic(**ROOMY), SourceMessages(NOW - HOUR, NOW, 900)) == []
 
 
 @pytest.mark.parametrize("partitions", [2, 4])
@@ -51,17 +51,21 @@ def test_the_brokers_time_at_the_target_is_a_question() -> None:
 
 @pytest.mark.parametrize(("kept", "expected"), [(HOUR, []), (HOUR - 1, ["retention"]), (-1, []), (0, ["retention"])])
 def test_retention_may_be_as_long_as_the_oldest_message_is_old(kept: int, expected: list[str]) -> None:
-    assert names(topic(), topic(retention_ms=str(kept), **ROOMY), Seen(NOW - HOUR, NOW)) == expected
+    assert names(topic(), topic(retention_ms=str(kept), **ROOMY), SourceMessages(NOW - HOUR, NOW)) == expected
 
 
 def test_retention_does_not_matter_where_only_compaction_deletes() -> None:
     compacted = {"cleanup_policy": "compact"}
-    assert names(topic(**compacted), topic(retention_ms="1", **compacted, **ROOMY), Seen(NOW - HOUR, NOW)) == []
+    assert (
+        names(topic(**compacted), topic(retention_ms="1", **compacted, **ROOMY), SourceMessages(NOW - HOUR, NOW)) == []
+    )
 
 
 def test_retention_matters_with_both_policies() -> None:
     both = {"cleanup_policy": "compact,delete"}
-    assert names(topic(**both), topic(retention_ms="1", **both, **ROOMY), Seen(NOW - HOUR, NOW)) == ["retention"]
+    assert names(topic(**both), topic(retention_ms="1", **both, **ROOMY), SourceMessages(NOW - HOUR, NOW)) == [
+        "retention"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_the_target_may_keep_no_fewer_bytes(source: str, target: str, expected: 
 @pytest.mark.parametrize("setting", ["message_timestamp_before_max_ms", "message_timestamp_difference_max_ms"])
 @pytest.mark.parametrize(("bound", "expected"), [(HOUR, []), (HOUR - 1, ["timestamp-bounds"])])
 def test_the_oldest_message_is_not_older_than_the_target_takes(setting: str, bound: int, expected: list[str]) -> None:
-    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), Seen(NOW - HOUR, NOW)) == expected
+    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), SourceMessages(NOW - HOUR, NOW)) == expected
 
 
 @pytest.mark.parametrize("setting", ["message_timestamp_after_max_ms", "message_timestamp_difference_max_ms"])
@@ -83,27 +87,27 @@ def test_the_oldest_message_is_not_older_than_the_target_takes(setting: str, bou
 def test_the_newest_message_is_not_further_ahead_than_the_target_takes(
     setting: str, bound: int, expected: list[str]
 ) -> None:
-    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), Seen(NOW, NOW + HOUR)) == expected
+    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), SourceMessages(NOW, NOW + HOUR)) == expected
 
 
 def test_a_target_that_sets_the_time_itself_refuses_no_times() -> None:
     own = {"message_timestamp_type": "LogAppendTime", "message_timestamp_before_max_ms": "1"}
-    assert names(topic(), topic(**own, **ROOMY), Seen(NOW - HOUR, NOW)) == ["log-append-time"]
+    assert names(topic(), topic(**own, **ROOMY), SourceMessages(NOW - HOUR, NOW)) == ["log-append-time"]
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(1005, []), (1004, ["message-size"])])
 def test_there_is_room_for_five_more_bytes_than_the_source_takes(limit: int, expected: list[str]) -> None:
-    assert names(topic(), topic(max_message_bytes=str(limit)), Seen(largest=1000)) == expected
+    assert names(topic(), topic(max_message_bytes=str(limit)), SourceMessages(largest=1000)) == expected
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(2005, []), (2004, ["message-size"])])
 def test_there_is_room_for_five_more_bytes_than_the_largest_message(limit: int, expected: list[str]) -> None:
     """The source's limit may have been lowered since."""
-    assert names(topic(), topic(max_message_bytes=str(limit)), Seen(largest=2000)) == expected
+    assert names(topic(), topic(max_message_bytes=str(limit)), SourceMessages(largest=2000)) == expected
 
 
 def test_on_the_way_back_messages_do_not_grow() -> None:
-    assert names(topic(), topic(), Seen(largest=1000), growth=0) == []
+    assert names(topic(), topic(), SourceMessages(largest=1000), growth=0) == []
 
 
 def test_compaction_of_what_was_not_compacted_is_a_question() -> None:
@@ -114,7 +118,7 @@ def test_compaction_of_what_was_not_compacted_is_a_question() -> None:
 @pytest.mark.parametrize(("null_keys", "expected"), [(0, []), (1, ["null-keys"])])
 def test_compaction_refuses_messages_without_a_key(null_keys: int, expected: list[str]) -> None:
     both = {"cleanup_policy": "compact,delete"}
-    assert names(topic(**both), topic(**both, **ROOMY), Seen(null_keys=null_keys)) == expected
+    assert names(topic(**both), topic(**both, **ROOMY), SourceMessages(null_keys=null_keys)) == expected
 
 
 def test_a_broker_that_tells_no_settings_is_noted() -> None:
@@ -130,7 +134,7 @@ def test_all_problems_are_listed_at_once() -> None:
         cleanup_policy="compact,delete",
         max_message_bytes="9",
     )
-    found = names(topic(), target, Seen(NOW - HOUR, NOW, 1, null_keys=1))
+    found = names(topic(), target, SourceMessages(NOW - HOUR, NOW, 1, null_keys=1))
     assert found == ["partitions", "log-append-time", "retention", "compaction", "null-keys", "message-size"]
 
 

@@ -30,7 +30,7 @@ _PLACE_PREFIXES: Final = ("confluent.", "remote.", "local.retention.", "redpanda
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceMessages:
     """What is known of the source's messages.
 
     Args:
@@ -46,7 +46,7 @@ class Seen:
     null_keys: int = 0
 
     @classmethod
-    def of(cls, findings: Mapping[str, Any] | None) -> Seen:
+    def of(cls, findings: Mapping[str, Any] | None) -> SourceMessages:
         """What ``migrate plan`` has found."""
         if findings is None:
             return cls()
@@ -103,7 +103,7 @@ def for_new_topic(
     return {key: value for key, value in found.items() if value != ""}, left
 
 
-def problems_of(source: Topic, target: Topic, seen: Seen, now: int, growth: int) -> Iterator[Problem]:
+def problems_of(source: Topic, target: Topic, seen: SourceMessages, now: int, growth: int) -> Iterator[Problem]:
     """What the target's settings would do to copies of the source.
 
     Args:
@@ -131,7 +131,7 @@ def problems_of(source: Topic, target: Topic, seen: Seen, now: int, growth: int)
     yield from _sizes(source.settings, target.settings, seen, growth)
 
 
-def _times(settings: Mapping[str, str], seen: Seen, now: int) -> Iterator[Problem]:
+def _times(settings: Mapping[str, str], seen: SourceMessages, now: int) -> Iterator[Problem]:
     if settings.get("message.timestamp.type") == "LogAppendTime":
         yield Problem(
             "log-append-time",
@@ -159,7 +159,9 @@ def _times(settings: Mapping[str, str], seen: Seen, now: int) -> Iterator[Proble
         )
 
 
-def _retention(source: Mapping[str, str], target: Mapping[str, str], seen: Seen, now: int) -> Iterator[Problem]:
+def _retention(
+    source: Mapping[str, str], target: Mapping[str, str], seen: SourceMessages, now: int
+) -> Iterator[Problem]:
     if "delete" not in target.get("cleanup.policy", "delete"):
         return
     kept = _limit(target, "retention.ms")
@@ -179,7 +181,7 @@ def _retention(source: Mapping[str, str], target: Mapping[str, str], seen: Seen,
         )
 
 
-def _compaction(source: Mapping[str, str], target: Mapping[str, str], seen: Seen) -> Iterator[Problem]:
+def _compaction(source: Mapping[str, str], target: Mapping[str, str], seen: SourceMessages) -> Iterator[Problem]:
     if "compact" not in target.get("cleanup.policy", ""):
         return
     if "compact" not in source.get("cleanup.policy", ""):
@@ -197,7 +199,9 @@ def _compaction(source: Mapping[str, str], target: Mapping[str, str], seen: Seen
         )
 
 
-def _sizes(source: Mapping[str, str], target: Mapping[str, str], seen: Seen, growth: int) -> Iterator[Problem]:
+def _sizes(
+    source: Mapping[str, str], target: Mapping[str, str], seen: SourceMessages, growth: int
+) -> Iterator[Problem]:
     limit, permitted = (_number(side, "max.message.bytes", 0) for side in (target, source))
     needed = max(permitted, seen.largest) + growth
     if limit >= needed or not limit:

@@ -16,7 +16,7 @@ from streamnative_serdes.migration.topics import CONSUMER, bounds_of
 
 from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none
-from .settings import PREFIX_GROWTH, Seen, for_new_topic, problems_of
+from .settings import PREFIX_GROWTH, SourceMessages, for_new_topic, problems_of
 
 PLACE_GROWTH: Final = (
     64  # bytes, at most, of the header with the source's place, which copies have without transactions
@@ -129,7 +129,7 @@ def describe(
         problems.append(Problem("missing-target", f"topic {route.target} does not exist; --create creates it"))
         if left:
             problems.append(Problem("settings-not-copied", f"settings of the source's cluster: {', '.join(left)}"))
-    problems += problems_of(source, topic, Seen.of(findings), int(time.time() * 1000), growth)
+    problems += problems_of(source, topic, SourceMessages.of(findings), int(time.time() * 1000), growth)
     if exists:
         problems += _content(route, topic)
     return Target(topic, source, exists, problems=tuple(judged(problems, accept)))

@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._formats.jackson.parsing import parse
 from streamnative_serdes.connect import Schema, SchemaProjector, Type
-from streamnative_serdes.connect.json_envelope import Envelopes, Known
+from streamnative_serdes.connect.json_envelope import Envelopes, KnownSchema
 from streamnative_serdes.connect.json_options import JsonOptions
 from streamnative_serdes.connect.json_schema import from_json
 from streamnative_serdes.connect.json_values import reader
@@ -43,9 +43,9 @@ class ConnectReader:
     def __init__(self, topic: str, target: Schema, options: JsonOptions) -> None:
         self._topic, self._target, self._options = topic, target, options
         self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
-        self._bare: Known | None = None  # for messages without an envelope
+        self._bare: KnownSchema | None = None  # for messages without an envelope
         if not options.schemas or options.schema_content is not None:
-            self._bare = Known(target, reader(target, options.form))
+            self._bare = KnownSchema(target, reader(target, options.form))
         self._convert = converter(target)
         self._is_fast = can_read(target)
 
@@ -161,7 +161,7 @@ class ConnectReader:
             value = self._target.default
         return self._convert(value)
 
-    def _parsed(self, data: bytes) -> tuple[Known, Any]:
+    def _parsed(self, data: bytes) -> tuple[KnownSchema, Any]:
         if self._bare is None:
             return self._envelopes.split(data)
         return self._bare, parse(data, self._options.max_depth)
