@@ -20,6 +20,7 @@ from streamnative_serdes.errors import DecodeError
 
 from .checksum import crc32c, require_crc
 from .compression import KAFKA, decompress
+from .limits import BatchLimits
 from .message_sets import SET_HEADER, LegacyMessage, read_legacy
 from .wire import RecordReader
 
@@ -29,21 +30,6 @@ _MAGIC_AT: Final = 16
 _CRC_AT, _CRC_FROM = 17, 21
 _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x08, 0x10, 0x20
 _OVERHEAD: Final = 12  # bytes before what the length counts
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a reader accepts.
-
-    Args:
-        max_batch_size: bytes of one batch after decompression, and of one entry that is made or put together.
-        schema_header: whether a schema version header is taken off the values.
-        check_crc: whether checksums are compared.
-    """
-
-    max_batch_size: int = 64 << 20
-    schema_header: bool = True
-    check_crc: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +73,7 @@ class RecordBatch:
     def transactional(self) -> bool:
         return bool(self.attributes & _TRANSACTIONAL)
 
-    def messages(self, limits: Limits, first: int | None = None) -> RecordReader:
+    def messages(self, limits: BatchLimits, first: int | None = None) -> RecordReader:
         """The records; ``first`` is the offset of the first one, if it is not the stored one.
 
         Raises:
@@ -106,7 +92,7 @@ class RecordBatch:
         )
 
 
-def read_batches(buffer: memoryview, limits: Limits) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
+def read_batches(buffer: memoryview, limits: BatchLimits) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
     """Yield where each batch begins, in bytes, and the batch.
 
     Raises:
@@ -149,7 +135,7 @@ def _size(buffer: memoryview, start: int) -> int:
     return length + _OVERHEAD  # type: ignore[no-any-return] # of struct
 
 
-def _record_batch(data: memoryview, start: int, limits: Limits) -> RecordBatch:
+def _record_batch(data: memoryview, start: int, limits: BatchLimits) -> RecordBatch:
     if len(data) < HEADER_SIZE:
         raise DecodeError(f"batch: expected at least {HEADER_SIZE} bytes, got {len(data)}", offset=start)
     base, _, _, _, crc, attributes, last_delta, first, largest, producer, epoch, sequence, count = _HEADER.unpack_from(

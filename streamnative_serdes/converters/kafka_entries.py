@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
-from .batches import Limits, RecordBatch, placed_error, read_batches
+from .batches import RecordBatch, placed_error, read_batches
 from .compression import decompress_pulsar
 from .converter import read_only
 from .entry import Entry, read_entry
+from .limits import BatchLimits
 from .message_sets import LegacyMessage
 from .transactions import HeldTransactions, Unknown, committed, message_size
 from .wire import Message
@@ -53,7 +54,7 @@ class KafkaEntryReader:
         check_crc: bool = True,
     ) -> None:
         check_options(isolation, max_batch_size=max_batch_size, max_held=max_held)
-        self.limits = Limits(max_batch_size, schema_header, check_crc)
+        self.limits = BatchLimits(max_batch_size, schema_header, check_crc)
         self._held = HeldTransactions(max_held, message_size) if isolation == "read_committed" else None
 
     @property
@@ -157,7 +158,7 @@ def is_kafka(entry: Entry) -> bool:
     return entry.metadata.property(FORMAT) == KAFKA_FORMAT
 
 
-def _first_offset(entry: Entry, limits: Limits) -> int | None:
+def _first_offset(entry: Entry, limits: BatchLimits) -> int | None:
     """The offset of the entry's first record; None if the broker has not added the index of the last one.
 
     The batches themselves have the offsets that the producer gave them, from 0.
@@ -182,7 +183,7 @@ def _first_offset(entry: Entry, limits: Limits) -> int | None:
     return first
 
 
-def _offsets_in(entry: Entry, limits: Limits) -> int | None:
+def _offsets_in(entry: Entry, limits: BatchLimits) -> int | None:
     """How many offsets the batches take; None if a batch of format 0 or 1 does not say it."""
     taken = 0
     for _, batch in _placed(read_batches(entry.payload, replace(limits, check_crc=False)), entry.start):

@@ -15,17 +15,15 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError
 
 from .checksum import require_crc
 from .compression import LZ4, decompress
+from .limits import BatchLimits
 from .wire import Message
-
-if TYPE_CHECKING:
-    from .batches import Limits
 
 SET_HEADER: Final = 26  # bytes of the smallest message: format 0, key and value null
 _CODEC, _APPEND_TIME = 0x07, 0x08
@@ -69,7 +67,7 @@ class LegacyMessage:
     def producer_id(self) -> int:
         return -1
 
-    def messages(self, limits: Limits, first: int | None = None) -> Iterator[Message]:
+    def messages(self, limits: BatchLimits, first: int | None = None) -> Iterator[Message]:
         """Yield the message, or those inside; they are numbered from ``first``, or else have the stored offsets.
 
         Raises:
@@ -90,14 +88,14 @@ class LegacyMessage:
             timestamp = self.timestamp if self.attributes & _APPEND_TIME else message.timestamp
             yield message._message(offset, timestamp, limits)  # noqa: SLF001 # of this class
 
-    def _plain(self, data: memoryview, start: int, limits: Limits) -> LegacyMessage:
+    def _plain(self, data: memoryview, start: int, limits: BatchLimits) -> LegacyMessage:
         message = read_legacy(data, start, check_crc=limits.check_crc)
         if message.codec or message.magic != self.magic:
             got = "one that is compressed again" if message.codec else f"one of format {message.magic}"
             raise DecodeError(f"message set: expected plain messages of format {self.magic}, got {got}", offset=start)
         return message
 
-    def _message(self, offset: int, timestamp: int, limits: Limits) -> Message:
+    def _message(self, offset: int, timestamp: int, limits: BatchLimits) -> Message:
         if not 0 <= offset < 2**63:
             raise DecodeError(f"message set: expected offsets from 0 to 2**63 - 1, got {offset}")
         value = None if self.value is None else bytes(self.value)

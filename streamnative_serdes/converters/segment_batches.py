@@ -9,7 +9,8 @@ from typing import Final
 
 from streamnative_serdes.errors import DecodeError
 
-from .batches import Limits, RecordBatch, placed_error
+from .batches import RecordBatch, placed_error
+from .limits import BatchLimits
 from .message_sets import LegacyMessage
 from .segment_files import in_file
 from .transactions import committed
@@ -46,7 +47,7 @@ class SegmentBatch:
     def control(self) -> bool:
         return self.batch.control
 
-    def messages(self, limits: Limits) -> Iterator[Message]:
+    def messages(self, limits: BatchLimits) -> Iterator[Message]:
         """Yield the messages.
 
         Raises:
@@ -55,7 +56,7 @@ class SegmentBatch:
         with self._placing():
             yield from self.batch.messages(limits)
 
-    def fill(self, columns: RecordColumns, limits: Limits) -> Iterator[None]:
+    def fill(self, columns: RecordColumns, limits: BatchLimits) -> Iterator[None]:
         """Append the records to columns, and yield whenever those are full, to have them taken.
 
         Raises:
@@ -71,7 +72,7 @@ class SegmentBatch:
                 while not columns.append(message, self.batch.timestamp_kind):
                     yield
 
-    def markers(self, limits: Limits) -> Iterator[tuple[int, bool, int]]:
+    def markers(self, limits: BatchLimits) -> Iterator[tuple[int, bool, int]]:
         """Yield the transactions that a control batch ends: producer id, whether it commits, offset.
 
         Raises:

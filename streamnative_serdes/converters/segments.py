@@ -12,8 +12,9 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 from .aborted import AbortedTransactions, indexes_beside
-from .batches import Limits, read_batches
+from .batches import read_batches
 from .kafka_entries import Isolation, check_options
+from .limits import BatchLimits
 from .segment_batches import SegmentBatch
 from .segment_files import Source, blocks, in_file, name_of, path_of
 from .transactions import HeldTransactions
@@ -132,7 +133,7 @@ class Segments:
             raise ConfigError("expected at least one segment")
         self._segments, self._isolation, self._max_held, self._partial = segments, isolation, max_held, partial
         self._indexes = None if transaction_indexes is None else [Path(path) for path in transaction_indexes]
-        self.limits = Limits(max_batch_size, schema_header=False, check_crc=check_crc)
+        self.limits = BatchLimits(max_batch_size, schema_header=False, check_crc=check_crc)
 
     def batches(self) -> Iterator[SegmentBatch]:
         """Yield the batches that the isolation lets pass, without control batches.
