@@ -172,6 +172,37 @@ def test_maps_are_written_in_one_order() -> None:
     assert struct.encode({"fields": {"a": {"number_value": 1.5}}}) == ROWS["PROTOBUF_NATIVE Struct, recursive"].data
 
 
+@pytest.mark.parametrize("name", sorted(ROWS.keys() - {"PROTOBUF_NATIVE Everything"}))
+def test_the_json_of_what_java_wrote_goes_back_to_the_same_message(name: str) -> None:
+    format = of(ROWS[name].schema)
+    shown = json.loads(json.dumps(format.to_json(ROWS[name].data), allow_nan=False))
+    assert format.decode(format.from_json(shown)) == format.decode(ROWS[name].data)
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ([], r"expected an object for the message p\.M, got list"), (None, r"expected an object for the message p\.M"),
+        ({"x": 1}, 'has no field named "x"'), ({"i": 2**31}, "Failed to parse i field"),
+        ({"m": 5}, "message p.M as JSON"),
+    ],
+)  # fmt: skip
+def test_json_that_does_not_fit_is_an_encode_error(value: Any, fault: str) -> None:
+    with pytest.raises(EncodeError, match=fault):
+        of(text_of(file(*ALL))).from_json(value)
+
+
+def test_a_message_that_json_cannot_hold_is_a_decode_error() -> None:
+    stamp = of(ROWS["PROTOBUF_NATIVE Timestamp"].schema)
+    with pytest.raises(DecodeError, match=r"Timestamp cannot be shown as JSON: .*range"):
+        stamp.to_json(b"\x08" + b"\xff" * 8 + b"\x7f")
+    everything = ROWS["PROTOBUF_NATIVE Everything"]  # whose Timestamp is the first of all
+    with pytest.raises(DecodeError, match=r"Everything cannot be shown as JSON: .*range"):
+        of(everything.schema).to_json(everything.data)
+    with pytest.raises(DecodeError, match=r"expected a message google\.protobuf\.Timestamp"):
+        stamp.to_json(b"\xff")
+
+
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
