@@ -39,7 +39,7 @@ _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
 }
 # What a reason says about types -> hint.
 _OTHER_TYPE: Final = {
-    "exists schema type": "KafkaPulsarSerializer writes topics of any type, with a KeyValueSchema also KEY_VALUE",
+    "exists schema type": "the topic's schema is of another type: use KafkaPulsarSerializer, or a KeyValueSchema",
     "are different schema type": "the topic's keys or values have another type",
 }
 _STRATEGY = "the topic's compatibility strategy refuses this new schema; registered schemas still serialize"
