@@ -9,7 +9,7 @@ from uuid import UUID
 
 from streamnative_serdes.errors import DecodeError, EncodeError
 
-from .jackson.json_number import JsonNumber
+from .json_number import JsonNumber
 
 _MOST: Final = 60  # characters of a value that errors show
 _SHOWN: Final = (bool, float, type(None), dt.datetime, dt.date, dt.time, Decimal, UUID)

@@ -22,10 +22,10 @@ from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._formats.faults import not_decodable
 from streamnative_serdes._formats.jackson.base64_text import from_base64, to_base64
-from streamnative_serdes._formats.jackson.json_number import JsonNumber
 from streamnative_serdes._formats.jackson.notation import decimal_text, double_text, float_text, quoted
 from streamnative_serdes._formats.jackson.notation import to_float as to_float32
 from streamnative_serdes._formats.jackson.parsing import to_float as to_double
+from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 from .logical import Decimal, decimal_of, logical_of, to_bytes

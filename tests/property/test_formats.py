@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from streamnative_serdes._formats import PRIMITIVES, Format, JsonFormat, format_of, primitive_format
-from streamnative_serdes._formats.jackson.json_number import JsonNumber
 from streamnative_serdes._formats.jackson.notation import double_text, float_text, to_float
 from streamnative_serdes._formats.jackson.numbers import seconds_text, seconds_to_nanos
+from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError

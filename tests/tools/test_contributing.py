@@ -22,8 +22,9 @@ def rows_of(head: str) -> list[list[str]]:
 def layers() -> list[set[str]]:
     """The layers of the import rules, from the top."""
     with (ROOT / "pyproject.toml").open("rb") as file:
-        (contract,) = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    return [set(map(str.strip, layer.split("|"))) for layer in contract["layers"]]
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    (found,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return [set(map(str.strip, layer.split("|"))) for layer in found]
 
 
 def entries(folder: Path) -> set[str]:

@@ -22,8 +22,8 @@ from streamnative_serdes._schema import Array, AvroType, Enum, Fixed, Map, Primi
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
+from ..json_number import JsonNumber
 from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
-from .json_number import JsonNumber
 
 Rank = tuple[int, int, int]  # lower is better
 Ranker = Callable[[Any], Rank | None]  # None: it cannot be of this branch

@@ -10,9 +10,9 @@ from streamnative_serdes._schema import AvroType, Fixed
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described, not_decodable
+from ..json_number import JsonNumber
 from .base64_text import from_base64
 from .java_classes import CHARACTER, NUMBERS, java_class
-from .json_number import JsonNumber
 from .notation import to_float
 from .parsing import to_float as to_double
 

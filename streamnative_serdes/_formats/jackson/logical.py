@@ -29,9 +29,9 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .. import moments
 from ..faults import not_decodable
+from ..json_number import JsonNumber
 from .base64_text import from_base64
 from .java_classes import is_of_connect
-from .json_number import JsonNumber
 from .numbers import from_unscaled, seconds_to_nanos, to_decimal
 
 Leaf = Primitive | Fixed

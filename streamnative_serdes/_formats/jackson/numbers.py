@@ -10,8 +10,8 @@ from streamnative_serdes._schema import MAX_PRECISION
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import not_decodable
+from ..json_number import JsonNumber
 from ..moments import SECOND
-from .json_number import JsonNumber
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # the grammar of JSON
 _TOO_LARGE: Final = 10**MAX_PRECISION

@@ -14,7 +14,7 @@ from streamnative_serdes._schema import MAX_PRECISION
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
-from .json_number import JsonNumber
+from ..json_number import JsonNumber
 
 _MOST_CHARACTERS: Final = MAX_PRECISION  # of a number
 _BOM: Final = b"\xef\xbb\xbf"
