@@ -1,4 +1,4 @@
-"""Messages to Arrow columns and back. Only this package, ``_kafka_columns`` and Spark import pyarrow."""
+"""Messages to Arrow columns and back. Only this package and Spark import pyarrow."""
 
 from .columns import ColumnCodec, Columns, ColumnWriter, Dialect, Routes, arrow_schema_of, in_parts
 

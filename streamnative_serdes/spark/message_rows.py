@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from streamnative_serdes._kafka_columns import kafka_columns
+from streamnative_serdes.arrow.kafka_columns import kafka_columns
 
 if TYPE_CHECKING:
     from confluent_kafka import Message

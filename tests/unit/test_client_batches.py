@@ -19,13 +19,13 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     TypedSchema,
 )
 from streamnative_serdes._arrow import Values  # noqa: E402
-from streamnative_serdes._kafka_columns import (  # noqa: E402
+from streamnative_serdes.arrow import in_parts  # noqa: E402
+from streamnative_serdes.arrow.kafka_columns import (  # noqa: E402
     KAFKA_COLUMNS,
     kafka_columns,
     kafka_schema,
     without_errors,
 )
-from streamnative_serdes.arrow import in_parts  # noqa: E402
 from streamnative_serdes.serialization import MessageField, SerializationContext  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from streamnative_serdes._kafka_columns import kafka_columns
 from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow.kafka_columns import kafka_columns
 from streamnative_serdes.errors import ConfigError
 
 from .bounds import Topics

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import ask, concerns_the_group
-from streamnative_serdes._kafka_columns import without_errors
 from streamnative_serdes._log import logger
+from streamnative_serdes.arrow.kafka_columns import without_errors
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .consumers import Leased, pool

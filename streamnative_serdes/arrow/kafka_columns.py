@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from ._arrow import Layout, split_errors
-from ._arrow import kafka_columns as _columns_of
-from ._schema import parse
-from .arrow.columns import Capsules
-from .errors import ConfigError
+from streamnative_serdes._arrow import Layout, split_errors
+from streamnative_serdes._arrow import kafka_columns as _columns_of
+from streamnative_serdes._schema import parse
+from streamnative_serdes.errors import ConfigError
+
+from .columns import Capsules
 
 _HEADER: Final = {
     "type": "record",
