@@ -1,8 +1,8 @@
 """SchemaProjector: converts a value from one schema to a compatible one, by Kafka Connect's rules.
 
 A number becomes a wider one, in the order INT8, INT16, INT32, INT64, FLOAT32, FLOAT64; a field that the source lacks
-becomes the target's default, or None if it is optional; a field that the target lacks is dropped. Names and parameters
-must be equal. An optional source needs an optional target, or one with a default.
+is not set if it is optional, and becomes the target's default otherwise; a field that the target lacks is dropped.
+Names and parameters must be equal. An optional source needs an optional target, or one with a default.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def _struct(source: Schema, value: Any, target: Schema) -> Struct:
         given = source.field(name)
         if given is not None:
             one = _within(name, given.schema, value[name], wanted)
-        elif wanted.default is not None or wanted.optional:
+        elif wanted.optional:
+            continue  # not set, as in Java, where reading it gives the default
+        elif wanted.default is not None:
             one = wanted.default
         else:
             raise SchemaError("the field is required, and the source does not have it", path=name)

@@ -210,6 +210,18 @@ def test_one_bad_message_does_not_make_the_others_be_read_one_by_one(monkeypatch
     assert sum(alone) <= decoding_module._FEW
 
 
+@pytest.mark.parametrize(("replace", "expected"), [(True, 7), (False, None)])
+def test_an_optional_field_that_another_schema_lacks_has_its_default_if_defaults_replace_null(
+    replace: bool, expected: int | None
+) -> None:
+    wider = SchemaBuilder.struct("point").field("x", INT32).field("new", INT32, optional=True, default=7).build()
+    nested = SchemaBuilder.struct("outer").field("points", SchemaBuilder.array(wider)).build()
+    source = SchemaBuilder.struct("outer").field("points", SchemaBuilder.array(POINT)).build()
+    data = message(source, Struct(source, points=[Struct(POINT, x=1)]))
+    reader = ConnectReader(TOPIC, nested, JsonConverter({"replace.null.with.default": replace}).options)
+    assert reader.read(pa.array([data]), None).to_pylist() == [{"points": [{"x": 1, "new": expected}]}]
+
+
 def test_an_error_has_the_row_of_its_message() -> None:
     messages = [message(POINT, Struct(POINT, x=1)), None, b"{", message(POINT, Struct(POINT, x=2))]
     with pytest.raises(DecodeError) as caught:

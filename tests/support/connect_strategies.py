@@ -198,3 +198,46 @@ def filled_schema(schema: Schema) -> Schema:
 def _of(schema: Schema | None) -> Schema:
     assert schema is not None
     return schema
+
+
+_NUMBERS = [Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64]
+
+
+@st.composite
+def changed(draw: st.DrawFn, schema: Schema) -> Schema:
+    """A schema that another version of ``schema`` may have: often compatible with it, not always.
+
+    Numbers have another width; fields are added, removed and in another order; what may be null, defaults, versions and
+    docs differ. A default that is a struct is left out where anything inside has changed.
+    """
+    change = draw(st.sampled_from(["nothing", "width", "width", "optional", "default", "version", "doc", "name"]))
+    made = _with_changed_parts(draw, schema)
+    if change == "width" and schema.type in _NUMBERS:
+        made = made.replaced(type=draw(st.sampled_from(_NUMBERS)), default=None)
+    elif change == "optional":
+        made = made.replaced(optional=draw(st.booleans()))
+    elif change == "default" and schema.type.is_primitive:
+        made = made.replaced(default=draw(values(made.replaced(optional=False))))
+    elif change == "version" and made.name not in (Date.LOGICAL_NAME, Time.LOGICAL_NAME, Timestamp.LOGICAL_NAME):
+        made = made.replaced(version=draw(st.integers(1, 9)))
+    elif change == "doc":
+        made = made.replaced(doc="another")
+    elif change == "name" and schema.type is Type.STRUCT and draw(st.integers(0, 3)) == 0:
+        made = made.replaced(name="another", default=None)
+    return made
+
+
+def _with_changed_parts(draw: st.DrawFn, schema: Schema) -> Schema:
+    parts: dict[str, Any] = {
+        name: draw(changed(kind))
+        for name in ("key_schema", "value_schema")
+        if (kind := getattr(schema, name)) is not None
+    }
+    if schema.fields is not None:
+        kept = [(name, draw(changed(kind))) for name, _, kind in schema.fields if draw(st.integers(0, 9))]
+        if draw(st.booleans()):
+            kept.append(("added", draw(schemas(depth=1))))
+        shuffled = draw(st.permutations(kept))
+        parts["fields"] = tuple(Field(name, at, kind) for at, (name, kind) in enumerate(shuffled))
+    same = all(getattr(schema, name) == part for name, part in parts.items())
+    return schema if same else schema.replaced(**parts, default=None)

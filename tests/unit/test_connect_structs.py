@@ -151,6 +151,13 @@ def test_projection_drops_fields_fills_in_defaults_and_widens_numbers() -> None:
     found.validate()
 
 
+def test_an_optional_field_that_the_source_lacks_is_not_set_even_if_it_has_a_default() -> None:
+    target = SchemaBuilder.struct("outer").field("id", INT32).field("new", STRING, optional=True, default="x").build()
+    found = SchemaProjector.project(SCHEMA, Struct(SCHEMA, id=1), target)
+    assert found.get("new") is None  # as Java's getWithoutDefault
+    assert found["new"] == "x"
+
+
 @pytest.mark.parametrize("source", list(Type)[:6])
 @pytest.mark.parametrize("target", list(Type)[:6])
 def test_a_number_becomes_a_wider_one_and_no_narrower_one(source: Type, target: Type) -> None:

@@ -30,23 +30,28 @@ def column_of(schema: Schema, values: list[Any]) -> pa.Array:
     return pa.array(values, column_type(schema))
 
 
-def converter(schema: Schema) -> Convert:
-    """The function from a value, or None, to what pyarrow makes a column of; it raises DecodeError, with the path."""
-    convert = _converter(schema)
+def converter(schema: Schema, *, fill: bool = False) -> Convert:
+    """The function from a value, or None, to what pyarrow makes a column of; it raises DecodeError, with the path.
+
+    Args:
+        schema: of the values.
+        fill: whether fields that are not set become their defaults.
+    """
+    convert = _converter(schema, fill)
     return lambda value: None if value is None else convert(value)
 
 
-def _converter(schema: Schema) -> Convert:
+def _converter(schema: Schema, fill: bool) -> Convert:
     match schema.type:
         case Type.STRUCT:
-            return _struct(schema)
+            return _struct(schema, fill)
         case Type.ARRAY:
             assert schema.value_schema is not None
-            return _array(converter(schema.value_schema))
+            return _array(converter(schema.value_schema, fill=fill))
         case Type.MAP:
             assert schema.key_schema is not None
             assert schema.value_schema is not None
-            return _map(converter(schema.key_schema), converter(schema.value_schema))
+            return _map(converter(schema.key_schema, fill=fill), converter(schema.value_schema, fill=fill))
         case Type.BYTES if logical_of(schema) is None:
             return bytes
         case Type.STRING:
@@ -92,15 +97,16 @@ def _bounded(value: Any, scale: int, digits: int) -> Any:
     return value
 
 
-def _struct(schema: Schema) -> Convert:
-    fields = [(field.name, converter(field.schema)) for field in schema.fields or ()]
+def _struct(schema: Schema, fill: bool) -> Convert:
+    fields = [(field.name, converter(field.schema, fill=fill)) for field in schema.fields or ()]
+    get: Callable[[Struct, str], Any] = Struct.__getitem__ if fill else dict.get
 
     def convert(value: Struct) -> dict[str, Any]:
         name = ""
         found = {}
         try:
             for name, one in fields:
-                found[name] = one(dict.get(value, name))
+                found[name] = one(get(value, name))
         except DecodeError as error:
             error.path = joined(name, error.path)
             raise

@@ -47,6 +47,8 @@ class ConnectReader:
         if not options.schemas or options.schema_content is not None:
             self._bare = KnownSchema(target, reader(target, options.form))
         self._convert = converter(target)
+        # A field that is optional and missing in the message's schema is not set after projection.
+        self._convert_projected = converter(target, fill=options.form.replace_null)
         self._is_fast = can_read(target)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -156,8 +158,8 @@ class ConnectReader:
         if known.schema is None:
             raise DecodeError("expected a message with a schema, got one with null for it")
         if known.schema is not self._target and not known.schema.fits(self._target):
-            value = _projected(known.schema, value, self._target)
-        elif value is None and not self._target.optional:
+            return self._convert_projected(_projected(known.schema, value, self._target))
+        if value is None and not self._target.optional:
             value = self._target.default
         return self._convert(value)
 
