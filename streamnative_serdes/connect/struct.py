@@ -9,7 +9,7 @@ from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import EncodeError, SchemaError
 
 from .schema import Field, Schema, Type, same_value
-from .values import validate
+from .values import make_checker, validate
 
 
 class Struct(dict[str, Any]):
@@ -73,12 +73,7 @@ class Struct(dict[str, Any]):
         Raises:
             EncodeError: ``path`` names the place.
         """
-        for name, _, schema in self.schema.fields or ():
-            value = dict.get(self, name)
-            if value is not None:
-                validate(schema, value, name)
-            elif not schema.optional and schema.default is None:
-                validate(schema, None, name)
+        self.schema.checker(make_checker)(self)
 
     def _field(self, name: str) -> Field:
         found = self.schema.field(name)

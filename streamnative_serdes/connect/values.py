@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from streamnative_serdes.errors import EncodeError, SchemaError
 
-from .logical import Enum, logical_of, require_base
+from .logical import Decimal, Enum, logical_of, require_base
 from .schema import Schema, Type
 
 Check = Callable[[Any], None]
@@ -35,17 +35,19 @@ def validate(schema: Schema, value: Any, path: str = "") -> None:
         if value is not None:
             schema.checker(make_checker)(value)
         elif not schema.optional:
-            raise EncodeError(f"expected {described(schema)}, got None", hint="only optional schemas allow None")
+            raise _none(schema)
     except EncodeError as error:
-        error.path = joined(path, error.path) or None
-        raise
+        raise _placed(error, path) from None
 
 
 def joined(outer: str, inner: str | None) -> str:
-    """The path of ``inner`` inside ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``."""
+    """The path of ``inner`` inside ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``.
+
+    A remark after the path, which begins with a blank, needs no dot either.
+    """
     if not inner or not outer:
         return inner or outer
-    return f"{outer}{inner}" if inner[0] in "[{" else f"{outer}.{inner}"
+    return f"{outer}{inner}" if inner[0] in "[{ " else f"{outer}.{inner}"
 
 
 def described(schema: Schema) -> str:
@@ -64,6 +66,15 @@ def checked_schema(schema: Schema) -> Schema:
         except EncodeError as error:
             raise SchemaError(f"the default does not fit: {error.message}", path=error.path, hint=error.hint) from None
     return schema
+
+
+def _none(schema: Schema) -> EncodeError:
+    return EncodeError(f"expected {described(schema)}, got None", hint="only optional schemas allow None")
+
+
+def _placed(error: EncodeError, step: str) -> EncodeError:
+    error.path = joined(step, error.path) or None
+    return error
 
 
 def _expected(what: str, value: object) -> EncodeError:
@@ -143,7 +154,7 @@ def make_checker(schema: Schema) -> Check:
         return plain
     if schema.name is not None and (logical := logical_of(schema)) is not None:
         require_base(schema)
-        return lambda value: void(logical.from_logical(schema, value))
+        return _logical_checker(schema, logical)
     match schema.type:
         case Type.ARRAY:
             return _array_checker(schema)
@@ -157,8 +168,17 @@ def make_checker(schema: Schema) -> Check:
     return _PLAIN[schema.type]
 
 
-def void(_: object) -> None:
-    """Drop a result."""
+def _logical_checker(schema: Schema, logical: Any) -> Check:
+    """The conversion to what is stored, whose result is dropped."""
+    convert: Callable[[Any, Any], object] = logical.from_logical
+    given: Any = schema
+    if logical is Decimal:  # its number is enough, without the bytes
+        convert, given = Decimal.unscaled, Decimal.scale(schema)
+
+    def check(value: Any) -> None:
+        convert(given, value)
+
+    return check
 
 
 def _enum_checker(schema: Schema, symbols: dict[str, int]) -> Check:
@@ -174,14 +194,20 @@ def _enum_checker(schema: Schema, symbols: dict[str, int]) -> Check:
 def _array_checker(schema: Schema) -> Check:
     item = schema.value_schema
     assert item is not None
+    check_item, optional = item.checker(make_checker), item.optional
 
     def check(value: Any) -> None:
         if not isinstance(value, (list, tuple)):
             raise _expected("array, a list", value)
-        for at, each in enumerate(value):
-            if each is None and item.optional:
-                continue
-            validate(item, each, f"[{at}]")
+        at = 0
+        try:
+            for at, each in enumerate(value):  # noqa: B007 - for the error
+                if each is not None:
+                    check_item(each)
+                elif not optional:
+                    raise _none(item)
+        except EncodeError as error:
+            raise _placed(error, f"[{at}]") from None
 
     return check
 
@@ -190,28 +216,54 @@ def _map_checker(schema: Schema) -> Check:
     key_schema, value_schema = schema.key_schema, schema.value_schema
     assert key_schema is not None
     assert value_schema is not None
+    check_value, optional = value_schema.checker(make_checker), value_schema.optional
 
     def check(value: Any) -> None:
         if not isinstance(value, dict) or hasattr(value, "schema"):
             raise _expected("map, a dict", value)
-        for key, each in value.items():
-            shown = f"[{key!r:.40}]"
-            validate(key_schema, key, f"{shown} (key)")
-            validate(value_schema, each, shown)
+        key = None
+        try:
+            for key, each in value.items():
+                validate(key_schema, key, " (key)")
+                if each is not None:
+                    check_value(each)
+                elif not optional:
+                    raise _none(value_schema)
+        except EncodeError as error:
+            raise _placed(error, f"[{key!r:.40}]") from None
 
     return check
 
 
 def _struct_checker(schema: Schema) -> Check:
+    fields = [
+        (name, kind.checker(make_checker), not kind.optional and kind.default is None, kind)
+        for name, _, kind in schema.fields or ()
+    ]
+    get = dict[str, Any].get  # without the default
+
     def check(value: Any) -> None:
-        own = getattr(value, "schema", None)
-        if not isinstance(value, dict) or not isinstance(own, Schema):
-            raise _expected(f"{described(schema)}, a Struct", value)
-        if not own.fits(schema):
-            raise EncodeError(
-                f"expected a Struct with the schema {schema!r}, got one with another schema, {own!r}",
-                hint="SchemaProjector.project converts between compatible schemas",
-            )
-        value.validate()  # type: ignore[attr-defined]
+        _require_struct(schema, value)
+        name = ""
+        try:
+            for name, check_field, required, kind in fields:
+                one = get(value, name)
+                if one is not None:
+                    check_field(one)
+                elif required:
+                    raise _none(kind)
+        except EncodeError as error:
+            raise _placed(error, name) from None
 
     return check
+
+
+def _require_struct(schema: Schema, value: Any) -> None:
+    own = getattr(value, "schema", None)
+    if not isinstance(value, dict) or not isinstance(own, Schema):
+        raise _expected(f"{described(schema)}, a Struct", value)
+    if not own.fits(schema):
+        raise EncodeError(
+            f"expected a Struct with the schema {schema!r}, got one with another schema, {own!r}",
+            hint="SchemaProjector.project converts between compatible schemas",
+        )
