@@ -99,5 +99,5 @@ def test_structs_that_go_to_the_codec_as_they_are_become_the_same_bytes(pair: tu
     assert direct == message
     if has_connects_logical_types(parsed):
         raw = Codec(parsed, avro_logical_types=False).decode
-        quick, slow = reader_of(parsed, codec.decode, made, None, codec.decode), reader_of(parsed, raw, made, None)
+        quick, slow = reader_of(parsed, raw, made, None, codec.decode), reader_of(parsed, raw, made, None)
         assert same_value(quick(message).value, slow(message).value)
