@@ -101,6 +101,13 @@ CORNERS: list[tuple[str, Schema | None, Any]] = [
         SchemaBuilder.struct("R").field("s", LINE.replaced(default=Struct(LINE, item="a", count=1))).build(),
         {},
     ),
+    (
+        "namespace-of-java-only",
+        SchemaBuilder.struct("my-server.1.Value")
+        .field("s", LINE.replaced(default=Struct(LINE, item="a", count=1)))
+        .build(),
+        {},
+    ),
     ("text", Schema(Type.STRING), "x"),
     ("map", SchemaBuilder.map(INT32, STRING).build(), {1: "x"}),
 ]

@@ -12,7 +12,7 @@ from streamnative_serdes.connect import Date, Decimal, Enum, Field, Schema, Sche
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NAMES = st.text("abcdefgh_XYZ", min_size=1, max_size=6)
-DOTTED = st.lists(NAMES, min_size=1, max_size=3).map(".".join)
+ODD_NAMES = st.text("ab-1é$%~* 😀", min_size=1, max_size=4)  # most of them are not valid in Avro
 PRIMITIVES: dict[Type, st.SearchStrategy[Any]] = {
     Type.INT8: st.integers(-(2**7), 2**7 - 1),
     Type.INT16: st.integers(-(2**15), 2**15 - 1),
@@ -33,6 +33,11 @@ LOGICAL: dict[str, st.SearchStrategy[Any]] = {
     )
     | st.sampled_from([-(2**63), 2**63 - 1]),
 }
+
+
+def dotted(names: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Names with up to two more in front of them, as namespaces."""
+    return st.lists(names, min_size=1, max_size=3).map(".".join)
 
 
 @st.composite
@@ -56,7 +61,7 @@ def leaves(draw: st.DrawFn, *, logical: bool = True) -> Schema:
             return Decimal.schema(draw(st.integers(-3, 12)), optional=optional)
         case "enum":
             symbols = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-            return Enum.schema(draw(DOTTED), symbols, optional=optional)
+            return Enum.schema(draw(dotted(NAMES)), symbols, optional=optional)
     return Schema(kind, optional)
 
 
@@ -70,6 +75,7 @@ def schemas(
     keys: bool = True,
     meta: bool = True,
     struct: bool = False,
+    names: st.SearchStrategy[str] = NAMES,
 ) -> Schema:
     """A schema of any type.
 
@@ -81,8 +87,9 @@ def schemas(
         keys: whether keys of maps may be other than required plain strings.
         meta: whether schemas may have names (structs always do), versions, docs and parameters.
         struct: whether the outermost schema is a struct.
+        names: of structs and fields.
     """
-    inner = schemas(depth=depth - 1, logical=logical, defaults=defaults, keys=keys, meta=meta)
+    inner = schemas(depth=depth - 1, logical=logical, defaults=defaults, keys=keys, meta=meta, names=names)
     kinds = ["leaf", "leaf", "array", "map", "struct", "struct"] if depth > 0 else ["leaf"]
     kind = "struct" if struct else draw(st.sampled_from(kinds))
     if kind == "leaf":
@@ -93,9 +100,8 @@ def schemas(
         key = draw(leaves(logical=False)) if keys else Schema(Type.STRING)
         made = SchemaBuilder.map(key, draw(inner)).build()
     else:
-        names = draw(st.lists(NAMES, max_size=5, unique=True))
-        builder = SchemaBuilder.struct(draw(DOTTED))
-        for name in names:
+        builder = SchemaBuilder.struct(draw(dotted(names)))
+        for name in draw(st.lists(names, max_size=5, unique=True)):
             builder.field(name, draw(inner))
         made = builder.build()
     if kind != "leaf":

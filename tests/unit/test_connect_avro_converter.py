@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import pickle
 import threading
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
+import requests
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._lifecycle import policy_of
@@ -397,6 +399,20 @@ def test_a_union_with_a_default_is_filled_in_for_older_messages(conf: dict[str, 
     KafkaAvroSerializer(conf, newer).serialize("t", {"a": 2, "u": 3})
     found = AvroConverter({**conf, "reader.schema.policy": "latest"}).to_connect_data("t", message)
     assert (found.value["a"], dict(found.value["u"])) == (1, {"string": "none"})
+
+
+@pytest.mark.parametrize("name", ["my-server.shop.customers.Value", "1.R", "a..R", "größe.R"])
+@pytest.mark.parametrize("scrub", [False, True])
+def test_a_namespace_is_written_as_it_is_as_in_java(conf: dict[str, Any], name: str, scrub: bool) -> None:
+    """Debezium's schemas begin with the name of the server, which often has a hyphen."""
+    schema = SchemaBuilder.struct(name, version=1).field("id", INT64).field("day", Date.schema(optional=True)).build()
+    converter = AvroConverter({**conf, "scrub.invalid.names": scrub})
+    values = [Struct(schema, id=1), Struct(schema, id=2, day=dt.date(2020, 2, 29))]
+    messages = [converter.from_connect_data("t", schema, value) for value in values]
+    assert [converter.to_connect_data("t", message) for message in messages] == [(schema, value) for value in values]
+    assert KafkaAvroDeserializer(conf).deserialize("t", messages[1]) == {"id": 2, "day": dt.date(2020, 2, 29)}
+    stored = requests.get(f"{conf['schema.registry.url']}/admin/v2/schemas/public/default/t/schema", timeout=10).json()
+    assert json.loads(stored["data"])["name"] == name
 
 
 def test_one_schema_has_the_version_of_each_topic(conf: dict[str, Any]) -> None:

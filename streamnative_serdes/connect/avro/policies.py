@@ -26,7 +26,7 @@ Read = Callable[[bytes], SchemaAndValue]
 
 
 class LenientWritePolicy(WritePolicy):
-    """Writes by a schema that only brokers accept: the scale or the precision of a decimal is not one of Avro's."""
+    """Writes by a schema that only brokers accept: its decimals or namespaces are not as Avro has them."""
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:  # noqa: ARG002
         return Codec(avro.parse(schema, strict=False), **config.codec_arguments(self.conf))

@@ -43,7 +43,8 @@ class Translated(NamedTuple):
 
     Args:
         text: as JSON.
-        exact: whether it has all that strict Avro requires: no decimal has a scale that Avro does not allow.
+        exact: whether it has all that strict Avro requires: no decimal has a scale, and no name a namespace, that Avro
+            does not allow.
         filled: whether each default is also that of an Avro field.
         branches: by each schema that stands for a union, what the branches of its fields are called.
     """
@@ -203,14 +204,22 @@ class SchemaWriter:
         for symbol in symbols:
             if not names.NAME.fullmatch(symbol):
                 raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path or None)
-        base = {"type": "enum", **_given_name(name, path), **_doc(doc), "symbols": symbols}
+        base = {"type": "enum", **self._given_name(name, path), **_doc(doc), "symbols": symbols}
         return base if default is None else {**base, "default": default}
 
     # Names
 
     def _named(self, schema: Schema, path: str) -> dict[str, Any]:
         namespace, name = self._name_parts(schema)
-        return _given_name(f"{namespace}.{name}" if namespace else name, path)
+        return self._given_name(f"{namespace}.{name}" if namespace else name, path)
+
+    def _given_name(self, full: str, path: str) -> dict[str, Any]:
+        """A name as Java has it, which looks at its last part only: ``my-server.shop.Value`` is one."""
+        namespace, _, last = full.rpartition(".")
+        _require_name(last, path)
+        if namespace and not all(map(names.NAME.fullmatch, namespace.split("."))):
+            self.exact = False
+        return {"name": full}
 
     def _name_parts(self, schema: Schema) -> tuple[str, str]:
         if schema.name is not None:
@@ -325,12 +334,6 @@ def _size(schema: Schema, path: str) -> int | None:
 
 def _doc(text: str | None) -> dict[str, Any]:
     return {} if text is None else {"doc": text}
-
-
-def _given_name(full: str, path: str) -> dict[str, Any]:
-    for part in full.split("."):
-        _require_name(part, path)
-    return {"name": full}
 
 
 def _require_name(name: str, path: str) -> None:
