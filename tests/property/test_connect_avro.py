@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
@@ -10,7 +12,18 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from streamnative_serdes import _schema as avro
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.connect import Field, Schema, Struct, Type
+from streamnative_serdes.connect import (
+    STRING,
+    Date,
+    Decimal,
+    Field,
+    Schema,
+    SchemaBuilder,
+    Struct,
+    Time,
+    Timestamp,
+    Type,
+)
 from streamnative_serdes.connect.avro.options import AvroOptions
 from streamnative_serdes.connect.avro.reading import has_connects_logical_types, reader_of, with_branches
 from streamnative_serdes.connect.avro.to_schema import avro_schema
@@ -101,3 +114,33 @@ def test_structs_that_go_to_the_codec_as_they_are_become_the_same_bytes(pair: tu
         raw = Codec(parsed, avro_logical_types=False).decode
         quick, slow = reader_of(parsed, raw, made, None, codec.decode), reader_of(parsed, raw, made, None)
         assert same_value(quick(message).value, slow(message).value)
+
+
+FIXED = Schema(Type.BYTES, name="n.Id", parameters={"connect.fixed.size": "4"})
+FIXED_DECIMAL = Decimal.schema(2, parameters={"connect.fixed.size": "4", "connect.decimal.precision": "9"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (FIXED, b"\0\xff12"),
+        (FIXED_DECIMAL, PythonDecimal("-0.01")),
+        (FIXED_DECIMAL, PythonDecimal("1234567.89")),
+        (SchemaBuilder.array(FIXED).build(), [b"1234", b"5678"]),
+        (SchemaBuilder.array(FIXED_DECIMAL).build(), [PythonDecimal(1), PythonDecimal("1E+2")]),
+        (SchemaBuilder.array(Date.schema(optional=True)).build(), [dt.date(1969, 12, 31), None, dt.date.max]),
+        (SchemaBuilder.map(STRING, Decimal.schema(2)).build(), {"a": PythonDecimal("-1.5")}),
+    ],
+    ids=str,
+)
+def test_fixed_types_and_lists_of_dates_and_decimals_go_to_the_codec_as_they_are(kind: Schema, value: Any) -> None:
+    schema = SchemaBuilder.struct("R").field("x", kind).build()
+    assert is_direct(schema, AvroOptions())
+    parsed, message = written(schema, Struct(schema, x=value), AvroOptions())
+    assert Codec(parsed).encode(Struct(schema, x=value)) == message
+
+
+@pytest.mark.parametrize("kind", [Schema(Type.INT8), Schema(Type.INT16), Time.schema(), Timestamp.schema()], ids=repr)
+def test_lists_that_the_codec_would_not_check_do_not_go_to_it_as_they_are(kind: Schema) -> None:
+    schema = SchemaBuilder.struct("R").field("x", SchemaBuilder.array(kind)).build()
+    assert not is_direct(schema, AvroOptions())

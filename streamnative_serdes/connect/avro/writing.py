@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.logical import Date, Decimal, logical_of
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.values import validate
 from streamnative_serdes.errors import EncodeError
@@ -19,6 +19,9 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 # Python's values of these are those of the codec. Those of INT8 and INT16 are too, but the codec allows 32 bits.
 _SAME: Final = frozenset({Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING, Type.BYTES})
+
+# Of these, the codec loses nothing, also if they have not been checked; of a Time or a Timestamp, microseconds.
+_EXACT: Final = frozenset({None, Date, Decimal})
 
 
 def datum_of(schema: Schema | None, convert: Convert | None, value: Any) -> Any:
@@ -136,7 +139,7 @@ def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> 
         options: of the converter.
         checked: a Struct has checked them when they were set. Items of lists may have changed since.
     """
-    if names.is_union(schema) or names.fixed_size(schema) is not None:
+    if names.is_union(schema):
         return False
     match schema.type:
         case Type.STRUCT:
@@ -148,7 +151,7 @@ def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> 
             assert schema.value_schema is not None
             plain = names.is_avro_map(schema, options)
             return plain and is_direct(schema.value_schema, options, checked=False)
-    return checked or (schema.type in _SAME and logical_of(schema) is None)
+    return checked or (schema.type in _SAME and logical_of(schema) in _EXACT)
 
 
 def _is_direct_field(name: str, schema: Schema, options: AvroOptions) -> bool:
