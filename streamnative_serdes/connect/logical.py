@@ -258,8 +258,12 @@ class Enum:
 def _numbered(parameters: Mapping[str, str], prefix: str) -> dict[str, int]:
     """Symbols in the order of their numbers; those without a number (Confluent's older ones) in their own order."""
     found = [(key[len(prefix) :], text) for key, text in parameters.items() if key.startswith(prefix)]
-    numbered = {symbol: int(text) if text.isdecimal() else at for at, (symbol, text) in enumerate(found)}
+    numbered = {symbol: int(text) if _is_int32(text) else at for at, (symbol, text) in enumerate(found)}
     return dict(sorted(numbered.items(), key=lambda each: each[1]))
+
+
+def _is_int32(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 10 and int(text) < 2**31
 
 
 def _expected(what: str, got: object) -> EncodeError:

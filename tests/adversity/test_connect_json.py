@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import tracemalloc
 
 import pytest
 
-from streamnative_serdes.connect import JsonConverter
+from streamnative_serdes.connect import Enum, JsonConverter
 from streamnative_serdes.connect.json_envelope import MAX_TEXT
 from streamnative_serdes.errors import DecodeError
 
@@ -96,6 +97,16 @@ def test_long_numbers_are_refused_at_once(payload: bytes) -> None:
             continue
         assert schema == b"null"
         assert payload == b"1E-999999999"  # a float: 0.0
+
+
+def test_the_number_of_an_enums_symbol_may_be_any_text() -> None:
+    name = "org.apache.kafka.connect.data.Enum"
+    parameters = {name: "e", f"{name}.A": "9" * 5000, f"{name}.B": str(2**31), f"{name}.C": "1", f"{name}.D": "x"}
+    schema = {"type": "string", "name": "e", "parameters": parameters}
+    found = JsonConverter().to_connect_data("t", json.dumps({"schema": schema, "payload": "A"}).encode())
+    assert found.value == "A"
+    assert found.schema is not None
+    assert Enum.symbols(found.schema) == {"A": 0, "B": 1, "C": 1, "D": 3}
 
 
 def test_a_long_decimal_is_refused() -> None:

@@ -327,13 +327,53 @@ def test_two_fields_with_one_scrubbed_name_are_an_error() -> None:
         (with_field({"type": "int", "connect.name": 3}), "connect.name as text", "f"),
         (with_field({"type": "int", "logicalType": "date", "connect.name": "x"}), "connect.name", "f"),
         (with_field({"type": "int", "logicalType": "date", "connect.version": 2}), "version 1", "f"),
+        (with_field({"type": "int", "connect.type": ["int8"]}), "int8 or int16", "f"),
+        (with_field({"type": "string", "connect.name": Date.LOGICAL_NAME}), "expected the type int32, got string", "f"),
+        (with_field({"type": "bytes", "connect.name": Decimal.LOGICAL_NAME}), "the parameter scale, got None", "f"),
     ],
-    ids=["null", "recursion", "type", "version", "parameters", "name", "logical name", "logical version"],
+    ids=[
+        "null",
+        "recursion",
+        "type",
+        "version",
+        "parameters",
+        "name",
+        "logical name",
+        "logical version",
+        "a list as type",
+        "base of a date",
+        "scale of a decimal",
+    ],
 )
 def test_avro_that_contradicts_itself_is_an_error_with_its_path(tree: Any, words: str, path: str) -> None:
     with pytest.raises(SchemaError, match=words) as raised:
         from_avro(tree)
     assert raised.value.path == path
+
+
+def test_a_small_schema_that_names_make_huge_is_an_error() -> None:
+    tree: Any = {"type": "record", "name": "R0", "fields": []}
+    for number in range(1, 40):
+        again = {"name": "again", "type": ["null", f"R{number - 1}"]}
+        tree = {"type": "record", "name": f"R{number}", "fields": [{"name": "first", "type": ["null", tree]}, again]}
+    with pytest.raises(SchemaError, match="expected at most 50000 types when each use of a name is counted"):
+        from_avro(tree)
+
+
+@pytest.mark.parametrize("wrong", [5, 1.5, True, [["x"]], {"a": 1}, {"a": [1]}], ids=repr)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "bytes"},
+        {"type": "fixed", "name": "F", "size": 2},
+        {"type": "array", "items": "int"},
+        {"type": "record", "name": "I", "fields": [{"name": "x", "type": "int"}]},
+    ],
+    ids=lambda kind: kind["type"],
+)
+def test_a_default_of_any_other_type_is_left_out_as_in_java(kind: dict[str, Any], wrong: Any) -> None:
+    assert field_of(with_field({**kind, "connect.default": wrong})).default is None
+    assert field_of(with_field(kind, default=wrong)).default is None
 
 
 def test_a_map_of_entries_with_other_fields_is_an_error() -> None:

@@ -125,13 +125,12 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         if schema.optional or schema.default is not None:
             return None
         raise EncodeError("expected a default other than null")
+    if schema.type is Type.BYTES:
+        value = _bytes_of(value)
     logical = logical_of(schema)
     if logical is not None:
-        stored = value.encode("latin-1") if schema.type is Type.BYTES else value
-        return logical.to_logical(schema, stored)
+        return logical.to_logical(schema, value)
     match schema.type:
-        case Type.BYTES:
-            return value.encode("latin-1")
         case Type.FLOAT32:
             return struct.unpack("<f", struct.pack("<f", float(value)))[0]
         case Type.FLOAT64:
@@ -144,6 +143,12 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.STRUCT:
             return _struct_of(schema, value, options)
     return value
+
+
+def _bytes_of(value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise EncodeError(f"expected bytes as text, got {type(value).__name__}")
+    return value.encode("latin-1")
 
 
 def _map_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
@@ -161,6 +166,8 @@ def _struct_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
     if is_union(schema):  # the default of a union is of its first branch
         name, _, kind = (schema.fields or ())[0]
         return made.put(name, _from_json(kind, value, options))
+    if not isinstance(value, Mapping):
+        raise EncodeError(f"expected an object, got {type(value).__name__}")
     for name, _, kind in schema.fields or ():
         given = value.get(scrubbed(name, options))
         if given is not None or kind.default is None:

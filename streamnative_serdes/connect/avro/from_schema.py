@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from streamnative_serdes import _schema as avro
-from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp
+from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp, require_base
 from streamnative_serdes.connect.schema import Field, Schema, Type
 from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
@@ -27,13 +27,14 @@ _TYPES: Final[Mapping[str, Type]] = {
     "bytes": Type.BYTES,
     "string": Type.STRING,
 }
-_SMALL: Final[Mapping[object, Type]] = {"int8": Type.INT8, "int16": Type.INT16}
+_SMALL: Final[Mapping[str, Type]] = {"int8": Type.INT8, "int16": Type.INT16}
 _LOGICAL: Final[Mapping[tuple[str, object], str]] = {
     ("int", "date"): Date.LOGICAL_NAME,
     ("int", "time-millis"): Time.LOGICAL_NAME,
     ("long", "timestamp-millis"): Timestamp.LOGICAL_NAME,
 }
 _ANYTHING: Final = avro.parse(ANYTHING)
+_MOST_TYPES: Final = 50_000
 
 
 def connect_schema(schema: avro.Schema, options: AvroOptions, version: int | None = None) -> Schema | None:
@@ -99,6 +100,7 @@ class SchemaReader:
         self._docs = docs
         self._open: set[str] = set()  # records around the current type
         self._unions = 0
+        self._left = _MOST_TYPES
 
     def schema(
         self,
@@ -120,6 +122,7 @@ class SchemaReader:
             doc: that of its Avro field.
             version: in the registry.
         """
+        self._count(path)
         if isinstance(node, avro.Union):
             branches = [branch for branch in node.branches if branch.kind != "null"]
             if len(node.branches) == 2 and len(branches) == 1:
@@ -133,6 +136,16 @@ class SchemaReader:
         made = self._annotated(made, node, props, path, doc, version)
         made = self._with_default(made, props, default)
         return made.replaced(optional=True) if optional or made.optional else made
+
+    def _count(self, path: str) -> None:
+        """A named type is written out wherever it is used, so a small schema can become a huge one."""
+        self._left -= 1
+        if self._left < 0:
+            raise SchemaError(
+                f"expected at most {_MOST_TYPES} types when each use of a name is counted, got more",
+                path=path[:200] or None,
+                hint="read the topic with KafkaAvroDeserializer",
+            )
 
     # Types
 
@@ -166,7 +179,7 @@ class SchemaReader:
         small = node.props.get(names.TYPE_PROP)
         if node.kind != "int" or small is None or logical is not None:
             return Schema(_TYPES[node.kind])
-        if small not in _SMALL:
+        if not isinstance(small, str) or small not in _SMALL:
             raise SchemaError(f"expected {names.TYPE_PROP} to be int8 or int16, got {small!r:.80}", path=path or None)
         return Schema(_SMALL[small])
 
@@ -273,12 +286,18 @@ class SchemaReader:
         doc: str | None,
         version: int | None,
     ) -> Schema:
-        return made.replaced(
+        annotated = made.replaced(
             doc=self._doc_of(node, props, doc),
             version=self._version_of(made, props, path, version),
             parameters=self._parameters_of(made, node, props, path) or None,
             name=self._name_of(made, node, props, path),
         )
+        try:
+            require_base(annotated)  # its name may have come from a property
+        except SchemaError as error:
+            error.path = path or None
+            raise
+        return annotated
 
     def _doc_of(self, node: avro.AvroType, props: Mapping[str, Any], doc: str | None) -> str | None:
         of_type = _text(props.get(names.DOC_PROP))
