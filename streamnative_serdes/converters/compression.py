@@ -23,6 +23,8 @@ _XERIAL: Final = memoryview(b"\x82SNAPPY\0")
 _XERIAL_HEADER: Final = 16  # bytes: the magic, a version and a compatible version, int32 each
 _INT: Final = struct.Struct(">i")
 _LZ4_MAGIC: Final = memoryview(b"\x04\x22\x4d\x18")
+_GZIP_WINDOW: Final = 31  # of zlib: the largest window, and gzip's header
+_GZIP_MAGIC: Final = b"\x1f\x8b"
 
 
 def decompress(codec: int, data: memoryview, most: int, *, broken_lz4: bool = False) -> memoryview:
@@ -41,7 +43,7 @@ def decompress(codec: int, data: memoryview, most: int, *, broken_lz4: bool = Fa
     if codec == NONE:
         return data
     if codec == GZIP:
-        return _inflated("gzip", 31, data, most)
+        return _inflated("gzip", _GZIP_WINDOW, data, most)
     if codec == SNAPPY:
         return _snappy(data, most)
     if codec == LZ4:
@@ -89,7 +91,10 @@ def _pulsar(codec: int, data: memoryview, size: int) -> memoryview:
 
 
 def _inflated(name: str, window: int, data: memoryview, most: int, *, ends: bool = True) -> memoryview:
-    """The bytes of a stream. If not ``ends``, its end may be missing: Pulsar's Java client flushes, and writes none."""
+    """The bytes of a stream. If not ``ends``, its end may be missing: Pulsar's Java client flushes, and writes none.
+
+    Streams of gzip may follow each other (RFC 1952), and Java's consumers read them.
+    """
     inflater = zlib.decompressobj(window)
     try:
         result = inflater.decompress(data, most + 1)
@@ -99,8 +104,12 @@ def _inflated(name: str, window: int, data: memoryview, most: int, *, ends: bool
         raise _too_large(name, most)
     if ends and not inflater.eof:
         raise DecodeError(f"{name}: expected the end of the stream, got the end of the {len(data)} bytes")
-    if inflater.unused_data:
-        raise DecodeError(f"{name}: expected the end, got {len(inflater.unused_data)} bytes after the stream")
+    rest = len(inflater.unused_data)
+    if rest and window == _GZIP_WINDOW and inflater.unused_data.startswith(_GZIP_MAGIC):
+        del result, inflater  # they may be large
+        return _into(name, _cramjam().gzip.decompress_into, data, most)  # all streams, from the first on
+    if rest:
+        raise DecodeError(f"{name}: expected the end, got {rest} bytes after the stream")
     return memoryview(result)
 
 

@@ -178,6 +178,13 @@ def test_what_expands_beyond_the_maximum_is_refused(codec: int) -> None:
         batches(data, max_batch_size=MIB, check_crc=False)
 
 
+def test_many_streams_of_gzip_that_expand_beyond_the_maximum_are_refused() -> None:
+    streams = kb.gzipped(bytes(MIB // 2)) * 3
+    data = kb.with_records(kb.batch(Rec(b"x")), streams, attributes=kb.GZIP)
+    with pytest.raises(DecodeError, match=f"expected at most {MIB} bytes after decompression, got more"):
+        batches(data, max_batch_size=MIB, check_crc=False)
+
+
 def test_a_snappy_length_that_lies_allocates_nothing() -> None:
     data = kb.with_records(kb.batch(Rec(b"x")), b"\xff\xff\xff\xff\x0f", attributes=kb.SNAPPY)
     with pytest.raises(DecodeError, match="snappy: expected at most 67108864 bytes"):

@@ -105,6 +105,18 @@ def test_snappy_in_several_chunks_and_streams() -> None:
     assert batches(data) == MESSAGES
 
 
+@pytest.mark.parametrize("codec", [kb.GZIP, kb.LZ4, kb.ZSTD])
+def test_compressed_streams_may_follow_each_other(codec: int) -> None:
+    whole = kb.batch(*RECORDS)
+    compress = {kb.GZIP: kb.gzipped, kb.LZ4: cramjam.lz4.compress, kb.ZSTD: cramjam.zstd.compress}[codec]
+    streams = [bytes(compress(part)) for part in (whole[61:70], b"", whole[70:])]
+    data = kb.with_records(whole, b"".join(streams), attributes=codec)
+    assert batches(data) == batches(whole)
+    for end in range(len(data) - len(streams[2]), len(data)):  # the last stream is cut off
+        with pytest.raises(DecodeError):
+            batches(kb.with_records(whole, data[61:end], attributes=codec))
+
+
 def test_several_batches_in_one_entry_are_numbered_up_to_the_index() -> None:
     one, three = kb.batch(RECORDS[0]), kb.batch(*THREE, codec=kb.GZIP)
     found = entry(kb.entry(one, three, one, records=5, index=104))
