@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from connect import JavaConnect, RefusedError
 from connect.described import comparable, described, described_value, schema_of, value_of
-from connect_strategies import changed, data, schemas
+from connect_strategies import EDGES, changed, data, pairs, schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -50,17 +50,39 @@ def unsigned(shown: Any) -> Any:
 
 @pytest.mark.parametrize("enabled", [True, False], ids=["with schemas", "without schemas"])
 @pytest.mark.parametrize("decimals", ["BASE64", "NUMERIC"])
+@pytest.mark.parametrize("replaced", [True, False], ids=["defaults for null", "null"])
 @slow
 @given(pair=data())
 def test_random_data_is_written_and_read_as_java_does(
-    java_connect: JavaConnect, decimals: str, enabled: bool, pair: tuple[Schema, Any]
+    java_connect: JavaConnect, replaced: bool, decimals: str, enabled: bool, pair: tuple[Schema, Any]
 ) -> None:
-    chosen = {"decimal.format": decimals, "schemas.enable": enabled}
+    chosen = {"decimal.format": decimals, "schemas.enable": enabled, "replace.null.with.default": replaced}
+    assert_written_and_read_as_java_does(java_connect, chosen, pair)
+
+
+@pytest.mark.parametrize("kind", EDGES)
+@pytest.mark.parametrize("replaced", [True, False], ids=["defaults for null", "null"])
+def test_every_type_optional_and_default_is_written_and_read_as_java_does(
+    java_connect: JavaConnect, replaced: bool, kind: str
+) -> None:
+    chosen = {"decimal.format": "NUMERIC", "replace.null.with.default": replaced}
+    for pair in pairs(kind):
+        assert_written_and_read_as_java_does(java_connect, chosen, pair)
+
+
+def assert_written_and_read_as_java_does(
+    java_connect: JavaConnect, chosen: dict[str, Any], pair: tuple[Schema, Any]
+) -> None:
     names = {name.replace(".", "_"): value for name, value in chosen.items()}
     converter = JsonConverter(chosen)
     try:
         java = java_connect.to_json(described(pair[0]), described_value(*pair), **names)
     except RefusedError as error:
+        if "null value for field that is required" in error.message:
+            assert not chosen["replace.null.with.default"]
+            with pytest.raises(EncodeError, match="got None"):
+                converter.from_connect_data("t", *pair)
+            return
         assert any(words in error.message for words in JAVA_CANNOT), error
         return
     try:
@@ -69,18 +91,25 @@ def test_random_data_is_written_and_read_as_java_does(
         assert "None cannot be a key" in error.message
         return
     assert (ours is None) == (java is None)
-    if ours is None:
+    if ours is None or java is None:
         return
     assert parsed(ours) == parsed(java)
+    for message in {ours, java}:
+        assert_read_as_java_does(java_connect, converter, message, names)
+
+
+def assert_read_as_java_does(
+    java_connect: JavaConnect, converter: JsonConverter, message: bytes, names: dict[str, Any]
+) -> None:
     try:
-        schema, value = java_connect.from_json(ours, **names)
+        schema, value = java_connect.from_json(message, **names)
     except RefusedError:
         with pytest.raises(SerdesError):
-            converter.to_connect_data("t", ours)
+            converter.to_connect_data("t", message)
         return
-    found = converter.to_connect_data("t", ours)
+    found = converter.to_connect_data("t", message)
     assert unsigned(described(found.schema)) == unsigned(schema)
-    if enabled:  # without schemas, Java's whole numbers are INT64
+    if names.get("schemas_enable", True):  # without schemas, Java's whole numbers are INT64
         assert unsigned(described_value(*found)) == unsigned(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -247,3 +248,58 @@ def _with_changed_parts(draw: st.DrawFn, schema: Schema) -> Schema:
         parts["fields"] = tuple(Field(name, at, kind) for at, (name, kind) in enumerate(shuffled))
     same = all(getattr(schema, name) == part for name, part in parts.items())
     return schema if same else schema.replaced(**parts, default=None)
+
+
+def _edges() -> dict[str, tuple[Schema, list[Any]]]:
+    """A required schema of each type, with values at its edges."""
+    inner = SchemaBuilder.struct("n.Inner").field("x", Schema(Type.INT32)).field("y", Schema(Type.STRING, True)).build()
+    ints = {kind: [0, 7, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1] for kind, bits in zip(_NUMBERS, (8, 16, 32, 64))}  # noqa: B905 - FLOAT32 and FLOAT64 come after them
+    plain = {
+        **ints,
+        Type.FLOAT32: [0.0, -0.0, 1.0, 3.4028234663852886e38, 1.401298464324817e-45],
+        Type.FLOAT64: [0.0, -0.0, 1.0, 1.7976931348623157e308, 5e-324],
+        Type.BOOLEAN: [True, False],
+        Type.STRING: ["", "a", "\0", "\U0001f600", '"\\', "null"],
+        Type.BYTES: [b"", b"\0\xff", b"abc"],
+    }
+    return {kind.value: (Schema(kind), edges) for kind, edges in plain.items()} | {
+        "Date": (Date.schema(), [dt.date(1970, 1, 1), dt.date.min, dt.date.max, -(2**31), 2**31 - 1]),
+        "Time": (Time.schema(), [dt.time(0), dt.time(23, 59, 59, 999000), 86_400_000]),
+        "Timestamp": (
+            Timestamp.schema(),
+            [
+                dt.datetime(1969, 12, 31, 23, 59, 59, 999000, dt.UTC),
+                dt.datetime(1, 1, 1, tzinfo=dt.UTC),
+                -(2**63),
+                2**63 - 1,
+            ],
+        ),
+        "Decimal": (Decimal.schema(2), [PythonDecimal("0.00"), PythonDecimal("-0.01"), PythonDecimal(10**19)]),
+        "Decimal of a negative scale": (Decimal.schema(-3), [PythonDecimal("1E+3"), PythonDecimal("-5E+3")]),
+        "Enum": (Enum.schema("n.E", ["A", "B"]), ["A", "B"]),
+        "array": (SchemaBuilder.array(Schema(Type.INT64)).build(), [[], [1, -(2**63)]]),
+        "map": (SchemaBuilder.map(Schema(Type.STRING), Schema(Type.INT8)).build(), [{}, {"a": 1}]),
+        "map with int keys": (SchemaBuilder.map(Schema(Type.INT32), Schema(Type.STRING)).build(), [{}, {-5: "b"}]),
+        "struct": (inner, [Struct(inner, x=1), Struct(inner, x=1, y="q")]),
+    }
+
+
+EDGES = _edges()
+
+
+def pairs(name: str) -> Iterator[tuple[Schema, Struct]]:
+    """Every pair of ``optional`` and a default, or none, for the type ``name`` of :data:`EDGES`.
+
+    Each is the schema of a field, of the items of a list and of the values of a map. These have all of the values, and
+    the field each of them in turn; it is also not set where that is allowed.
+    """
+    base, edges = EDGES[name]
+    for optional in (False, True):
+        for default in (None, *edges):
+            kind = base.replaced(optional=optional, default=default)
+            builder = SchemaBuilder.struct("n.R").field("f", kind).field("items", Schema(Type.ARRAY, value_schema=kind))
+            schema = builder.field("map", SchemaBuilder.map(Schema(Type.STRING), kind)).build()
+            values = [*edges, None] if optional else edges
+            rest = {"items": values, "map": {str(at): value for at, value in enumerate(values)}}
+            for value in (*edges, *([None] if optional or default is not None else [])):
+                yield schema, Struct(schema, f=value, **rest)
