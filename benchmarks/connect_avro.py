@@ -62,6 +62,12 @@ def shapes() -> dict[str, Shape]:
         .field("counts", SchemaBuilder.map(STRING, INT64))
         .build()
     )
+    lists = (
+        SchemaBuilder.struct("Lists")
+        .field("days", SchemaBuilder.array(Date.schema()))
+        .field("prices", SchemaBuilder.array(Decimal.schema(2)))
+        .build()
+    )
     nested = {"id": 1, "inner": Struct(inner, a=1, b="x"), "tags": ["a", "b", "c"], "counts": {"x": 1, "y": 2}}
     moment = dt.datetime(2026, 11, 24, tzinfo=dt.UTC)
     logical = [Timestamp.schema(), Decimal.schema(2), Date.schema(optional=True), OPTIONAL_STRING]
@@ -71,6 +77,9 @@ def shapes() -> dict[str, Shape]:
             "Logical", logical, [moment, PythonDecimal("12.50"), dt.date(2026, 11, 24), "x"]
         ),
         "nested, list and map": Shape(outer, nested),
+        "lists of dates and decimals": Shape(
+            lists, {"days": [dt.date(2026, 11, 24)] * 10, "prices": [PythonDecimal("12.50")] * 10}
+        ),
     }
 
 
