@@ -288,6 +288,26 @@ def test_a_decimal_of_too_many_digits_is_an_error() -> None:
         assert "field a: expected a decimal of at most 3 digits, got 1000" in errors[2]
 
 
+@pytest.mark.parametrize("nested", [False, True], ids=["field", "items"])
+@pytest.mark.parametrize("number", ["10000000", "-10000000", "1e7", "10000000.00", "99999999.99"])
+def test_a_number_of_too_many_digits_for_its_decimal_is_an_error(number: str, nested: bool) -> None:
+    """pyarrow's reader takes an integer of too many digits."""
+    price = Decimal.schema(2, parameters={"connect.decimal.precision": "9"})
+    kind = SchemaBuilder.array(price).build() if nested else price
+    schema = SchemaBuilder.struct().field("a", kind).build()
+    right, wrong = (f"[{text}]" if nested else text for text in ("9999999", number))
+    value: Any = [PythonDecimal(0)] if nested else PythonDecimal(0)
+    written = JsonConverter({"decimal.format": "NUMERIC"}).from_connect_data(TOPIC, schema, Struct(schema, a=value))
+    start = (written or b"")[: (written or b"").index(b'"payload":')]
+    messages: list[bytes | None] = [start + b'"payload":{"a":%s}}' % text.encode() for text in (right, wrong, right)]
+    errors: dict[int, str] = {}
+    found = read(schema, messages, errors)
+    one = PythonDecimal("9999999.00")
+    assert [each and each["a"] for each in found] == [[one] if nested else one, None, [one] if nested else one]
+    assert list(errors) == [1]
+    assert "expected a decimal of at most 9 digits" in errors[1]
+
+
 def test_a_timestamp_that_spark_cannot_hold_is_an_error() -> None:
     schema = SchemaBuilder.struct().field("a", Timestamp.schema()).build()
     envelope = message(schema, Struct(schema, a=dt.datetime(1970, 1, 1, tzinfo=dt.UTC)))

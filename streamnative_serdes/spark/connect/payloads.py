@@ -158,6 +158,9 @@ def _leaf(schema: Schema, raw: pa.Array) -> pa.Array:
         raise NotReadError("a time outside of the day")
     if logical is Decimal and pa.types.is_string(raw.type):
         return _decimals(schema, raw)
+    if logical is Decimal:
+        raw.validate(full=True)  # the reader takes an integer of too many digits
+        return raw
     if schema.type is Type.BYTES and logical is None:
         return pa.array([None if text is None else _bytes(text) for text in raw.to_pylist()], pa.binary())
     symbols = Enum.symbols(schema) if schema.name != Enum.DEBEZIUM_NAME else None
