@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.utils import is_remote
 
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._schema import load
@@ -214,7 +215,18 @@ class KafkaAvroSink:
         return RowTask(self._sending(), Carried(self._serializer), key, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_sent": self._plain_task()}
+        if not is_remote():
+            return {"_sent": self._plain_task()}
+        # A server of Spark Connect runs foreach_batch, for which it needs everything.
+        columns = isinstance(self._key, Column) or isinstance(self._value, Column)
+        serializer = Carried(self._serializer)
+        sent = None if columns else self._plain_task()
+        return {**vars(self), "_sent": sent, "_serializer": serializer}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if isinstance(state.get("_serializer"), Carried):
+            self._serializer = state["_serializer"].get()
 
 
 def _column(part: Part) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,8 @@ ROW_HEADER: Final = "spark.row"
 _QUERY_ID: Final = "sql.streaming.queryId"  # stays the same after a restart from the checkpoint
 _BATCH_ID: Final = "streaming.sql.batchId"
 _JOB_GROUP: Final = "spark.jobGroup.id"  # the run of a stream: each restart has a new one
+# The process in which a server of Spark Connect runs functions of foreachBatch; it is not told the query.
+_CONNECT: Final = "pyspark.sql.connect.streaming.worker.foreach_batch_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,18 @@ class Write:
 
     @classmethod
     def here(cls, topic: str, batch: int | None = None) -> Write:
-        """On the driver: identify a write to ``topic`` that starts now in this thread."""
+        """On the driver: identify a write to ``topic`` that starts now in this thread.
+
+        Raises:
+            ConfigError: it is part of a stream of Spark Connect.
+        """
+        if _runs(_CONNECT):
+            raise ConfigError(
+                "Spark Connect does not tell a function of foreachBatch its query, so the headers of dedup_headers "
+                "would differ when a batch is repeated",
+                topic=topic,
+                hint="use df.writeStream.format('streamnative-kafka') with dedupHeaders=true, which tells copies",
+            )
         context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public accessor
         query = context and context.getLocalProperty(_QUERY_ID)
         current = context and context.getLocalProperty(_BATCH_ID)
@@ -76,6 +90,12 @@ class Write:
             PARTITION_HEADER: task.partitionId() if task else 0,
         }
         return [(name, str(value).encode()) for name, value in found.items() if value is not None]
+
+
+def _runs(module: str) -> bool:
+    """Whether this process was started to run ``module``."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return module in sys.modules or (main is not None and main.name == module)
 
 
 def _run(group: str | None) -> str | None:
