@@ -34,7 +34,7 @@ PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
 SOURCE, AT_LEAST_ONCE, TRANSACTIONAL = "kills-from", "kills-at-least-once", "kills-transactional"
 SUPPORT = Path(__file__).parents[1] / "support"
-STARTS = 3
+STARTS = 6
 _NO_WORKER = "Python worker failed to connect back"
 SECONDS = 6 * HANG_SECONDS  # for a run of the program
 

@@ -61,7 +61,7 @@ class Trial:
         """Run a stream to its end; returns its error."""
         writer = df.writeStream.foreachBatch(function).option("checkpointLocation", f"{self.folder}/{name}-checkpoint")
         query = writer.trigger(availableNow=True).start()
-        with suppress(Exception):  # noqa: BLE001 - the query tells its error
+        with suppress(Exception):  # the query tells its error
             query.awaitTermination()
         return None if query.exception() is None else str(query.exception())
 
@@ -106,9 +106,7 @@ class Trial:
 
     def try_dead_letters(self) -> list[Any]:
         damaged = self.load("orders").withColumn("value", F.expr("if(offset = 3, substring(value, 1, 9), value)"))
-        good, dead = split_errors(
-            decode_df(damaged, self.conf, topic="orders", options={"errorColumn": "e"}), "e"
-        )
+        good, dead = split_errors(decode_df(damaged, self.conf, topic="orders", options={"errorColumn": "e"}), "e")
         return [good.count(), sorted({row.offset for row in dead.collect()})]
 
     def try_sink_columns(self) -> list[int]:

@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 pytest.importorskip("grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'")
 
 import connect_session
+
 import streamnative_serdes
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -56,7 +57,7 @@ def test_dead_letters_are_split_off_in_a_connect_session(found: dict[str, Any]) 
 
 
 def test_headers_that_could_not_tell_copies_are_an_error_that_names_the_data_source(found: dict[str, Any]) -> None:
-    """In a classic session, they have the query's id; a function of foreachBatch in a Connect session is not told it."""
+    """In a classic session, they have the query's id, which Connect does not tell a function of foreachBatch."""
     assert len(found["sink_headers"]) == 2
     for error in found["sink_headers"]:
         assert "Spark Connect does not tell" in error
