@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -18,12 +20,13 @@ from confluent_kafka import Producer
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
+from waiting import HANG_SECONDS
 
 from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import SchemaEvolvedError, decode_df, split_errors
 from streamnative_serdes.spark.datasource.bounds import Topics
 from streamnative_serdes.spark.datasource.brokers import Brokers
-from streamnative_serdes.spark.datasource.columns import plan
+from streamnative_serdes.spark.datasource.columns import Plan, plan
 from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, stream_reader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -178,6 +181,65 @@ def test_bad_input_is_an_error_on_the_driver_before_any_job(spark: SparkSession,
             stream_reader(plan({**orders, "maxOffsetsPerTrigger": "5"}))
 
 
+def checkpoint(folder: Path, offsets: Any) -> Path:
+    """The checkpoint of a query whose first batch is planned, and whose offsets are these."""
+    (folder / "offsets").mkdir(parents=True)
+    (folder / "metadata").write_text(json.dumps({"id": str(uuid4())}))
+    planned = {"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": {}}
+    (folder / "offsets" / "0").write_text(f"v1\n{json.dumps(planned)}\n{json.dumps(offsets)}")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("offsets", "said"),
+    [
+        (17, "the checkpoint is of another source: its offsets are 17"),
+        ({"logOffset": 3}, r"the checkpoint is of another source: its offsets are \{'logOffset': 3\}"),
+        ({"format": 1, "source": "iceberg", "topics": {}}, "the checkpoint is of another source: 'iceberg'"),
+        ({"format": 2, "source": FORMAT, "topics": {}}, "offsets of format 2, and this version reads formats up to 1"),
+        ({"0": 3, "1": 2}, "the checkpoint is of KafkaAvroSource.stream and names no topic"),
+    ],
+)
+def test_a_query_on_the_checkpoint_of_another_source_ends_before_any_job(
+    spark: SparkSession, client: dict[str, str], tmp_path: Path, offsets: Any, said: str
+) -> None:
+    reader = spark.readStream.format(FORMAT).options(**client, subscribePattern="ord.*")
+    folder = checkpoint(tmp_path / "c", offsets)
+    query = reader.load().writeStream.format("noop").option("checkpointLocation", str(folder)).start()
+    with pytest.raises(PySparkException, match=said):
+        query.awaitTermination()
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup(str(query.runId))
+
+
+def test_bad_input_of_a_stream_is_an_error_before_any_job(
+    spark: SparkSession, decoding: dict[str, str], tmp_path: Path
+) -> None:
+    def run(name: str, options: dict[str, str]) -> None:
+        df = spark.readStream.format(FORMAT).options(**decoding, **options).load()
+        query = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
+        group.append(str(query.runId))
+        query.awaitTermination()
+
+    def refused(said: str, **options: str) -> None:
+        with pytest.raises(PySparkException, match=said):
+            run(str(len(group)), options)
+
+    group: list[str] = []
+    refused("did you mean startingOffsets", subscribe="orders", startingOfsets="earliest")
+    refused(
+        "the option kafka.auto.offset.reset is not supported", subscribe="orders", **{"kafka.auto.offset.reset": "x"}
+    )
+    refused("the option endingOffsets has no meaning for a stream", subscribe="orders", endingOffsets="latest")
+    refused("the option topic has no meaning when Spark reads", subscribe="orders", topic="orders")
+    refused("no topic matches 'nothing.*'", subscribePattern="nothing.*")
+    refused("topic orders: .*partition 3", subscribe="orders", startingOffsets='{"orders": {"0": 1, "1": 1, "2": 1}}')
+    if not HAS_LIMITS:
+        for name in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"):
+            refused(rf"the option {name} requires PySpark 4\.2", subscribe="orders", **{name: "5"})
+    for each in group:
+        assert not spark.sparkContext.statusTracker().getJobIdsForGroup(each)
+
+
 def test_views_in_sql_read_a_topic(spark: SparkSession, decoding: dict[str, str]) -> None:
     given = ", ".join(f"`{name}` '{value}'" for name, value in {**decoding, "subscribe": "orders"}.items())
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v USING `{FORMAT}` OPTIONS ({given})")
@@ -232,19 +294,56 @@ def test_a_stream_goes_on_from_its_checkpoint(
     assert run(again, tmp_path / "c") == [[21, 23]]
 
 
-def test_offsets_of_ten_thousand_partitions_are_a_few_questions() -> None:
-    topics = {f"t{n}": 50 for n in range(200)}
+class Requests:
+    """Counts what the client sends to brokers, by its own statistics."""
+
+    def __init__(self) -> None:
+        self._sent: dict[str, dict[str, int]] = {}
+
+    def note(self, statistics: str) -> None:
+        found = json.loads(statistics)
+        for name, broker in found["brokers"].items():
+            self._sent[f"{found['name']} {name}"] = broker["req"]
+
+    def sent(self, kind: str) -> int:
+        return sum(each.get(kind, 0) for each in self._sent.values())
+
+
+def test_offsets_of_ten_thousand_partitions_are_a_few_requests_per_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted are the requests that the client has sent, not our calls of it alone."""
+    requests, topics, rounds = Requests(), {f"t{n}": 50 for n in range(200)}, 5
     with MockBroker(topics) as running:
         options = {"kafka.bootstrap.servers": running.bootstrap_servers, "subscribePattern": "t[0-9]+"}
-        reader: Any = stream_reader(plan({**options, "startingOffsets": "earliest"}))
-        calls = reader._brokers.calls
+        planned = plan({**options, "startingOffsets": "earliest"})
+        kafka = {**planned.kafka(), "statistics.interval.ms": 50, "stats_cb": requests.note}
+        monkeypatch.setattr(Plan, "kafka", lambda _: kafka)
+        reader: Any = stream_reader(planned)
         start = reader.initialOffset()
         assert sum(map(len, start["topics"].values())) == 10_000
+        settle(reader, requests)
+        before, calls = requests.sent("ListOffsets"), reader._brokers.calls
+        metadata = requests.sent("Metadata")
         calls.clear()
-        end = reader.latestOffset(start, None)
-        assert reader.reportLatestOffset()["topics"] == end["topics"]
-        assert reader.partitions(start, end) == []
-        assert calls == {"topics": 1, "offsets": 1}
+        for _ in range(rounds):
+            end = reader.latestOffset(start, None)
+            assert reader.reportLatestOffset()["topics"] == end["topics"]
+            assert reader.partitions(start, end) == []
+        assert calls == {"topics": rounds, "offsets": rounds}
+        settle(reader, requests)
+        # One broker leads all partitions: a trigger is one question for topics, and one for 10,000 offsets. Once in a
+        # while, the client refreshes what it knows.
+        assert requests.sent("ListOffsets") - before == rounds
+        assert rounds <= requests.sent("Metadata") - metadata <= rounds + 2
+
+
+def settle(reader: Any, requests: Requests) -> None:
+    """Wait for statistics that count all that was sent until now."""
+    counted: list[int] = []
+    until = time.monotonic() + HANG_SECONDS
+    while time.monotonic() < until and (len(counted) < 3 or len(set(counted[-3:])) > 1):
+        reader._brokers._admin.poll(0.2)
+        counted.append(requests.sent("ListOffsets") + requests.sent("Metadata"))
+    assert counted[-1]
 
 
 def test_a_pattern_finds_topics_and_partitions_that_were_added(broker: MockBroker, client: dict[str, str]) -> None:
