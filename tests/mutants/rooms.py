@@ -168,6 +168,22 @@ ROOMS = (
         3,
     ),
     Room(
+        "data source",
+        package("spark/datasource/*"),
+        tuple(f"tests/spark/datasource/test_{name}.py" for name in (
+            "options", "ranges", "sink_parts", "client_config", "secrets", "planning", "consumers")),
+        tuple(f"tests/spark/datasource/test_{name}.py" for name in ("writing", "reading")),
+        0,
+    ),
+    Room(
+        "connect",
+        package("connect/*", "spark/connect/*"),
+        units("connect_schemas", "connect_structs", "connect_json", "connect_avro_schemas", "connect_avro_converter"),
+        ("tests/unit", "tests/property/test_connect_json.py", "tests/property/test_connect_avro.py",
+         "tests/property/test_connect_spark.py", "tests/spark/test_connect_json.py"),
+        0,
+    ),
+    Room(
         "spark",
         package("spark/*", "_demo/*"),
         tuple(f"tests/spark/test_{name}.py" for name in (

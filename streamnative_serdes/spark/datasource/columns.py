@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .decoded import Decoding
 
-_DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema")
+_DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema", "reader.schemas")
 _TIMEOUT_MS: Final = 120_000
 # Before PySpark 4.1, the time zone is always UTC.
 _ZONE: Final[Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}

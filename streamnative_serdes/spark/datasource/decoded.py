@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
         )
     chosen, keep = _read_options(options), _kept(options)
     names = _names(options, topics)
+    _refuse_schemas_of_others(options, topics)
     try:
         readers = {topic: _reader(options, chosen, topic) for topic in names}
     except SchemaNotFoundError:
@@ -137,6 +139,36 @@ def _names(options: Options, topics: Topics) -> tuple[str, ...]:
     return found
 
 
+def _schemas(options: Options) -> dict[str, str]:
+    """``reader.schemas``: the reader's schema of each topic that has one of its own.
+
+    Raises:
+        ConfigError: it is not JSON of this form.
+    """
+    text = options.text("reader.schemas")
+    if text is None:
+        return {}
+    try:
+        found = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not found or not all(isinstance(each, dict | str) for each in found.values()):
+        raise ConfigError(
+            f"reader.schemas: expected JSON with a schema for each topic, got {text!r:.80}",
+            hint='{"orders": {"type": "record", ...}, "returns": {...}}; reader.schema is one for all topics',
+        )
+    return {topic: json.dumps(schema) for topic, schema in found.items()}
+
+
+def _refuse_schemas_of_others(options: Options, topics: Topics) -> None:
+    """Raises ConfigError if ``reader.schemas`` names a topic that the query does not read."""
+    for topic in _schemas(options):
+        if not topics.matches(topic):
+            raise ConfigError(
+                "reader.schemas: the query does not read the topic", topic=topic, hint=did_you_mean(topic, topics.names)
+            )
+
+
 def _refuse_missing(options: Options, topics: Topics) -> None:
     """Raise ConfigError if a topic does not exist, which explains best why it has no schema."""
     with suppress(BrokerUnavailableError):  # then the missing schema is the error
@@ -151,7 +183,7 @@ def _brokers(options: Options, topics: Topics) -> Brokers:
 
 
 def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:
-    conf, given = options.conf(), options.text("reader.schema")
+    conf, given = options.conf(), _schemas(options).get(topic) or options.text("reader.schema")
     # TIME depends on a setting of the session, which the planning process does not know.
     reader = TopicReader(topic, conf, given, restart=chosen.restart, times=False)
     names = options.words("columns")
@@ -204,7 +236,7 @@ def _refuse_other(topic: str, found: T.StructType, other: str, expected: T.Struc
                 :1000
             ],
             topic=topic,
-            hint="give one schema for all topics with reader.schema, or read them one by one",
+            hint="give one schema for all topics with reader.schema, or one for each with reader.schemas",
         )
 
 

@@ -34,7 +34,7 @@ READING: Final = (
     "errorColumn",
     "schemaEvolution",
     "reader.schema",
-    "prefetch.max.bytes",
+    "reader.schemas",
 )
 # Options that have a meaning when a topic is written.
 WRITING: Final = (

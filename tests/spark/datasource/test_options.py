@@ -187,7 +187,9 @@ def test_a_stream_has_no_end(name: str) -> None:
         refuse_ends(parsed(**{name: "latest"}))
 
 
-@pytest.mark.parametrize("name", ["columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema"])
+@pytest.mark.parametrize(
+    "name", ["columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema", "reader.schemas"]
+)
 def test_options_of_decoding_are_refused_without_it(name: str) -> None:
     with pytest.raises(ConfigError, match=f"the option {name} has no effect without decode=true"):
         plan({**BASE, name: "key"})

@@ -48,7 +48,7 @@ NEW = {**OLD, "fields": [*OLD["fields"], {"name": "note", "type": ["null", "stri
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
-    topics = ("orders", "other", "damaged", "pairs", "stream")
+    topics = ("orders", "other", "damaged", "pairs", "stream", "returns")
     with MockBroker(dict.fromkeys(topics, PARTITIONS)) as running:
         yield running
 
@@ -155,6 +155,31 @@ def test_topics_with_other_columns_need_one_schema(
     df = load(spark, **decoding, subscribe="orders,other", **{"reader.schema": narrow})
     assert df.columns == ["id"]
     assert df.count() == 2 * COUNT
+
+
+def test_fields_of_other_names_become_equal_columns_by_a_schema_for_each_topic(
+    spark: SparkSession, decoding: dict[str, str], shared_registry: LocalRegistry, broker: MockBroker
+) -> None:
+    written = {"type": "record", "name": "Return", "fields": [{"name": "number", "type": "long"}]}
+    serializer = KafkaAvroSerializer({"schema.registry.url": shared_registry.url}, written)
+    send(broker, "returns", [serializer.serialize("returns", {"number": 100 + n}) for n in range(4)])
+    both = {**decoding, "subscribe": "orders,returns", "keep": "topic"}
+    refuse(spark, "or one for each with reader.schemas", **both)
+    read = {**written, "fields": [{"name": "id", "type": "long", "aliases": ["number"]}]}
+    schemas = {"orders": {**OLD, "fields": OLD["fields"][:1]}, "returns": read}
+    df = load(spark, **both, **{"reader.schemas": json.dumps(schemas)})
+    assert df.columns == ["topic", "id"]
+    found = sorted(row.id for row in df.where("topic = 'returns'").collect())
+    assert (found, df.count()) == (list(range(100, 104)), COUNT + 4)
+    # A topic that is not named is read as without the option.
+    df = load(spark, **both, columns="id", **{"reader.schemas": json.dumps({"returns": read})})
+    assert df.count() == COUNT + 4
+    for wrong, said in (
+        ("[]", "expected JSON with a schema for each topic"),
+        ('{"orders": 1}', "expected JSON with a schema for each topic"),
+        (json.dumps({"return": read}), "topic return: reader.schemas: the query does not read the topic"),
+    ):
+        refuse(spark, said, **both, **{"reader.schemas": wrong})
 
 
 def refuse(spark: SparkSession, said: str, **options: str) -> None:

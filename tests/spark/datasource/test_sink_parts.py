@@ -1,0 +1,117 @@
+"""Parts of the sink, without Spark and Kafka: rows that are refused, what tells attempts apart, and what is logged."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'streamnative-serdes[spark]'")
+
+import pyarrow as pa
+
+from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.spark.datasource.commits import Sent, report, report_failure
+from streamnative_serdes.spark.datasource.sink_columns import SinkColumns
+from streamnative_serdes.spark.datasource.sink_messages import MessageBatches
+from streamnative_serdes.spark.datasource.transactions import TRANSACTION_MS, Rows
+from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW
+from streamnative_serdes.spark.sending import Sending
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+MILLISECOND = dt.datetime(1970, 1, 1, 0, 0, 0, 1000, dt.UTC)
+
+
+class Out:
+    """Stands for a producer: keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, ...]] = []
+
+    def send(self, *message: Any) -> None:
+        self.sent.append(message)
+
+
+def sender(*parts: str) -> tuple[MessageBatches, Out]:
+    out: Any = Out()
+    columns = SinkColumns({name: number for number, name in enumerate(("value", *parts))})
+    return MessageBatches(columns, Sending("t", {}, None, 5), out), out
+
+
+def batch(**columns: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def test_partitions_that_are_null_are_chosen_by_the_key_and_negative_ones_are_refused_beside_them() -> None:
+    messages, out = sender("partition")
+    messages.send(batch(value=pa.array([b"a", b"b"]), partition=pa.array([None, 3], pa.int32())))
+    assert [each[3] for each in out.sent] == [ANY_PARTITION, 3]
+    wrong = batch(value=pa.array([b"a", b"b", b"c"]), partition=pa.array([None, 0, -1], pa.int32()))
+    with pytest.raises(EncodeError, match=r"expected a partition from 0 on, got -1 \(row 4 of partition 0\)"):
+        messages.send(wrong)  # its third row is the fifth of the task
+    assert len(out.sent) == 2
+
+
+def test_the_first_millisecond_is_a_timestamp_and_earlier_ones_are_refused() -> None:
+    messages, out = sender("timestamp")
+    times = pa.array([MILLISECOND, None], pa.timestamp("us", "UTC"))
+    messages.send(batch(value=pa.array([b"a", b"b"]), timestamp=times))
+    assert [each[4] for each in out.sent] == [1, NOW]
+    early = pa.array([MILLISECOND, MILLISECOND - dt.timedelta(microseconds=1)], pa.timestamp("us", "UTC"))
+    with pytest.raises(EncodeError, match=r"got 999 microseconds \(row 3 of partition 0\)"):
+        messages.send(batch(value=pa.array([b"a", b"b"]), timestamp=early))
+
+
+def test_each_header_of_a_row_has_a_name() -> None:
+    messages, out = sender("headers")
+    good = [[{"key": "a", "value": b"1"}, {"key": "b", "value": None}], None]
+    messages.send(batch(value=pa.array([b"a", b"b"]), headers=pa.array(good, HEADERS)))
+    assert [each[2] for each in out.sent] == [[("a", b"1"), ("b", None)], None]
+    bad = [[{"key": "a", "value": b"1"}, {"key": None, "value": b"2"}]]
+    with pytest.raises(EncodeError, match="expected a header's key of type string, got null"):
+        messages.send(batch(value=pa.array([b"a"]), headers=pa.array(bad, HEADERS)))
+
+
+def test_each_row_has_a_topic() -> None:
+    messages, out = sender("topic")
+    messages.send(batch(value=pa.array([b"a", b"b"]), topic=pa.array(["t", "u"])))
+    assert [each[5] for each in out.sent] == ["t", "u"]
+    for wrong in (None, ""):
+        with pytest.raises(EncodeError, match=r"the row has no topic \(row 3 of partition 0\)"):
+            messages.send(batch(value=pa.array([b"a", b"b"]), topic=pa.array(["t", wrong], pa.string())))
+
+
+def rows(*batches: list[int]) -> Rows:
+    made = Rows()
+    for numbers in batches:
+        made.add(batch(value=pa.array(numbers, pa.int64())))
+    return made
+
+
+def test_rows_of_two_attempts_are_equal_however_spark_has_cut_them_into_batches() -> None:
+    """Their number, the first and the last one count."""
+    committed = rows([1, 2, 3], [4, 5])
+    assert committed.rows == 5
+    assert committed == rows([1], [], [2, 3, 4, 5])
+    for other in (rows([1, 2, 3]), rows([0, 2, 3, 4, 5]), rows([1, 2, 3, 4], [6]), rows([4], [1, 2, 3, 5])):
+        assert committed != other
+
+
+def test_a_transaction_may_take_ten_minutes_unless_it_is_told_otherwise() -> None:
+    assert TRANSACTION_MS == 600_000
+
+
+def test_the_log_has_the_last_offset_of_each_place_and_the_number_of_messages(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "streamnative_serdes")
+    sent = [Sent(0, 3, {("t", 0): 7, ("t", 1): 2}), None, Sent(1, 4, {("t", 0): 5}), Sent(2, 6, {}, again=True)]
+    report(sent, 9)
+    assert caplog.messages == [
+        "batch 9 of a stream: 13 messages of 3 tasks (1 had committed before): t[0] up to 7, t[1] up to 2"
+    ]
+    report_failure([*sent, Sent(3)], None)
+    assert caplog.messages[1] == (
+        "a batch write failed; the messages of its other tasks stay in the topic: 13 messages of 3 tasks "
+        "(partitions 0, 1, 2)"
+    )
