@@ -181,6 +181,14 @@ def test_a_time_for_all_wins_over_times_of_each_and_those_over_offsets() -> None
     assert start_of(parsed(**times), stream=True).times == {("a", 0): 5}
 
 
+def test_the_beginning_of_1970_is_a_time() -> None:
+    assert start_of(parsed(startingTimestamp="0"), stream=False).time == 0
+    times = start_of(parsed(startingOffsetsByTimestamp='{"t": {"0": 0}}'), stream=False).times
+    assert times == {("t", 0): 0}
+    with pytest.raises(ConfigError, match="startingTimestamp: expected a whole number from 0 on, got '-1'"):
+        start_of(parsed(startingTimestamp="-1"), stream=False)
+
+
 @pytest.mark.parametrize("name", names.ENDS)
 def test_a_stream_has_no_end(name: str) -> None:
     with pytest.raises(ConfigError, match=f"the option {name} has no meaning for a stream"):

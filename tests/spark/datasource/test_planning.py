@@ -13,14 +13,15 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from confluent_kafka import Producer
 
-from streamnative_serdes import ConfigError
+from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.batch import batch_reader
+from streamnative_serdes.spark.datasource.brokers import Brokers
 from streamnative_serdes.spark.datasource.columns import plan
 from streamnative_serdes.spark.datasource.push_down import PushingReader, Wanted
 from streamnative_serdes.spark.datasource.ranges import Range
 from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, StreamReader
-from streamnative_serdes.testing import MockBroker
+from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,24 @@ def test_offsets_that_are_not_there_are_lost_or_left_out(client: dict[str, str])
         batch(client, startingOffsets='{"t": {"0": 5, "1": 1, "2": 1}}')
 
 
+def test_all_topics_and_partitions_have_to_be_there(client: dict[str, str]) -> None:
+    given = {name: value for name, value in client.items() if name != "subscribe"}
+    with pytest.raises(ConfigError, match=r"topic tt: the topic does not exist .*did you mean t"):
+        batch(given, subscribe="t,u,tt")
+    assert batch(given, assign='{"t": [1]}') == [(1, 0, 4)]
+    with pytest.raises(ConfigError, match="assign: partition 2 does not exist: the topic has 2 partitions"):
+        batch(given, assign='{"t": [1, 2]}')
+
+
+def test_no_partition_of_a_batch_starts_at_the_latest_offset(client: dict[str, str]) -> None:
+    for offsets in ('{"t": {"0": -1, "1": 0}}', '{"t": {"0": 0, "1": -1}}'):
+        with pytest.raises(ConfigError, match=r"a batch cannot start at the latest offset \(-1\) of partition"):
+            batch(client, startingOffsets=offsets)
+    for offsets in ('{"t": {"0": -2, "1": 0}}', '{"t": {"0": 0, "1": -2}}'):
+        with pytest.raises(ConfigError, match=r"a batch cannot end at the earliest offset \(-2\) of partition"):
+            batch(client, endingOffsets=offsets)
+
+
 @dataclass
 class Limit:
     """Like Spark's ReadMaxRows, which PySpark has from 4.2 on."""
@@ -100,6 +119,37 @@ def test_a_stream_takes_no_more_than_its_limit_and_waits_for_its_minimum(client:
         stream(client, minOffsetsPerTrigger="8", maxOffsetsPerTrigger="7")
     with pytest.raises(ConfigError, match="maxTriggerDelay has no effect without minOffsetsPerTrigger"):
         stream(client, maxTriggerDelay="1m")
+
+
+def test_minimum_and_maximum_may_be_equal_and_the_delay_is_a_quarter_of_an_hour_by_default(
+    client: dict[str, str],
+) -> None:
+    reader = stream(client, minOffsetsPerTrigger="7", maxOffsetsPerTrigger="7")
+    assert reader._delay is not None
+    assert reader._delay._seconds == 900
+    assert topics(reader.latestOffset(reader.initialOffset(), Limit(7))) == {"t": {"0": 5, "1": 2}}
+
+
+@pytest.mark.parametrize(("retries", "asked"), [("0", 1), ("2", 3), (None, 4)])
+def test_a_broker_that_knows_less_than_was_read_is_asked_again(
+    client: dict[str, str], retries: str | None, asked: int
+) -> None:
+    given = {} if retries is None else {"fetchOffset.numRetries": retries}
+    reader = stream(client, **given, **{"fetchOffset.retryIntervalMs": "1"})
+    start = {"t": {"0": 12, "1": 0}}
+    assert topics(reader.latestOffset(start, ReadAllAvailable())) == {"t": {"0": 10, "1": 4}}
+    assert reader._brokers.calls["offsets"] == asked
+
+
+def test_a_partition_that_was_added_begins_at_its_first_message_and_what_it_has_lost_is_said(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Brokers, "earliest", lambda _, places: dict.fromkeys(places, 3))
+    start, end = {"t": {"0": 10}}, {"t": {"0": 10, "1": 4}}
+    with pytest.raises(OffsetOutOfRangeError, match="partition 1 was added, and starts at 3 instead of 0"):
+        stream(client).partitions(start, end)
+    found: Any = stream(client, failOnDataLoss="false").partitions(start, end)
+    assert [each.value for each in found] == [Range("t", 1, 3, 4)]
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has limits of a batch from 4.2 on")
@@ -169,11 +219,38 @@ def test_filters_on_offset_and_partition_choose_what_is_read(
     assert [(each.value.partition, each.value.start, each.value.end) for each in found] == expected
 
 
+def test_two_bounds_of_one_column_are_the_tighter_one_in_either_order(client: dict[str, str]) -> None:
+    for first, second in ((2, 6), (6, 2)):
+        reader = PushingReader(plan(client))
+        filters = [named("GreaterThan", "offset", first), named("GreaterThan", "offset", second)]
+        filters += [named("LessThan", "offset", first + 7), named("LessThan", "offset", second + 7)]
+        assert list(reader.pushFilters(filters)) == []
+        found: Any = reader.partitions()
+        assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 7, 9)]
+
+
+def test_a_field_that_is_called_offset_is_none_of_kafkas_columns(client: dict[str, str]) -> None:
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url}
+        KafkaAvroSerializer(
+            conf, {"type": "record", "name": "R", "fields": [{"name": "offset", "type": "long"}]}
+        ).warm_up("t")
+        reader = PushingReader(plan({**client, **conf, "decode": "true", "keep": "partition"}))
+    filters = [named("EqualTo", "offset", 3), named("EqualTo", "partition", 0)]
+    assert list(reader.pushFilters(filters)) == filters[:1]
+    found: Any = reader.partitions()
+    assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 0, 10)]
+
+
 def test_a_time_says_where_to_start_and_is_evaluated_again() -> None:
     wanted = Wanted()
     for kind in ("EqualTo", "GreaterThan", "GreaterThanOrEqual"):
         assert not wanted.take(named(kind, "timestamp", SEVEN))
     assert wanted.since == 1704067207000 - 1
+    later = SEVEN.replace(second=9)
+    for since in (SEVEN, later, SEVEN):  # the latest one counts
+        wanted.take(named("GreaterThan", "timestamp", since))
+    assert wanted.since == 1704067209000 - 1
     wanted = Wanted()
     for each in (
         named("LessThan", "timestamp", SEVEN),

@@ -47,6 +47,7 @@ def test_ranges_have_each_offset_once(sizes: dict[Place, int], least: int | None
         ([10, 1000], 5, [10, 250, 250, 250, 250]),  # small ranges stay whole
         ([0, 90], 3, [30, 30, 30]),
         ([150, 100], 5, [50, 50, 50, 50, 50]),
+        ([3, 5], 4, [1, 2, 1, 2, 2]),  # 1.5 and 2.5 parts: halves go up, as in Java
     ],
 )
 def test_min_partitions_cuts_in_proportion_as_spark_does(sizes: list[int], least: int, expected: list[int]) -> None:
