@@ -38,7 +38,7 @@ def cluster(archive: str) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
-    register(session)  # a source that Spark finds itself runs by PYSPARK_DRIVER_PYTHON, if that is set, in tasks too
+    register(session)  # tasks of a source that Spark finds itself run PYSPARK_DRIVER_PYTHON, if that is set
     return session
 
 

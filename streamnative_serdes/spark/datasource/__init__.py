@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pyspark_streamnative_kafka import DefaultSource
 
 __all__ = ["DefaultSource", "register"]
+
+_THERE: Final = "DATA_SOURCE_ALREADY_EXISTS"
 
 
 def register(spark: SparkSession) -> None:
@@ -17,4 +22,8 @@ def register(spark: SparkSession) -> None:
     Args:
         spark: the session; of Spark Connect too.
     """
-    spark.dataSource.register(DefaultSource)
+    try:
+        spark.dataSource.register(DefaultSource)
+    except AnalysisException as error:
+        if _THERE not in str(error):  # PySpark 4.0 does not replace a source that it has found; later ones do
+            raise
