@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
 import math
@@ -330,6 +331,25 @@ def test_a_value_that_does_not_fit_is_refused_with_its_path() -> None:
         written(schema, Struct(inner, n={}))
     with pytest.raises(EncodeError, match="a Struct with this schema, got dict"):
         written(schema, {"l": []})
+
+
+def test_the_second_item_that_does_not_fit_is_named() -> None:
+    with pytest.raises(EncodeError, match=r"field \[2\]: expected int8"):
+        written(SchemaBuilder.array(INT8).build(), [1, 2, 300])
+
+
+def test_a_map_with_other_keys_than_strings_may_have_none_as_a_key() -> None:
+    assert written(SchemaBuilder.map(OPTIONAL_INT32, INT8).build(), {None: 1, 5: 2}, schemas_enable=False) == (
+        "[[null,1],[5,2]]"
+    )
+
+
+def test_a_decimal_has_at_most_4096_bytes() -> None:
+    schema = '{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","version":1,"parameters":{"scale":"0"}}'
+    largest = read(envelope(schema, f'"{base64.b64encode(b"1" * 4096).decode()}"')).value
+    assert largest == int.from_bytes(b"1" * 4096, "big")
+    with pytest.raises(DecodeError, match="expected a decimal of 1 to 4096 bytes, got 4097"):
+        read(envelope(schema, f'"{base64.b64encode(b"1" * 4097).decode()}"'))
 
 
 def test_none_as_the_key_of_a_json_object_is_refused() -> None:

@@ -68,9 +68,10 @@ def test_a_field_takes_optional_and_default_in_place_of_the_schemas_own() -> Non
     assert (INT32.optional, INT32.default) == (False, None)
 
 
+@pytest.mark.parametrize("first", ["optional", "required"])
 @pytest.mark.parametrize("method", ["optional", "required"])
-def test_optional_is_set_once(method: str) -> None:
-    builder = SchemaBuilder.int8().optional()
+def test_optional_is_set_once(first: str, method: str) -> None:
+    builder = getattr(SchemaBuilder.int8(), first)()
     with pytest.raises(SchemaError, match="the optional of this builder is already set"):
         getattr(builder, method)()
 

@@ -184,6 +184,8 @@ def test_an_optional_source_needs_an_optional_target_or_a_default() -> None:
     assert SchemaProjector.project(OPTIONAL_INT32, None, OPTIONAL_INT32) is None
     with pytest.raises(SchemaError, match="expected an optional int32 or one with a default"):
         SchemaProjector.project(OPTIONAL_INT32, 1, INT32)
+    both = SchemaBuilder.int32().optional().default(5).build()
+    assert SchemaProjector.project(both, None, with_default) == 9, "the target's default, not that of the source"
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ def test_javas_names_become_librdkafkas() -> None:
     assert made("write", **{"buffer.memory": "4096"})["queue.buffering.max.kbytes"] == "4"
 
 
+@pytest.mark.parametrize(("size", "kilobytes"), [("33554432", "32768"), ("2047", "1"), ("1000", "1"), ("0", "1")])
+def test_a_buffer_has_a_kilobyte_at_least(size: str, kilobytes: str) -> None:
+    assert made("write", **{"buffer.memory": size})["queue.buffering.max.kbytes"] == kilobytes
+
+
 @pytest.mark.parametrize("name", _JAVAS)
 def test_an_option_that_only_javas_client_has_is_refused_with_what_to_do(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -74,6 +79,10 @@ def test_javas_empty_text_turns_the_check_of_host_names_off(value: str, expected
         (
             f'{PLAIN} required username="al;ice" password="{SECRET}\\"=";',
             {"sasl.username": "al;ice", "sasl.password": f'{SECRET}"='},
+        ),
+        (
+            f'{PLAIN} required username="a" password="\\"{SECRET}\\\\\\"";',
+            {"sasl.username": "a", "sasl.password": f'"{SECRET}\\"'},
         ),
         (
             "org.apache.kafka.common.security.scram.ScramLoginModule\n  required\n username=a\n password = b ;",
@@ -158,6 +167,7 @@ def test_a_pkcs12_trust_store_becomes_pem_in_memory(pkcs12: Path, certificates: 
     conf = only(**{"ssl.truststore.location": str(pkcs12), "ssl.truststore.password": SECRET})
     assert list(conf) == ["ssl.ca.pem"]
     assert certificates.ca.read_text().strip() in conf["ssl.ca.pem"]
+    assert conf["ssl.ca.pem"].count("-----BEGIN CERTIFICATE-----") == 3, "all that are in the store"
     assert sorted(pkcs12.parent.iterdir()) == before
     for password in ({}, {"ssl.truststore.password": "wrong"}):
         with pytest.raises(ConfigError, match=r"cannot open .*password is wrong") as caught:
@@ -194,7 +204,8 @@ def pkcs12(tmp_path: Path, certificates: Certificates) -> Path:
     key: Any = load_pem_private_key(files.key.read_bytes(), None)
     certificate = x509.load_pem_x509_certificates(files.certificate.read_bytes())[0]
     ca = x509.load_pem_x509_certificate(certificates.ca.read_bytes())
+    other = x509.load_pem_x509_certificates(certificates.files("other@example.org").certificate.read_bytes())[0]
     path = tmp_path / "store.p12"
     encryption = BestAvailableEncryption(SECRET.encode())
-    path.write_bytes(serialize_key_and_certificates(b"me", key, certificate, [ca], encryption))
+    path.write_bytes(serialize_key_and_certificates(b"me", key, certificate, [other, ca], encryption))
     return path
