@@ -87,7 +87,7 @@ def campaign(faults: list[Fault], tried: list[Fault], given: argparse.Namespace)
     print(f"compiling with {len(switch_numbers(faults))} switches", flush=True)
     build_copy(faults)
     # Spark's faults take longest, so they are tried first, and no worker is left with one at the end.
-    tried = sorted(tried, key=lambda fault: room_of(fault.file).name != "spark")
+    tried = sorted(tried, key=lambda fault: room_of(fault.file).name not in ("spark", "data source"))
     killers = {} if given.no_killers else read_killers(faults)
     runner = Runner(switch_numbers(faults), narrow=given.narrow, killers=killers)
     kept = Kept(tried, resume=given.resume)

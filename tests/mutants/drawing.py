@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from faults import Fault
-from rooms import ROOMS, Room
+from rooms import ROOMS, Room, room_of
 
 COMPARISONS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
@@ -65,7 +65,9 @@ def _draw_room(root: Path, room: Room, chance: random.Random) -> Iterator[Fault]
 def _files(root: Path, room: Room) -> list[Path]:
     found = {path for pattern in room.files for path in root.glob(pattern.removesuffix("/*") + "/**/*"
              if pattern.endswith("/*") else pattern)}  # fmt: skip
-    return sorted(path for path in found if path.suffix in {".py", ".pyx", ".pxd", ".h"})
+    sources = sorted(path for path in found if path.suffix in {".py", ".pyx", ".pxd", ".h"})
+    # A folder of the room may have folders of rooms before it.
+    return [path for path in sources if room_of(path.relative_to(root).as_posix()) is room]
 
 
 def _fault(name: str, file: str, text: str, change: Change) -> Fault:

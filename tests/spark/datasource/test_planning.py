@@ -229,7 +229,7 @@ def test_two_bounds_of_one_column_are_the_tighter_one_in_either_order(client: di
         assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 7, 9)]
 
 
-def test_a_field_that_is_called_offset_is_none_of_kafkas_columns(client: dict[str, str]) -> None:
+def test_a_field_that_is_called_offset_is_not_pushed_down(client: dict[str, str]) -> None:
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
         KafkaAvroSerializer(
