@@ -59,14 +59,31 @@ with builder.getOrCreate() as spark:
     query.awaitTermination()
     query.explain(True)
     print("PROGRESS", query.lastProgress)
+    to = {name: value for name, value in given.items() if name not in ("subscribe", "decode")}
+    to |= {"topic": "out", "encode": "columns", "schema": os.environ["RECORD"]}
+    rows = spark.range(3)
+    rows.write.format("streamnative-kafka").options(**to).mode("append").save()
+    for wrong in ({"schema": "x"}, {"delivery": "x"}, {"kafka.acks": "0"}):
+        try:
+            rows.write.format("streamnative-kafka").options(**{**to, **wrong}).mode("append").save()
+        except Exception as error:
+            print("REFUSED", error)
+    spark.range(5).write.parquet(f"{folder}/rows")
+    stream = spark.readStream.schema("id long").parquet(f"{folder}/rows")
+    query = stream.writeStream.format("streamnative-kafka").options(**to, dedupHeaders="true")
+    query = query.option("checkpointLocation", f"{folder}/checkpoint2").trigger(availableNow=True).start()
+    query.awaitTermination()
+    query.explain(True)
+    print("WRITTEN", query.lastProgress)
 """
 
 
 def test_literal_secrets_show_nowhere(tmp_path: Path) -> None:
     home = str(Path(streamnative_serdes.__file__).parents[1])
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path, "CANARY": CANARY}
-    with LocalRegistry() as registry, MockBroker({"orders": 1}) as broker:
+    record = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
+    environment = {**os.environ, "PYTHONPATH": path, "CANARY": CANARY, "RECORD": record}
+    with LocalRegistry() as registry, MockBroker({"orders": 1, "out": 1}) as broker:
         from confluent_kafka import Producer
 
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
@@ -78,7 +95,9 @@ def test_literal_secrets_show_nowhere(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     assert "ROWS 1" in done.stdout
     assert done.stdout.count("\nERROR ") == 4
+    assert done.stdout.count("\nREFUSED ") == 3
     assert "PROGRESS" in done.stdout
+    assert "WRITTEN" in done.stdout
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any("events" in path.parts and b"SparkListenerJobStart" in path.read_bytes() for path in files)
     assert any("checkpoint" in path.parts and b"streamnative-kafka" in path.read_bytes() for path in files)
