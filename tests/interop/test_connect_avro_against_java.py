@@ -154,7 +154,7 @@ def test_random_avro_is_read_as_java_does(
     except RefusedError as error:
         if not any(words in error.message for words in JAVA_CANNOT_READ):
             assert "Standalone null" in error.message
-            with pytest.raises(SchemaError, match="null alone|contains itself"):
+            with pytest.raises(SchemaError, match=r"null alone|contains itself"):
                 read_by_us(text, message, made, 7)
         return
     try:
