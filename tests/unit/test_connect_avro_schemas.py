@@ -351,6 +351,13 @@ def test_avro_that_contradicts_itself_is_an_error_with_its_path(tree: Any, words
     assert raised.value.path == path
 
 
+def test_none_is_no_key_of_a_default_that_is_an_avro_map() -> None:
+    kind = Schema(Type.MAP, default={None: 1}, key_schema=OPTIONAL_STRING, value_schema=INT32)
+    assert field_of(to_avro(struct(f=kind))).default == {None: 1}
+    with pytest.raises(SchemaError, match="expected a text as the key of a map in a default, got None"):
+        to_avro(struct(f=kind), AvroOptions(allow_optional_map_keys=True))
+
+
 def test_a_small_schema_that_names_make_huge_is_an_error() -> None:
     tree: Any = {"type": "record", "name": "R0", "fields": []}
     for number in range(1, 40):

@@ -11,14 +11,18 @@ from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.struct import Struct
 from streamnative_serdes.connect.values import validate
-from streamnative_serdes.errors import EncodeError, SerdesError
+from streamnative_serdes.errors import EncodeError, SchemaError, SerdesError
 
 from .names import is_avro_map, is_union, scrubbed
 from .options import AvroOptions
 
 
 def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
-    """A default as JSON: bytes are text of code points 0 to 255, and maps that Avro has not are lists of pairs."""
+    """A default as JSON: bytes are text of code points 0 to 255, and maps that Avro has not are lists of pairs.
+
+    Raises:
+        SchemaError: an Avro map would have None as a key.
+    """
     if value is None:
         return None
     logical = logical_of(schema)
@@ -64,6 +68,8 @@ def _map_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
     assert keys is not None
     assert values is not None
     if is_avro_map(schema, options):
+        if None in value:  # which would become the text "null"
+            raise SchemaError("expected a text as the key of a map in a default, got None")
         return {key: to_json(values, item, options) for key, item in value.items()}
     return [[to_json(keys, key, options), to_json(values, item, options)] for key, item in value.items()]
 
