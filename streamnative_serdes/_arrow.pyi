@@ -55,10 +55,11 @@ def decode_batch(
     signs: Any = None,
     keys: Buffer | None = None,
     message_keys: tuple[object, object] | None = None,
-) -> tuple[tuple[object, object], dict[tuple[int, int], int]]:
+) -> tuple[object, dict[tuple[int, int], int]]:
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-    Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
+    Returns (array capsule, {(version, index of the plan that read it, -1 for none): rows}). Its schema is that of the
+    layout, with the error column if there is one.
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
@@ -116,8 +117,11 @@ def split_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
     Both are lists, in the order of ``messages``.
     """
 
-def kafka_columns(layout: Layout, messages: list[Any]) -> tuple[object, object]:
-    """Return the parts of messages as a struct of the layout's columns, a row each: (schema capsule, array capsule).
+def address_of(array: object) -> int:
+    """Return where the struct is that the capsule of an array holds, as an int."""
+
+def kafka_columns(layout: Layout, messages: list[Any]) -> object:
+    """Return the parts of messages as a struct of the layout's columns, a row each: the capsule of an array.
 
     ``layout`` is that of a record with some of the fields key, value, topic, partition, offset, timestamp,
     timestampType and headers, in the types of Spark's Kafka source. ``messages`` are confluent-kafka's.

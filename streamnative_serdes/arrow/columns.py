@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     raise ImportError("Arrow columns need pyarrow 18 or later: pip install pyarrow") from error
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._arrow import Layout, Plan, WritePlan, decode_batch, encode_batch
+from streamnative_serdes._arrow import Layout, Plan, WritePlan, address_of, decode_batch, encode_batch
 from streamnative_serdes._schema import Field, Record, Schema, parse, resolve
 from streamnative_serdes.codec import Codec, weight
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
@@ -97,9 +97,22 @@ class Capsules:
         return self.schema, self.array
 
 
-def batch_of(capsules: tuple[object, object]) -> pa.RecordBatch:
+def batch_of_capsules(capsules: tuple[object, object]) -> pa.RecordBatch:
     """The record batch of capsules (schema, array) of a struct."""
     return pa.record_batch(Capsules(*capsules))
+
+
+def batch_of(array: object, schema: pa.Schema) -> pa.RecordBatch:
+    """The record batch of the capsule of a struct's array, whose schema is known.
+
+    By the protocol of capsules, pyarrow would build the schema again, which takes longer than a small batch.
+    """
+    return pa.RecordBatch._import_from_c(address_of(array), schema)  # noqa: SLF001 (tools/private_members.toml)
+
+
+def with_errors(schema: pa.Schema, error_column: str | None) -> pa.Schema:
+    """The columns of a batch: those of ``schema``, and a last one with the errors' texts if it has a name."""
+    return schema if error_column is None else schema.append(pa.field(error_column, pa.string()))
 
 
 class BatchColumns(ABC):
@@ -187,10 +200,10 @@ class Columns(BatchColumns):
         message_keys: Any = None,  # noqa: ARG002 - of KEY_VALUE topics
     ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
         kind, arrays = pieces_of_messages(data)
-        capsules, counts = decode_batch(
+        array, counts = decode_batch(
             self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys
         )
-        return pa.record_batch(Capsules(*capsules)), counts
+        return batch_of(array, with_errors(self.arrow_schema, error_column)), counts
 
 
 def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:

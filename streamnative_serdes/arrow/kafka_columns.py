@@ -13,7 +13,7 @@ from streamnative_serdes._arrow import kafka_columns as _columns_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import ConfigError
 
-from .columns import Capsules
+from .columns import batch_of
 
 _HEADER: Final = {
     "type": "record",
@@ -39,7 +39,7 @@ def kafka_schema(names: Sequence[str] = KAFKA_COLUMNS) -> pa.Schema:
     Raises:
         ConfigError: as there.
     """
-    return pa.schema(_layout(tuple(names)))
+    return _layout(tuple(names))[1]
 
 
 def kafka_columns(messages: Iterable[Any], names: Sequence[str] = KAFKA_COLUMNS) -> pa.RecordBatch:
@@ -57,7 +57,8 @@ def kafka_columns(messages: Iterable[Any], names: Sequence[str] = KAFKA_COLUMNS)
         DecodeError: a message is an error of the client, or has parts of other types; has ``row``.
         BatchTooLargeError: keys, values or headers take more than 2 GB; ``row`` is the first that does not fit.
     """
-    return pa.record_batch(Capsules(*_columns_of(_layout(tuple(names)), list(messages))))
+    layout, schema = _layout(tuple(names))
+    return batch_of(_columns_of(layout, list(messages)), schema)
 
 
 def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
@@ -66,11 +67,12 @@ def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
 
 
 @lru_cache(64)
-def _layout(names: tuple[str, ...]) -> Layout:
+def _layout(names: tuple[str, ...]) -> tuple[Layout, pa.Schema]:
     odd = [name for name in names if name not in _TYPES]
     if odd or len(set(names)) < len(names):
         what = f"no column {odd[0]!r:.80}" if odd else "a column twice"
         raise ConfigError(f"expected columns of Spark's Kafka source, got {what}", hint=f"use {', '.join(_TYPES)}")
     fields = [{"name": name, "type": ["null", _TYPES[name]]} for name in names]
     root = parse({"type": "record", "name": "Message", "fields": fields}).root
-    return Layout(root, True, "spark", False)
+    layout = Layout(root, True, "spark", False)
+    return layout, pa.schema(layout)

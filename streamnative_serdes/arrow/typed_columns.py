@@ -20,7 +20,7 @@ from streamnative_serdes._schema import Field, Record, resolve
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 
-from .columns import BatchColumns, Capsules, Columns, Dialect, Routes, default_of, first_error
+from .columns import BatchColumns, Columns, Dialect, Routes, batch_of, default_of, first_error, with_errors
 from .pieces import array_of_keys, messages_of, pieces_of_messages
 
 _MAX_PLANS: Final = 1_000  # one per writer's schema
@@ -68,7 +68,8 @@ class TypedColumns(BatchColumns):
             for name, part in named(target)
             if part.form is not None and part.schema is not None
         }
-        self.arrow_schema = self._schema_of(pa.schema(self._layout))
+        self._compiled_schema = pa.schema(self._layout)
+        self.arrow_schema = self._schema_of(self._compiled_schema)
 
     def _schema_of(self, compiled: pa.Schema) -> pa.Schema:
         if not isinstance(self.target, PairParts):
@@ -140,10 +141,10 @@ class TypedColumns(BatchColumns):
         pieces = messages_of(data) if self._inner else pieces_of_messages(data)
 
         def compiled(name: str | None) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
-            capsules, counts = decode_batch(
+            array, counts = decode_batch(
                 self._layout, self._options, framed, *pieces, find, failed, name, signs, keys, paired
             )
-            return pa.record_batch(Capsules(*capsules)), counts
+            return batch_of(array, with_errors(self._compiled_schema, name)), counts
 
         if not self._inner:
             return compiled(error_column)

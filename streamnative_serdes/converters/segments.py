@@ -104,14 +104,14 @@ def read_segment_batches(
         ImportError: pyarrow is not installed.
         OSError: as :func:`read_segment`.
     """
-    from streamnative_serdes.arrow.columns import batch_of
+    from streamnative_serdes.arrow.columns import batch_of_capsules
 
     check_options("read_uncommitted", batch_rows=batch_rows, batch_size=batch_size)
     log = Segments(segments, **options)
     of_folder = _named_by(path_of(segments[0]))
     topic, partition = topic if topic is not None else of_folder[0], of_folder[1] if partition is None else partition
     columns = RecordColumns(topic, partition, rows=batch_rows, size=batch_size)
-    return map(batch_of, _filled(log, columns))
+    return map(batch_of_capsules, _filled(log, columns))
 
 
 class Segments:

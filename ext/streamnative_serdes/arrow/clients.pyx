@@ -144,7 +144,7 @@ KAFKA_PARTS = {"key": (KAFKA_BYTES, "key"), "value": (KAFKA_BYTES, "value"), "to
 
 
 def kafka_columns(Layout layout not None, list messages not None):
-    """Return the parts of messages as a struct of the layout's columns, a row each: (schema capsule, array capsule).
+    """Return the parts of messages as a struct of the layout's columns, a row each: the capsule of an array.
 
     ``layout`` is that of a record with some of the fields key, value, topic, partition, offset, timestamp,
     timestampType and headers, in the types of Spark's Kafka source. ``messages`` are confluent-kafka's.
@@ -210,10 +210,10 @@ cdef class KafkaRows:
         found.row = row
         return found
 
-    cdef tuple exported(self):
+    cdef object exported(self):
         cdef object capsule = sns_new_array()
         give_away(self.columns, <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array"), 0)
-        return self.layout.export(None), capsule
+        return capsule
 
 
 cdef int put_part(Column* c, int kind, object part) except -1:

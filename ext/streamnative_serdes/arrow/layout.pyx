@@ -234,27 +234,20 @@ cdef class Layout:
                     spec.slots += self.specs[spec.first + i].slots
         return 0
 
-    # Export as an Arrow schema
+    # Export as an Arrow schema; arrays are exported without it, since importing it takes longer than a small batch
 
     def __arrow_c_schema__(self):
         """Return the Arrow schema of a row, a struct, as a capsule (Arrow's PyCapsule protocol)."""
-        return self.export(None)
-
-    cdef object export(self, bytes extra):
-        """With ``extra``, a nullable text column of that name is added at the end."""
         cdef object capsule = sns_new_schema()
-        self.fill(<ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema"), 0, extra)
+        self.fill(<ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema"), 0)
         return capsule
 
-    cdef int fill(self, ArrowSchema* out, int column, bytes extra=None) except -1:
+    cdef int fill(self, ArrowSchema* out, int column) except -1:
         cdef Spec* spec = &self.specs[column]
         cdef bytes format = self.formats[column], name = self.names[column]
         cdef int i
-        if sns_fill_schema(out, format, name, ARROW_FLAG_NULLABLE if spec.nullable else 0,
-                           spec.count + (extra is not None)) < 0:
+        if sns_fill_schema(out, format, name, ARROW_FLAG_NULLABLE if spec.nullable else 0, spec.count) < 0:
             raise MemoryError()
         for i in range(spec.count):
             self.fill(out.children[i], spec.first + i)
-        if extra is not None and sns_fill_schema(out.children[spec.count], "u", extra, ARROW_FLAG_NULLABLE, 0) < 0:
-            raise MemoryError()
         return 0

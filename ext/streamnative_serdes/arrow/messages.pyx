@@ -31,7 +31,8 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
                  signs=None, keys=None, message_keys=None):
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-    Returns ((schema capsule, array capsule), {(version, index of the plan that read it, -1 for none): rows}).
+    Returns (array capsule, {(version, index of the plan that read it, -1 for none): rows}). Its schema is that of the
+    layout, with the error column if there is one.
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
@@ -66,6 +67,11 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
         batch.count(&batch.routes[i])
     batch.count(&batch.bare_route)
     return batch.exported(), batch.counts
+
+
+def address_of(array not None):
+    """Return where the struct is that the capsule of an array holds, as an int."""
+    return <size_t>PyCapsule_GetPointer(array, "arrow_array")
 
 
 @cython.final
@@ -311,8 +317,8 @@ cdef class Batch:
 
     # Export
 
-    cdef tuple exported(self):
-        """Return the capsules of schema and array."""
+    cdef object exported(self):
+        """Return the capsule of the array."""
         cdef object capsule = sns_new_array()
         cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef bint extra = self.error_name is not None
@@ -324,7 +330,7 @@ cdef class Batch:
         give_away(self.columns, out, extra)
         if extra:
             self.export_errors(out.children[out.n_children - 1])
-        return self.layout.export(self.error_name), capsule
+        return capsule
 
     cdef int export_errors(self, ArrowArray* out) except -1:
         cdef Column* c = <Column*>calloc(1, sizeof(Column))
