@@ -117,6 +117,23 @@ def split_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
     Both are lists, in the order of ``messages``.
     """
 
+def bytes_list(schema: object, array: object) -> list[bytes | None]:
+    """Return the rows of an array of bytes or text (capsules of schema and array) as bytes objects; None for a null.
+
+    Raises DecodeError for a damaged array, and TypeError for another type.
+    """
+
+@final
+class Deliveries:
+    """What a producer reports of its messages: call it with (error, message), as ``on_delivery``.
+
+    ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
+    """
+
+    failed: list[Any]
+    ends: dict[tuple[str, int], int]
+    def __call__(self, error: Any, message: Any) -> None: ...
+
 def address_of(array: object) -> int:
     """Return where the struct is that the capsule of an array holds, as an int."""
 

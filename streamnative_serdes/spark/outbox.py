@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._kafka import ClientErrors, ask, client, require_options
+from streamnative_serdes.arrow.kafka_columns import Deliveries
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 from .workers import kept, key_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message
+    from confluent_kafka import KafkaError
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
@@ -77,7 +78,7 @@ class Outbox:
     Args:
         kafka: the client's configuration.
         topic: the first task's topic, for errors.
-        places: note where messages were written, which takes a Python call for each; see :meth:`places`.
+        places: note where messages were written, which takes a call for each; see :meth:`places`.
 
     Attributes:
         producer: the client.
@@ -88,10 +89,10 @@ class Outbox:
 
         conf = {**_DEFAULTS, **kafka, "delivery.report.only.error": not places}
         self._errors = ClientErrors(kafka, topic)
-        self._failed: list[KafkaError] = []
-        self._ends: Ends = {}
-        # Not methods: they would form a reference cycle with the producer.
-        told = {**conf, "on_delivery": _note_of(self._failed, self._ends)}
+        # Not a method: that would form a reference cycle with the producer.
+        self._deliveries = Deliveries()
+        self._failed: list[KafkaError] = self._deliveries.failed
+        told = {**conf, "on_delivery": self._deliveries}
         self.producer = client(Producer, told, topic, self._errors)
         self._patience = _delivery_seconds(conf) + 5.0
         self._refused = KafkaException
@@ -104,7 +105,7 @@ class Outbox:
         self._topic, self._most_reasons = topic, most_reasons
         self._errors.topic = topic
         self._errors.clear()
-        self._ends.clear()
+        self._deliveries.ends.clear()
 
     def send(
         self,
@@ -176,7 +177,7 @@ class Outbox:
 
     def places(self) -> Mapping[tuple[str, int], int]:
         """The offset of the last message in each topic and partition that the task has written, as far as reported."""
-        return dict(self._ends)
+        return dict(self._deliveries.ends)
 
     def _look(self) -> None:
         self.producer.poll(0)
@@ -229,18 +230,6 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, place
         box.discard()
         raise
     idle.append(box)
-
-
-def _note_of(failed: list[KafkaError], ends: Ends) -> Callable[[KafkaError | None, Message], None]:
-    """The callback for delivery reports."""
-
-    def note(error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            failed.append(error)
-        else:
-            ends[message.topic(), message.partition()] = message.offset()  # type: ignore[index,assignment]
-
-    return note
 
 
 def _delivery_seconds(conf: Mapping[str, Any]) -> float:

@@ -22,6 +22,8 @@ from streamnative_serdes._arrow import Values  # noqa: E402
 from streamnative_serdes.arrow import in_parts  # noqa: E402
 from streamnative_serdes.arrow.kafka_columns import (  # noqa: E402
     KAFKA_COLUMNS,
+    Deliveries,
+    bytes_of,
     kafka_columns,
     kafka_schema,
     without_errors,
@@ -317,3 +319,32 @@ def test_a_part_of_another_type_is_an_error_that_names_row_and_column(parts: dic
     with pytest.raises(DecodeError, match="expected the parts of a client's message") as caught:
         kafka_columns([Message(b""), Message(b""), Message(**parts)])
     assert (caught.value.row, caught.value.path) == (2, path)
+
+
+def test_deliveries_note_errors_and_the_last_offset_of_each_partition_of_each_topic() -> None:
+    deliveries = Deliveries()
+    for partition, offset in ((0, 5), (1, 3), (0, 6)):
+        deliveries(None, Message(partition=partition, offset=offset))
+    deliveries(None, Message(topic="u", partition=0, offset=1))
+    deliveries("refused", Message(partition=0, offset=9))
+    deliveries("refused again", Message(topic="v"))
+    assert deliveries.ends == {("t", 0): 6, ("t", 1): 3, ("u", 0): 1}
+    assert deliveries.failed == ["refused", "refused again"]
+
+
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view", "string", "large_string", "string_view"])
+def test_arrays_of_bytes_and_text_become_bytes_objects(kind: str) -> None:
+    values = ["", "a", None, "é" * 20, None]
+    array = pa.array(values, getattr(pa, kind)())
+    expected = [None if value is None else value.encode() for value in values]
+    assert bytes_of(array) == expected
+    assert bytes_of(array[1:4]) == expected[1:4]
+    assert bytes_of(array[:0]) == []
+
+
+def test_arrays_of_other_types_and_damaged_ones_are_refused() -> None:
+    with pytest.raises(TypeError, match="expected an Arrow array of bytes or text"):
+        bytes_of(pa.array([1]))
+    offsets = pa.array([0, 5, 2], pa.int32()).buffers()[1]
+    with pytest.raises(DecodeError, match="decrease at slot"):
+        bytes_of(pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(b"hello")]))

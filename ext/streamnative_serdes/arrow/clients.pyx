@@ -125,6 +125,50 @@ def split_errors(messages):
     return found, others
 
 
+def bytes_list(schema, array):
+    """Return the rows of an array of bytes or text (capsules of schema and array) as bytes objects; None for a null.
+
+    Raises DecodeError for a damaged array, and TypeError for another type.
+    """
+    cdef BytesArray rows
+    cdef Span used
+    cdef int64_t row, size = 0
+    cdef const uint8_t* data
+    cdef ArrowArray* given = <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array")
+    cdef bytes format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
+    used.first, used.count = 0, given.length
+    fault = open_bytes(&rows, how_bytes(format), width_of(format, b"w:"), given, given.offset, used)
+    if fault is not None:
+        raise damaged_messages("bytes", fault)
+    cdef list found = [None] * rows.length
+    for row in range(rows.length):
+        if is_valid(rows.valid, rows.offset + row):
+            data = bytes_at(&rows, row, &size)
+            found[row] = PyBytes_FromStringAndSize(<const char*>data, size)
+    return found
+
+
+@cython.final
+cdef class Deliveries:
+    """What a producer reports of its messages: call it with (error, message), as ``on_delivery``.
+
+    ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
+    """
+    cdef readonly list failed
+    cdef readonly dict ends
+    cdef Method topic, partition, offset
+
+    def __cinit__(self):
+        self.failed, self.ends = [], {}
+        self.topic, self.partition, self.offset = Method("topic"), Method("partition"), Method("offset")
+
+    def __call__(self, error, message):
+        if error is not None:
+            self.failed.append(error)
+        else:
+            self.ends[self.topic.of(message), self.partition.of(message)] = self.offset.of(message)
+
+
 # --- columns of Spark's Kafka source ----------------------------------------------------------------------------------
 
 cdef enum KafkaPart:
