@@ -22,7 +22,8 @@ from servers import Kafka
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.converters import Message, read_segment, read_segment_batches
-from streamnative_serdes.converters.batches import Limits, read_batches
+from streamnative_serdes.converters.batches import read_batches
+from streamnative_serdes.converters.limits import BatchLimits
 from streamnative_serdes.errors import DecodeError
 from streamnative_serdes.spark.topic import _as_batch
 
@@ -118,7 +119,7 @@ def require_same(kafka: Kafka, topic: str, isolation: Isolation = "read_uncommit
 
 
 def codecs(paths: list[Path]) -> set[int]:
-    return {batch.codec for path in paths for _, batch in read_batches(memoryview(path.read_bytes()), Limits())}
+    return {batch.codec for path in paths for _, batch in read_batches(memoryview(path.read_bytes()), BatchLimits())}
 
 
 def test_every_codec(kafka: Kafka, admin: AdminClient) -> None:
