@@ -585,6 +585,21 @@ def test_spark_copies_in_rounds_goes_on_where_it_was_stopped_and_verify_finds_wh
     assert [difference.part for difference in twice.differences] == ["copied twice"] * done[0].copied
 
 
+def test_the_command_copies_with_spark_and_refuses_a_master_without_it(migration: Migration) -> None:
+    migration.send(messages(300, migration.ids, bad=3, seed=4, damaged=False))
+    assert "--master has no effect without --engine spark" in migration("--master", "local", code=2)["message"]
+    process = migration.start("--engine", "spark")
+    out, said = process.communicate(timeout=600)
+    assert process.returncode == 0, said.decode(errors="replace")[-3000:]
+    report = json.loads(out.decode().splitlines()[-1])
+    assert (report["copied"], report["bad"]) == (297, 3)
+    found = read(migration.kafka, migration.target)
+    assert {
+        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
+        for partition, copies in found.items()
+    } == expected(migration.sent)
+
+
 def test_spark_stops_before_a_schema_that_was_not_copied_and_refuses_what_it_cannot_do(
     migration: Migration, spark: Any
 ) -> None:
