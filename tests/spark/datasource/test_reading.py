@@ -201,9 +201,6 @@ def test_bad_input_is_an_error_on_the_driver_before_any_job(spark: SparkSession,
     refuse(spark, "RegistryUnavailableError", **away)
     with pytest.raises(PySparkException, match="cannot be chosen with schema"):
         spark.read.format(FORMAT).options(**orders).schema("id int").load().collect()
-    if not HAS_LIMITS:
-        with pytest.raises(PySparkException, match=r"the option maxOffsetsPerTrigger requires PySpark 4\.2"):
-            stream_reader(plan({**orders, "maxOffsetsPerTrigger": "5"}))
 
 
 def checkpoint(folder: Path, offsets: Any) -> Path:
