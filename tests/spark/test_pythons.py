@@ -63,8 +63,13 @@ def test_missing_packages_of_the_workers_python_are_logged_once(bare: str, caplo
     assert f"set PYSPARK_PYTHON to a Python that has it, such as {sys.executable}" in line
 
 
-def test_packages_on_the_workers_pythonpath_are_not_missing(bare: str, caplog: pytest.LogCaptureFixture) -> None:
-    pythons.warn_of_workers(session(bare, PYTHONPATH=HOME))
+def test_packages_on_the_workers_pythonpath_are_not_missing(
+    bare: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    alone = tmp_path / "alone"  # an installed package has others beside it
+    alone.mkdir()
+    (alone / "streamnative_serdes").symlink_to(Path(HOME) / "streamnative_serdes", target_is_directory=True)
+    pythons.warn_of_workers(session(bare, PYTHONPATH=str(alone)))
     (line,) = warnings(caplog)
     assert "streamnative_serdes," not in line.partition("lacks")[2]
     site_packages = [path for path in sys.path if path.endswith("site-packages")]
