@@ -6,7 +6,7 @@ Offsets are neither read from Kafka nor committed to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -118,8 +118,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Range]:
         # If a query ended in its first batch, its beginning is asked for again, and may have newer partitions.
         known = {number: begin for number, begin in start.items() if number in end}
+        self._refuse_missing(start, start.keys() - end.keys())
         ranges = [OffsetRange(int(number), begin, end[number]) for number, begin in self._begins(known, end).items()]
         return [Range(each) for each in ranges if each.start < each.end]
+
+    def _refuse_missing(self, start: Mapping[str, int], unread: Set[str]) -> None:
+        """Before PySpark 4.2, nothing else tells that partitions no longer exist."""
+        for number in sorted(unread - self._ends().keys() if unread else ()):
+            raise OffsetOutOfRangeError.of(
+                self._origin.topic, int(number), start[number], "the partition no longer exists"
+            )
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         if partition.value is not None:  # Spark also calls this for a batch without partitions
