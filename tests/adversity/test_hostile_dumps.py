@@ -156,7 +156,7 @@ def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
         """
         import contextlib, io, os, resource, struct
         import cramjam
-        from streamnative_serdes.cli.conversion import Conversion, Reading
+        from streamnative_serdes.cli.conversion import Conversion, EntryReaders
         from streamnative_serdes.cli.targets import Item, Lines
         from streamnative_serdes.converters import DumpWriter, StoredEntry, read_dump
         MIB = 1 << 20
@@ -172,7 +172,7 @@ def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
         before = peak()
         kept = DumpWriter(io.BytesIO())
         out = open(os.devnull, "wb")
-        conversion = Conversion(Lines(None, True), Reading("read_committed", 32 * MIB, MIB, True), out, kept)
+        conversion = Conversion(Lines(None, True), EntryReaders("read_committed", 32 * MIB, MIB, True), out, kept)
         for data in (many, bomb):
             with contextlib.redirect_stderr(io.StringIO()):
                 conversion.add(Item(StoredEntry(data), 0))
