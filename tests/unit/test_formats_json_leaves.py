@@ -40,6 +40,17 @@ def test_a_number_that_is_too_large_is_shown_as_in_the_message() -> None:
         read(decimal, "1e9999")
 
 
+@pytest.mark.parametrize("exponent", ["9" * 18, "9" * 19, "9" * 400, "-" + "9" * 19])
+def test_an_exponent_that_no_decimal_can_have_is_out_of_range(exponent: str) -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+    with pytest.raises(DecodeError, match=r"at most 4300 digits.*got the number 1e-?999"):
+        read(decimal, f"1e{exponent}")
+    moment = {"type": "long", "logicalType": "timestamp-micros"}
+    if not exponent.startswith("-"):
+        with pytest.raises(DecodeError, match="timestamp-micros is out of range: 1e999"):
+            read(moment, f"1e{exponent}")
+
+
 # --- leaves -----------------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from streamnative_serdes._schema import MAX_PRECISION
@@ -30,12 +30,24 @@ def to_decimal(value: Any) -> Decimal | None:
         return None
     if isinstance(value, str) and (len(value) > MAX_PRECISION or not NUMBER.fullmatch(value)):
         return None
-    number = Decimal(value)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    if number.adjusted() >= MAX_PRECISION or exponent <= -MAX_PRECISION:
+    number = _exact(value)
+    if number is None or number.adjusted() >= MAX_PRECISION or _exponent(number) <= -MAX_PRECISION:
         raise not_decodable(f"a number of at most {MAX_PRECISION} digits", value)
     return number
+
+
+def _exact(number: int | str) -> Decimal | None:
+    """The number; None if its exponent has more digits than a decimal's may have, which is 18."""
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return None
+
+
+def _exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return exponent
 
 
 def from_unscaled(data: bytes, scale: int) -> Decimal | None:
@@ -50,14 +62,13 @@ def seconds_to_nanos(seconds: JsonNumber, label: str) -> int:
     Before 1970, Jackson writes the second below and the nanoseconds after it: -1.999999999 is -1 ns. It reads them so,
     too (DecimalUtils of jackson-datatype-jsr310 2.17).
     """
-    number = Decimal(seconds)
+    number = _exact(seconds)
+    if number is None or (number and number.adjusted() > _LARGEST):
+        raise DecodeError(f"{label} is out of range: {seconds:.40}")
     if not number or number.adjusted() < _LEAST:
         return 0
-    if number.adjusted() > _LARGEST:
-        raise DecodeError(f"{label} is out of range: {seconds:.40}")
-    sign, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
-    magnitude, power = int("".join(map(str, digits))), exponent - _LEAST
+    sign, digits, _ = number.as_tuple()
+    magnitude, power = int("".join(map(str, digits))), _exponent(number) - _LEAST
     nanos: int = magnitude * 10**power if power >= 0 else magnitude // 10**-power
     if not sign:
         return nanos
