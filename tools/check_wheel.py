@@ -58,11 +58,14 @@ TRIED = tuple(
         "words",
     )
 )
+# The module is how Spark finds the data source.
+AT_THE_TOP = {"streamnative_serdes", "pyspark_streamnative_kafka.py"}
 IN_SDIST = (
     "setup.py",
     "LICENSE",
     "ext/streamnative_serdes/_codec.pyx",
     "streamnative_serdes/py.typed",
+    "pyspark_streamnative_kafka.py",
     "tests/conftest.py",
 )
 
@@ -102,7 +105,8 @@ def check_wheel(wheel: Path) -> None:
         names = [PurePosixPath(name) for name in archive.namelist()]
     stray = [str(name) for name in names if name.suffix not in IN_WHEEL and ".dist-info" not in name.parts[0]]
     require(not stray, f"{wheel.name} holds more than the package: {stray}")
-    require({name.parts[0].partition("-")[0] for name in names} == {"streamnative_serdes"}, f"{wheel.name}: {names}")
+    tops = {name.parts[0].partition("-")[0] for name in names}
+    require(tops == AT_THE_TOP, f"{wheel.name} holds {sorted(tops)} at the top, expected {sorted(AT_THE_TOP)}")
     compiled = {name.name.partition(".")[0] for name in names if name.suffix in {".so", ".pyd"}}
     sources = {path.stem for path in (ROOT / "ext/streamnative_serdes").glob("*.pyx")}
     require(compiled == sources, f"{wheel.name} holds {sorted(compiled)}, the sources are {sorted(sources)}")
