@@ -22,9 +22,9 @@ from servers import Kafka
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource import writing
-from streamnative_serdes.spark.datasource.commits import Sent
-from streamnative_serdes.spark.datasource.transactions import (
+from streamnative_serdes.spark.datasource.writing import writers
+from streamnative_serdes.spark.datasource.writing.commits import Sent
+from streamnative_serdes.spark.datasource.writing.transactions import (
     FencedError,
     Identity,
     OtherRowsError,
@@ -33,7 +33,7 @@ from streamnative_serdes.spark.datasource.transactions import (
     TransactionError,
     transaction,
 )
-from streamnative_serdes.spark.datasource.writing import BatchWriter, Task
+from streamnative_serdes.spark.datasource.writing.writers import BatchWriter, Task
 from streamnative_serdes.spark.writes import Write
 
 PARTITIONS = 2
@@ -56,9 +56,9 @@ class Topic:
 
     def task(self, batch: int = 0, partition: int = 0, **options: str) -> Task:
         given = {"kafka.bootstrap.servers": self.kafka["bootstrap.servers"], "topic": self.name, **options}
-        writer = writing.stream_writer({"delivery": "transactional", **given}, COLUMNS, overwrite=False)
+        writer = writers.stream_writer({"delivery": "transactional", **given}, COLUMNS, overwrite=False)
         self._monkeypatch.setattr(Write, "of_task", lambda: Write(self.query, batch))
-        self._monkeypatch.setattr(writing, "_partition", lambda: partition)
+        self._monkeypatch.setattr(writers, "_partition", lambda: partition)
         task: Task = writer._task  # type: ignore[attr-defined]
         return task
 
@@ -99,8 +99,8 @@ class Dying(Exception):
 def dying(topic: Topic, monkeypatch: pytest.MonkeyPatch, where: Callable[..., None]) -> None:
     """An attempt that ends in its commit as if it were killed: ``where`` is called in place of Transaction.commit."""
     with monkeypatch.context() as patch:
-        patch.setattr("streamnative_serdes.spark.datasource.transactions.Transaction.abort", lambda _: None)
-        patch.setattr("streamnative_serdes.spark.datasource.transactions.Transaction.commit", where)
+        patch.setattr("streamnative_serdes.spark.datasource.writing.transactions.Transaction.abort", lambda _: None)
+        patch.setattr("streamnative_serdes.spark.datasource.writing.transactions.Transaction.commit", where)
         with pytest.raises(Dying):
             topic.run(range(10))
 
@@ -125,7 +125,7 @@ def test_an_attempt_that_is_killed_before_its_commit_leaves_nothing(
 def test_an_attempt_that_is_killed_after_its_commit_is_not_repeated(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from streamnative_serdes.spark.datasource.transactions import Transaction
+    from streamnative_serdes.spark.datasource.writing.transactions import Transaction
 
     commit = Transaction.commit
 
@@ -198,7 +198,7 @@ def test_a_task_that_fails_aborts_its_transaction(topic: Topic) -> None:
 
 def test_the_retry_of_a_task_of_a_batch_write_sends_nothing_again(topic: Topic) -> None:
     given = {"kafka.bootstrap.servers": topic.kafka["bootstrap.servers"], "topic": topic.name}
-    writer = writing.writer({**given, "delivery": "transactional"}, COLUMNS, overwrite=False)
+    writer = writers.writer({**given, "delivery": "transactional"}, COLUMNS, overwrite=False)
     assert isinstance(writer, BatchWriter)
     first, again = (writer.write(iter([rows(range(10))])) for _ in range(2))
     assert isinstance(first, Sent)

@@ -20,9 +20,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from pyspark_streamnative_kafka import DefaultSource
-from streamnative_serdes.spark.datasource import sink_messages, transactions, writing
-from streamnative_serdes.spark.datasource.columns import Plan
-from streamnative_serdes.spark.datasource.stream import StreamReader
+from streamnative_serdes.spark.datasource.reading.columns import Plan
+from streamnative_serdes.spark.datasource.reading.stream import StreamReader
+from streamnative_serdes.spark.datasource.writing import sink_messages, transactions, writers
 
 FOLDER = Path(os.environ.get("KILLED_QUERIES", "."))
 
@@ -59,7 +59,7 @@ def reach(place: str, of: str) -> None:
 
 
 def _wrap_the_sink() -> None:
-    send, commit, report = sink_messages.MessageBatches.send, transactions.Transaction.commit, writing.report
+    send, commit, report = sink_messages.MessageBatches.send, transactions.Transaction.commit, writers.report
 
     @wraps(send)
     def sent(self: Any, batch: Any) -> None:
@@ -82,7 +82,7 @@ def _wrap_the_sink() -> None:
 
     sink_messages.MessageBatches.send = sent  # type: ignore[method-assign]
     transactions.Transaction.commit = committed  # type: ignore[method-assign]
-    writing.report = reported
+    writers.report = reported
 
 
 def _wrap_the_source() -> None:

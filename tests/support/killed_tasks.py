@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from streamnative_serdes.spark.datasource import writing
+from streamnative_serdes.spark.datasource.writing import writers
 from streamnative_serdes.spark.writes import Write
 
 COLUMNS = T.StructType([T.StructField("value", T.StringType())])
@@ -23,13 +23,13 @@ def numbers(batch: int, partition: int, rows: int) -> range:
 def run_batches(options: dict[str, str], query: str, folder: Path, batches: int, rows: int) -> None:
     """Run batches of two tasks each, from the first one that is not in the commit log; note each step before it."""
     committed, step = folder / "committed", folder / "step"
-    task = writing.stream_writer(options, COLUMNS, overwrite=False)._task  # type: ignore[attr-defined]
+    task = writers.stream_writer(options, COLUMNS, overwrite=False)._task  # type: ignore[attr-defined]
     begin = int(committed.read_text()) + 1 if committed.exists() else 0
     for batch in range(begin, batches):
         for partition in range(2):
             step.write_text(f"batch {batch}, task {partition}")
             Write.of_task = classmethod(lambda _: Write(query, batch))  # type: ignore[assignment,method-assign] # noqa: B023
-            writing._partition = lambda: partition  # type: ignore[attr-defined] # noqa: B023
+            writers._partition = lambda: partition  # type: ignore[attr-defined] # noqa: B023
             values = [str(number) for number in numbers(batch, partition, rows)]
             parts = (values[: rows // 2], values[rows // 2 :])
             task.run(iter([pa.RecordBatch.from_pydict({"value": part}) for part in parts]))

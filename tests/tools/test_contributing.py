@@ -8,9 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text()
-PACKAGE, EXT = ROOT / "streamnative_serdes", ROOT / "ext" / "streamnative_serdes"
+EXT: Final = ROOT / "ext" / "streamnative_serdes"
+MAPPED: Final = ("streamnative_serdes", "streamnative_serdes/spark/datasource")
 
 
 def rows_of(head: str) -> list[list[str]]:
@@ -19,11 +22,11 @@ def rows_of(head: str) -> list[list[str]]:
     return [re.findall(r"`([^`]+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
 
 
-def layers() -> list[set[str]]:
-    """The layers of the import rules, from the top."""
+def layers(container: str) -> list[set[str]]:
+    """The layers of the import rules of a package, from the top."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    (found,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (found,) = (contract["layers"] for contract in contracts if contract.get("containers") == [container])
     return [set(map(str.strip, layer.split("|"))) for layer in found]
 
 
@@ -33,14 +36,16 @@ def entries(folder: Path) -> set[str]:
     return modules | {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
 
 
-def test_the_map_lists_each_module_and_package_once() -> None:
-    names = [name for row in rows_of("| `streamnative_serdes/` | What it owns |") for name in row]
-    assert sorted(names) == sorted(entries(PACKAGE))
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_map_lists_each_module_and_package_once(folder: str) -> None:
+    names = [name for row in rows_of(f"| `{folder}/` | What it owns |") for name in row]
+    assert sorted(names) == sorted(entries(ROOT / folder))
 
 
-def test_the_map_is_in_the_order_of_the_layers() -> None:
-    rank = {name: number for number, layer in enumerate(layers()) for name in layer}
-    rows = rows_of("| `streamnative_serdes/` | What it owns |")
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_map_is_in_the_order_of_the_layers(folder: str) -> None:
+    rank = {name: number for number, layer in enumerate(layers(folder.replace("/", "."))) for name in layer}
+    rows = rows_of(f"| `{folder}/` | What it owns |")
     ranks = [[rank[name.rstrip("/")] for name in row] for row in rows]
     for above, below in pairwise(ranks):
         assert max(above) <= min(below), (above, below)

@@ -312,7 +312,7 @@ class _Message:
 def _messages(batch: pa.RecordBatch) -> Iterator[_Message]:
     import pyarrow as pa
 
-    from streamnative_serdes.spark.datasource.sink_columns import headers_of
+    from streamnative_serdes.spark.datasource.writing.sink_columns import headers_of
     from streamnative_serdes.spark.sending import bytes_of
 
     column = batch.schema.get_field_index

@@ -10,11 +10,11 @@ from pyspark.sql.types import StructType
 
 from streamnative_serdes.errors import ConfigError
 
-from . import names
-from .connect import warn_of_literal_secrets
+from .given import names
+from .given.literal_secrets import warn_of_literal_secrets
 
 if TYPE_CHECKING:
-    from .columns import Plan
+    from .reading.columns import Plan
 
 READING: Final = frozenset(name.lower() for name in names.READING if name not in names.WRITING)
 _SPARKS: Final = frozenset(name.lower() for name in names.SPARKS)
@@ -39,34 +39,35 @@ class Source:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
         if not any(name.lower() in READING for name in self._given):
-            from .writing import columns_to_write
+            from .writing.writers import columns_to_write
 
             # Spark also asks when it is going to write. If it reads, reader() refuses.
             return columns_to_write(self._given)
         return self._planned().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from .batch import batch_reader
+        from .reading import batch, push_down
 
-        return batch_reader(self._checked(schema))
+        planned = self._checked(schema)
+        return push_down.PushingReader(planned) if push_down.is_enabled() else batch.BatchReader(planned)
 
     def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from .stream import stream_reader
+        from .reading.stream import stream_reader
 
         return stream_reader(self._checked(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from .writing import writer
+        from .writing.writers import writer
 
         return writer(self._given, schema, overwrite)
 
     def stream_writer(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from .writing import stream_writer
+        from .writing.writers import stream_writer
 
         return stream_writer(self._given, schema, overwrite)
 
     def _planned(self) -> Plan:
-        from .columns import plan
+        from .reading.columns import plan
 
         if not {name.lower() for name in self._given} - _SPARKS:
             raise ConfigError(

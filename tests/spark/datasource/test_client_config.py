@@ -13,8 +13,8 @@ from confluent_kafka import Consumer
 from servers.certificates import Certificates
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource.client_config import _JAVAS, client_config
-from streamnative_serdes.spark.datasource.options import Options
+from streamnative_serdes.spark.datasource.given.client_config import _JAVAS, client_config
+from streamnative_serdes.spark.datasource.given.options import Options
 
 SECRET = "c4n4ryInTheCoalMine"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -16,10 +16,10 @@ from waiting import until
 
 from streamnative_serdes import ConfigError
 from streamnative_serdes.spark import OffsetOutOfRangeError
-from streamnative_serdes.spark.datasource import reading
-from streamnative_serdes.spark.datasource.consumers import Pool
-from streamnative_serdes.spark.datasource.ranges import Range
-from streamnative_serdes.spark.datasource.reading import Patience, read_range
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
+from streamnative_serdes.spark.datasource.reading import task
+from streamnative_serdes.spark.datasource.reading.consumers import Pool
+from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
 from streamnative_serdes.testing import MockBroker
 
 
@@ -91,7 +91,7 @@ def test_no_consumer_is_used_after_a_fork(kafka: dict[str, Any]) -> None:
     program = f"""if True:
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # it forks although it has threads
-        from streamnative_serdes.spark.datasource import consumers
+        from streamnative_serdes.spark.datasource.reading import consumers
         conf = {kafka!r}
         with consumers.pool().lease(conf, "t") as leased:
             inherited = leased.consumer
@@ -117,7 +117,7 @@ def test_a_range_is_read_whole_and_no_further(kafka: dict[str, Any]) -> None:
 def test_batches_grow_and_stay_within_the_limits(kafka: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [len(batch) for batch in read_range(kafka, Range("t", 0, 0, 1200), Patience())]
     assert sizes[0] <= 500
-    monkeypatch.setattr(reading, "MOST_BYTES", 400)  # five bytes each
+    monkeypatch.setattr(task, "MOST_BYTES", 400)  # five bytes each
     sizes = [len(batch) for batch in read_range(kafka, Range("t", 0, 0, 1200), Patience())]
     assert max(sizes[1:]) == 80
 

@@ -7,10 +7,10 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource import names
-from streamnative_serdes.spark.datasource.bounds import EARLIEST, LATEST, Topics, end_of, refuse_ends, start_of
-from streamnative_serdes.spark.datasource.columns import plan
-from streamnative_serdes.spark.datasource.options import Options
+from streamnative_serdes.spark.datasource.given import names
+from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.offsets.bounds import EARLIEST, LATEST, Topics, end_of, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.reading.columns import plan
 
 KAFKA = {"kafka.bootstrap.servers": "localhost:9092"}
 BASE = {**KAFKA, "subscribe": "orders"}

@@ -15,12 +15,12 @@ from confluent_kafka import Producer
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import OffsetOutOfRangeError
-from streamnative_serdes.spark.datasource.batch import batch_reader
-from streamnative_serdes.spark.datasource.brokers import Brokers
-from streamnative_serdes.spark.datasource.columns import plan
-from streamnative_serdes.spark.datasource.push_down import PushingReader, Wanted
-from streamnative_serdes.spark.datasource.ranges import Range
-from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, StreamReader
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
+from streamnative_serdes.spark.datasource.reading.batch import BatchReader
+from streamnative_serdes.spark.datasource.reading.columns import plan
+from streamnative_serdes.spark.datasource.reading.push_down import PushingReader, Wanted
+from streamnative_serdes.spark.datasource.reading.stream import HAS_LIMITS, StreamReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 
@@ -37,7 +37,7 @@ def client() -> Iterator[dict[str, str]]:
 
 def batch(client: dict[str, str], **options: str) -> list[tuple[int, int, int]]:
     """Partition, start and end of each task."""
-    found: Any = batch_reader(plan({**client, **options})).partitions()
+    found: Any = BatchReader(plan({**client, **options})).partitions()
     return [(each.value.partition, each.value.start, each.value.end) for each in found]
 
 

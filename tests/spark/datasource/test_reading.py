@@ -24,10 +24,10 @@ from waiting import HANG_SECONDS
 
 from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import SchemaEvolvedError, decode_df, split_errors
-from streamnative_serdes.spark.datasource.bounds import Topics
-from streamnative_serdes.spark.datasource.brokers import Brokers
-from streamnative_serdes.spark.datasource.columns import Plan, plan
-from streamnative_serdes.spark.datasource.stream import HAS_LIMITS, stream_reader
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.reading.columns import Plan, plan
+from streamnative_serdes.spark.datasource.reading.stream import HAS_LIMITS, stream_reader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 FORMAT, PARTITIONS, COUNT = "streamnative-kafka", 4, 40

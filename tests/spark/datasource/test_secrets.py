@@ -15,12 +15,12 @@ from pyspark.sql import types as T
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import policy_of
-from streamnative_serdes.spark.datasource.carried import CarriedWithSecrets
-from streamnative_serdes.spark.datasource.client_config import client_config
 from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
-from streamnative_serdes.spark.datasource.connect import warn_of_literal_secrets
-from streamnative_serdes.spark.datasource.options import Options
-from streamnative_serdes.spark.datasource.secrets import is_reference, is_secret, literal_secrets, resolved
+from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.given.client_config import client_config
+from streamnative_serdes.spark.datasource.given.literal_secrets import warn_of_literal_secrets
+from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.given.secrets import is_reference, is_secret, literal_secrets, resolved
 from streamnative_serdes.spark.datasource.source import Source
 
 SECRET = "c4n4ryInTheCoalMine"

@@ -13,10 +13,10 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 import pyarrow as pa
 
 from streamnative_serdes.errors import EncodeError
-from streamnative_serdes.spark.datasource.commits import Sent, report, report_failure
-from streamnative_serdes.spark.datasource.sink_columns import SinkColumns
-from streamnative_serdes.spark.datasource.sink_messages import MessageBatches
-from streamnative_serdes.spark.datasource.transactions import TRANSACTION_MS, Rows
+from streamnative_serdes.spark.datasource.writing.commits import Sent, report, report_failure
+from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
+from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches
+from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTION_MS, Rows
 from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW
 from streamnative_serdes.spark.sending import Sending
 

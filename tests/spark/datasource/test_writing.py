@@ -21,9 +21,9 @@ from waiting import HANG_SECONDS
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import to_avro_schema
-from streamnative_serdes.spark.datasource import writing
-from streamnative_serdes.spark.datasource.commits import Sent
-from streamnative_serdes.spark.datasource.writing import StreamRowWriter
+from streamnative_serdes.spark.datasource.writing import writers
+from streamnative_serdes.spark.datasource.writing.commits import Sent
+from streamnative_serdes.spark.datasource.writing.writers import StreamRowWriter
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 PARTITIONS = 4
@@ -169,7 +169,7 @@ def test_rows_of_a_stream_before_pyspark_4_1_arrive_as_columns_do(
 ) -> None:
     schema = T.StructType([*KEYED, T.StructField("timestamp", T.TimestampType())])
     rows = spark.sql("select 'k' key, 'v' value, timestamp_millis(1700000000000) timestamp").collect()
-    task = writing.stream_writer({**options, "topic": "rows"}, schema, overwrite=False)._task  # type: ignore[attr-defined]
+    task = writers.stream_writer({**options, "topic": "rows"}, schema, overwrite=False)._task  # type: ignore[attr-defined]
     sent = StreamRowWriter(task, schema).write(iter(rows * 3))
     assert isinstance(sent, Sent)
     assert (sent.messages, sum(sent.ends.values()) + len(sent.ends)) == (3, 3)
@@ -268,7 +268,7 @@ def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker
 def test_what_is_wrong_is_refused_before_a_task_runs(columns: str, given: dict[str, str], said: str) -> None:
     schema = T.StructType.fromDDL(columns)
     with pytest.raises(ConfigError, match=said):
-        writing.writer({"kafka.bootstrap.servers": "127.0.0.1:1", **given}, schema, overwrite=False)
+        writers.writer({"kafka.bootstrap.servers": "127.0.0.1:1", **given}, schema, overwrite=False)
 
 
 def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(registry: LocalRegistry) -> None:
@@ -276,18 +276,18 @@ def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(reg
     schema = json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]})
     told = {**given, "encode": "columns", "schema": schema}
     with pytest.raises(EncodeError, match="field id: expected a column for long, got a column of type string"):
-        writing.writer(told, T.StructType.fromDDL("id string"), overwrite=False)
+        writers.writer(told, T.StructType.fromDDL("id string"), overwrite=False)
     with pytest.raises(ConfigError, match="record R has no field for column 'other'"):
-        writing.writer(told, T.StructType.fromDDL("other string"), overwrite=False)
+        writers.writer(told, T.StructType.fromDDL("other string"), overwrite=False)
     with pytest.raises(EncodeError, match="expected a struct for record R, got string"):
-        writing.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
+        writers.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
 
 
 def test_a_transaction_needs_the_ids_of_query_and_batch(options: dict[str, str]) -> None:
     import pyarrow as pa
 
     told = {**options, "topic": "none", "delivery": "transactional"}
-    task = writing.stream_writer(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]
+    task = writers.stream_writer(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]
     rows = pa.RecordBatch.from_pydict({"key": ["k"], "value": ["v"]})
     with pytest.raises(ConfigError, match=r"which query \(sql.streaming.queryId\) and batch"):
         task.run(iter([rows]))

@@ -19,11 +19,10 @@ from pyspark.sql import types as T
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.encoding import Encoder, TopicWriter
 from streamnative_serdes.spark.names import refuse_intervals, refuse_other_headers
-
-from .carried import CarriedWithSecrets
-from .options import Options
 
 RAW: Final = "false"
 VALUE: Final = "value"

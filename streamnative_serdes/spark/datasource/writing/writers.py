@@ -29,16 +29,16 @@ from pyspark.sql.datasource import (
 
 from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
+from streamnative_serdes.spark.datasource.given.client_config import client_config
+from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.decode_task import new_columns
 from streamnative_serdes.spark.decoding import TopicReader
 from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
 from streamnative_serdes.spark.sending import Sending
 from streamnative_serdes.spark.writes import Write
 
-from .client_config import client_config
-from .columns_of_kafka import WITH_HEADERS
 from .commits import Sent, report, report_failure
-from .options import Options
 from .sink_columns import COLUMNS, PARTS, RAW, VALUE, SinkColumns, match_columns
 from .sink_messages import MessageBatches
 from .transactions import Identity, OtherRowsError, Rows, transaction
@@ -104,7 +104,7 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
         SchemaRegistryError: with ``encode=columns``, the registry refuses or cannot be reached.
     """
     if not _has_options(given):
-        return _PARTS  # of a table that has lost its options; writing says so
+        return _PARTS  # of a table that has lost its options; writing to it says so
     options = Options.parse(given, "write")
     topic = options.text("topic")
     parts = [part for part in _PARTS if part.name != "topic" or topic is None]

@@ -9,13 +9,13 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.given.names import TRIGGER
+from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, end_of, start_of
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
-from .bounds import Bound, Place, end_of, start_of
-from .brokers import Brokers
-from .names import TRIGGER
-from .ranges import Range, ranges_of
-from .reading import DATA_LOSS_HINT
+from .task import DATA_LOSS_HINT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,22 +30,14 @@ class RangePartition(InputPartition):
         super().__init__(span)
 
 
-def batch_reader(plan: Plan) -> DataSourceReader:
-    """The reader of a batch.
-
-    Raises:
-        ConfigError: an option is invalid.
-    """
-    from . import push_down
-
-    return push_down.PushingReader(plan) if push_down.is_enabled() else BatchReader(plan)
-
-
 class BatchReader(DataSourceReader):
     """Spark's reader of a batch.
 
     Args:
         plan: what to read.
+
+    Raises:
+        ConfigError: an option is invalid.
     """
 
     def __init__(self, plan: Plan) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from streamnative_serdes._kafka import ask, concerns_the_group
 from streamnative_serdes._log import logger
 from streamnative_serdes.arrow.kafka_columns import without_errors
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .consumers import Leased, pool
-from .ranges import Range
 
 if TYPE_CHECKING:
     from confluent_kafka import Message

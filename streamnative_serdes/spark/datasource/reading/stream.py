@@ -10,16 +10,16 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.given.names import TRIGGER
+from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
+from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.checkpoint import after, begin_of, initial, restored, stored
+from streamnative_serdes.spark.datasource.offsets.ranges import ranges_of
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
-from .admission import Delay, limited
 from .batch import RangePartition
-from .bounds import Place, refuse_ends, start_of
-from .brokers import Brokers
-from .checkpoint import after, begin_of, initial, restored, stored
-from .names import TRIGGER
-from .ranges import ranges_of
-from .reading import DATA_LOSS_HINT
+from .task import DATA_LOSS_HINT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def stream_reader(plan: Plan) -> DataSourceStreamReader:
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Spark's reader of a stream; offsets have the form of :mod:`.checkpoint`.
+    """Spark's reader of a stream; offsets have the form of ``offsets.checkpoint``.
 
     Args:
         plan: what to read.

@@ -15,14 +15,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.arrow.kafka_columns import kafka_columns
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
+from streamnative_serdes.spark.datasource.given.client_config import client_config
+from streamnative_serdes.spark.datasource.given.names import FORMAT
+from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
 
-from .bounds import Topics
-from .client_config import client_config
-from .columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
-from .names import FORMAT
-from .options import Options
-from .ranges import Range
-from .reading import Patience, read_range
+from .task import Patience, read_range
 
 if TYPE_CHECKING:
     from confluent_kafka import Message

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.datasource.given.names import FORMAT
 
 from .bounds import Place, Topics
-from .names import FORMAT
 
 VERSION: Final = 1
 _START: Final = "start"

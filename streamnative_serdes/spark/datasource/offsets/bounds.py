@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError
-
-from .names import ENDS, STARTS, STRATEGIES
-from .options import Options
+from streamnative_serdes.spark.datasource.given.names import ENDS, STARTS, STRATEGIES
+from streamnative_serdes.spark.datasource.given.options import Options
 
 Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions
 EARLIEST: Final = -2

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from streamnative_serdes.spark.datasource.offsets.bounds import Place
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
+
 from .batch import BatchReader
-from .bounds import Place
-from .brokers import Brokers
-from .ranges import Range
 
 if TYPE_CHECKING:
     from .columns import Plan

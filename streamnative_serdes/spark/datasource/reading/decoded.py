@@ -16,21 +16,20 @@ from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes._schema.projection import projected
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.models import Registered
+from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
+from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.decode_task import DEAD_LETTER, DecodeTask, new_columns
 from streamnative_serdes.spark.decoding import PLANNED, Decoder, TopicReader
 from streamnative_serdes.spark.message_rows import MessageRows
 from streamnative_serdes.spark.options import FAILFAST, ReadOptions
 from streamnative_serdes.spark.workers import kept, key_of
 
-from .bounds import Topics
-from .carried import CarriedWithSecrets
-from .columns_of_kafka import WITH_HEADERS
-from .options import Options
-
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-    from .brokers import Brokers
+    from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 
 _AROUND: Final = ("key", "value", "topic", "partition", "offset")  # of a dead letter
 _POSITION: Final = ("partition", "offset")
@@ -176,8 +175,8 @@ def _refuse_missing(options: Options, topics: Topics) -> None:
 
 
 def _brokers(options: Options, topics: Topics) -> Brokers:
-    from .brokers import Brokers
-    from .client_config import client_config
+    from streamnative_serdes.spark.datasource.given.client_config import client_config
+    from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 
     return Brokers(client_config(options), topics)
 
