@@ -104,8 +104,9 @@ def _wrap_the_source() -> None:
     Plan.batches = read  # type: ignore[method-assign]
 
 
-_wrap_the_sink()
-_wrap_the_source()
+if "KILLED_QUERIES" in os.environ:  # the program and its workers; not the tests, which import the places
+    _wrap_the_sink()
+    _wrap_the_source()
 
 
 class Killed(DefaultSource):
