@@ -25,7 +25,7 @@ least 20,000 rows, and the clock is the processor time of all threads. Ratios ar
 
 "first" encodes 8 MB at once in a process that has not encoded before: each round is a new process.
 
-Needs cargo, and exits with status 2 if there is none.
+Needs cargo, and exits with status 2 if cargo is not installed.
 """
 
 from __future__ import annotations
