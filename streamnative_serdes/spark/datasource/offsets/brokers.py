@@ -106,7 +106,7 @@ class Brokers:
         return self._offsets(dict.fromkeys(places, LATEST))
 
     def by_time(self, times: Mapping[Place, int]) -> dict[Place, int]:
-        """For each partition, the offset of the first message at or after the given time; -1 if there is no such message."""
+        """By partition, the offset of the first message at or after the given time; -1 if there is no such message."""
         return self._offsets(times)
 
     def at(self, bound: Bound, places: list[Place], *, start: bool) -> dict[Place, int]:
