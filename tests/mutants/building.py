@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
 COPY = BUILD / "copy"
 PACKAGE = "streamnative_serdes"
-COPIED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "ext", PACKAGE)
+FOUND_BY_SPARK = "pyspark_streamnative_kafka.py"  # in any folder of sys.path
+COPIED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "ext", FOUND_BY_SPARK, PACKAGE)
 
 
 class BuildError(Exception):
@@ -116,6 +117,7 @@ def copy_with(fault: Fault, folder: Path) -> None:
     """Create COPY with one Python fault in ``folder``; all other files are links. Raises ListError."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(COPY / PACKAGE, folder / PACKAGE, copy_function=os.link)
+    os.link(COPY / FOUND_BY_SPARK, folder / FOUND_BY_SPARK)
     target = folder / fault.file
     text = changed(fault, target.read_text(encoding="utf-8"))
     target.unlink()  # only the link
