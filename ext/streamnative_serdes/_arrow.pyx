@@ -28,6 +28,7 @@ module, made of these files:
     arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
     arrow/write.pyx     encodes slots of columns as bytes
     arrow/write_batch.pyx   encodes a batch of columns as an array of messages
+    arrow/skip.h, arrow/skip_steps.h    the program that skips neighbouring values
     arrow/c_data.h      the structs of the C data interface, and their capsules
     arrow/values.h      UTF-8 and 128-bit decimals
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,7 +26,12 @@ FIELDS: dict[str, tuple[Any, Any]] = {  # type and value of each
     "symbol": ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B"),
     "absent": (["null", "string"], None),
     "there": (["null", "string"], "x"),
-    "last_null": (["long", "null"], 7),
+    "last_null": (["long", "null"], 2**40),
+    "no_number": (["null", "int"], None),
+    "truth_there": (["boolean", "null"], False),
+    "no_symbol": (["null", {"type": "enum", "name": "N", "symbols": ["A"]}], None),
+    "real_there": (["null", "float"], 0.5),
+    "no_real": (["double", "null"], None),
     "three": (["null", "int", "string"], "y"),
     "record": (INNER, {"x": "inner"}),
     "either": (["null", "Inner"], {"x": "y"}),
@@ -43,9 +49,18 @@ def schema(*names: str) -> dict[str, Any]:
 
 
 ALL = tuple(FIELDS)
-MESSAGE = Codec(schema(*ALL)).encode({name: value for name, (_, value) in FIELDS.items()})
+# With these alone, a run is skipped without comparing each step with the end, if enough of the array is behind it.
+LEAVES = tuple(name for name in ALL if name not in ("three", "record", "either", "items", "entries"))
+
+
+def message_of(names: tuple[str, ...]) -> bytes:
+    return Codec(schema(*names)).encode({name: FIELDS[name][1] for name in names})
+
+
+MESSAGE = message_of(ALL)
 # One run of all but the first or the last field, several runs, runs of one, and no field at all.
 READERS = [ALL[:1], ALL[-1:], ALL[5:6], ALL[::2], ALL[1::2], ALL[::7], ALL[3:9], ()]
+READERS_OF_LEAVES = [LEAVES[:1], LEAVES[-1:], LEAVES[8:9], LEAVES[::5], ()]
 
 
 def outcome(codec: Codec, message: bytes) -> Any:
@@ -55,15 +70,15 @@ def outcome(codec: Codec, message: bytes) -> Any:
         return str(error)
 
 
-def outcome_in_columns(columns: ColumnCodec, message: bytes) -> Any:
-    """The same, of three rows: what is kept of one row must not depend on the others."""
+def outcome_in_columns(columns: ColumnCodec, messages: Any) -> Any:
+    """The same for row 1 of several: what is kept of one row must not depend on the others, which are all equal."""
     try:
-        batch = columns.decode([MESSAGE, message, MESSAGE])
+        batch = columns.decode(messages)
     except DecodeError as error:
         assert error.row == 1
         return str(error).removeprefix("row 1, ")
-    first, row, last = batch.to_pylist()
-    assert first == last
+    first, row, *others = batch.to_pylist()
+    assert all(other == first for other in others)
     return {name: as_object(name, value) for name, value in row.items()}
 
 
@@ -81,11 +96,44 @@ def test_damaged_messages_give_what_objects_give(names: tuple[str, ...]) -> None
     reader = schema(*names)
     codec, columns = Codec(schema(*ALL), reader), ColumnCodec(schema(*ALL), reader)
     assert outcome(codec, MESSAGE) == {name: FIELDS[name][1] for name in names}
-    for place in range(len(MESSAGE)):
-        tried = [MESSAGE[:place]]
-        tried += [MESSAGE[:place] + bytes([byte]) + MESSAGE[place + 1 :] for byte in (0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF)]
-        for message in tried:
-            assert repr(outcome_in_columns(columns, message)) == repr(outcome(codec, message)), message.hex()  # NaN
+    for message in damaged(MESSAGE):
+        rows = [MESSAGE, message, MESSAGE]
+        assert repr(outcome_in_columns(columns, rows)) == repr(outcome(codec, message)), message.hex()  # NaN
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("names", READERS_OF_LEAVES, ids=lambda names: ",".join(names) or "none")
+def test_damaged_messages_of_leaves_give_what_objects_give(names: tuple[str, ...], apart: bool) -> None:
+    """In one buffer, where a damaged length may lead into the next messages, or each on its own."""
+    reader = schema(*names)
+    codec, columns = Codec(schema(*LEAVES), reader), ColumnCodec(schema(*LEAVES), reader)
+    good = message_of(LEAVES)
+    for message in damaged(good):
+        rows = [good, message] + [good] * 14
+        messages = rows if apart else pa.array(rows)
+        assert repr(outcome_in_columns(columns, messages)) == repr(outcome(codec, message)), message.hex()
+
+
+def damaged(good: bytes) -> Iterator[bytes]:
+    """The message itself; cut off at each byte; each byte replaced by several others."""
+    yield good
+    for place in range(len(good)):
+        yield good[:place]
+        for byte in (0, 1, 2, 3, 4, 0x7E, 0x7F, 0x80, 0xFF):
+            yield good[:place] + bytes([byte]) + good[place + 1 :]
+
+
+def test_many_steps_that_each_skip_the_most_stay_within_the_array() -> None:
+    """From the last message on: whatever the steps look at must be part of the array, or be compared with the end."""
+    fields = [("t", "string")] * 40 + [("o", ["null", "string"])] * 40
+    kinds = [{"name": f"{name}{i}", "type": kind} for i, (name, kind) in enumerate(fields)]
+    writer = {"type": "record", "name": "R", "fields": kinds}
+    columns = ColumnCodec(writer, {"type": "record", "name": "R", "fields": []})
+    good = Codec(writer).encode({field["name"]: "x" * 63 for field in kinds})
+    for rows in range(1, 4):
+        assert columns.decode(pa.array([good] * rows)).num_rows == rows
+        with pytest.raises(DecodeError, match=f"row {rows}, field o79, .* from 0 to 62, .* got 63"):
+            columns.decode(pa.array([good] * rows + [good[:-1]]))
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -37,6 +37,34 @@ cdef enum Out:                  # output type of READ_NUMBER
     OUT_DOUBLE
     OUT_ROUNDED                 # rounded to float, in a column of doubles
 
+cdef enum:
+    MAX_FIXED = 1 << 29         # bytes of a field that counts as one of fixed size
+
+cdef extern from "arrow/skip.h":
+    cdef enum sns_skip_kind:
+        SKIP_END
+        SKIP_FULLY
+        SKIP_FIXED
+        SKIP_TEXT
+        SKIP_NUMBER
+        SKIP_BYTE
+        SKIP_OPTIONAL_FIXED
+        SKIP_OPTIONAL_TEXT
+        SKIP_OPTIONAL_NUMBER
+        SKIP_OPTIONAL_BYTE
+    ctypedef struct Skip "struct sns_skip":
+        uint8_t kind, null, bits, most
+        uint32_t size
+        int64_t after
+        uint64_t ends
+        int32_t first, count
+    ctypedef struct Skipped "struct sns_skipped":
+        const uint8_t* p
+        const Skip* skip
+    const int SNS_SKIP_REACH
+    Skipped sns_skip_freely(const Skip*, const uint8_t*, const uint8_t*, const uint8_t*) noexcept nogil
+    Skipped sns_skip_within(const Skip*, const uint8_t*, const uint8_t*, const uint8_t*) noexcept nogil
+
 cdef struct Symbol:
     const uint8_t* text
     Py_ssize_t size             # -1: the reader has no such symbol
@@ -63,6 +91,8 @@ cdef struct Op:
     int precision
     const uint8_t* text         # READ_DEFAULT
     Symbol* symbols             # READ_ENUM
+    Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
+    int64_t reach               # bytes that it may look at without comparing with the end; too many: always compare
 
 cdef struct Step:               # an open container
     Op* op
@@ -123,3 +153,70 @@ cdef bint settle_op(Op* op) noexcept:
     changed = size != op.min_size or empty != op.empty_fields
     op.min_size, op.empty_fields = size, empty
     return changed
+
+
+# The program that skips neighbouring fields
+
+cdef int make_skips(Op* op) except -1:
+    """Make the program that skips the parts of ``op``, which owns it."""
+    cdef Skip* skip
+    cdef Op* part
+    cdef int i, count = 0
+    op.skips = <Skip*>PyMem_Calloc(op.count + 1, sizeof(Skip))
+    if op.skips is NULL:
+        raise MemoryError()
+    for i in range(op.count):
+        part = op.parts[i]
+        if not (count and is_fixed(part) and op.skips[count - 1].kind != SKIP_FULLY):
+            begin_skip(&op.skips[count], part)
+            op.skips[count].first = i
+            count += 1
+        skip = &op.skips[count - 1]
+        if is_fixed(part):
+            skip.after += max(part.size, 0)
+        skip.count += 1
+    for i in range(count):
+        skip = &op.skips[i]
+        if skip.kind == SKIP_FULLY:
+            op.reach = INT64_MAX
+            break
+        op.reach += SNS_SKIP_REACH + skip.size + skip.after
+    return 0
+
+
+cdef inline bint is_fixed(const Op* op) noexcept:
+    """Whether it takes the same number of bytes in each message, whatever they are."""
+    return op.kind == READ_NULL or (op.kind == READ_FIXED and op.size <= MAX_FIXED)
+
+
+cdef int begin_skip(Skip* skip, Op* part) noexcept:
+    """Set what a step does for its first field."""
+    cdef int null_index
+    skip.kind = SKIP_FULLY
+    if part.kind != READ_UNION:
+        begin_leaf(skip, part, False)
+    elif part.count == 2:
+        null_index = part.parts[1].kind == READ_NULL
+        if part.parts[null_index].kind == READ_NULL:
+            skip.null = 2 * null_index
+            begin_leaf(skip, part.parts[1 - null_index], True)
+    return 0
+
+
+cdef int begin_leaf(Skip* skip, Op* part, bint optional) noexcept:
+    if is_fixed(part):
+        skip.kind = SKIP_OPTIONAL_FIXED if optional else SKIP_FIXED
+        skip.size = <uint32_t>max(part.size, 0) if optional else 0
+    elif part.kind == READ_BYTES:
+        skip.kind = SKIP_OPTIONAL_TEXT if optional else SKIP_TEXT
+    elif part.kind == READ_NUMBER:
+        skip.kind = SKIP_OPTIONAL_NUMBER if optional else SKIP_NUMBER
+        skip.ends = 0x80808080UL if part.narrow else 0x8080808080808080UL     # five bytes may be more than an int
+    elif part.kind == READ_BOOLEAN or part.kind == READ_ENUM:
+        skip.kind = SKIP_OPTIONAL_BYTE if optional else SKIP_BYTE
+        skip.bits = part.kind == READ_ENUM      # the index is even on the wire, and twice as large
+        skip.most = <uint8_t>min(2 * part.member, 128) if part.kind == READ_ENUM else 2
+    else:
+        return 0
+    skip.after = 1 if optional or skip.kind != SKIP_FIXED else 0
+    return 0

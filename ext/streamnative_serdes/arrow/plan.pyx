@@ -54,6 +54,7 @@ cdef class Plan(OpTable):
         cdef int i
         for i in range(self.count):
             PyMem_Free(self.ops[i].symbols)
+            PyMem_Free(self.ops[i].skips)
         PyMem_Free(self.ops)
         PyMem_Free(self.edges)
 
@@ -68,7 +69,10 @@ cdef class Plan(OpTable):
         return self.enter(label, parts, note)
 
     cdef int settle(self) except -1:
-        """Compute min_size; where a skipped type contains itself, it grows from 0 towards the true minimum."""
+        """Compute min_size, and make the programs that skip fields.
+
+        Where a skipped type contains itself, min_size grows from 0 towards the true minimum.
+        """
         cdef int i, _round
         cdef bint changed = True
         for _round in range(8):
@@ -76,6 +80,9 @@ cdef class Plan(OpTable):
                 changed = False
                 for i in range(self.count):
                     changed |= settle_op(&self.ops[i])
+        for i in range(self.count):
+            if self.ops[i].kind == READ_SKIPPED or (self.ops[i].kind == READ_RECORD and self.ops[i].column < 0):
+                make_skips(&self.ops[i])
         return 0
 
     # Types

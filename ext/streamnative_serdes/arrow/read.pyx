@@ -41,13 +41,14 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
     """Decode ``count`` values by the ops ``parts[0]``, ``parts[stride]``, ..."""
     cdef const uint8_t* p = r.p         # stays in a register as long as its address is not taken
     cdef const uint8_t* end = r.end
+    cdef Column* columns = r.columns
     cdef int64_t i, branch = 0
     cdef Op* op
     cdef Column* c
     for i in range(count):
         op = parts[i * stride]
         step.index = first + i
-        c = &r.columns[op.column]
+        c = &columns[op.column]
         if op.null_index >= 0:
             if likely(p < end and p[0] <= 2 and not p[0] & 1):
                 branch = p[0] >> 1

@@ -1,45 +1,35 @@
 # Skips values that the reader has no column for, with the same checks as read.pyx.
+#
+# Neighbouring fields are skipped by the program of their op (skip.h). Where it meets an unusual encoding or damage, and
+# for types that it does not know, skip_at looks at the value in full.
 
-cdef const uint8_t* skip_fields(Op* skipped, Step* step, const uint8_t* p, const uint8_t* end,
-                                Reader* r) noexcept nogil:
+cdef inline const uint8_t* skip_fields(Op* skipped, Step* step, const uint8_t* p, const uint8_t* end,
+                                       Reader* r) noexcept nogil:
     """Return the end of neighbouring fields of a record, or NULL with a fault."""
-    cdef const uint8_t* next
-    cdef Py_ssize_t size
+    cdef Skipped done
+    done.p, done.skip = p, skipped.skips
+    if likely(r.limit - p >= skipped.reach):
+        done = sns_skip_freely(skipped.skips, p, end, end)
+        if likely(done.p <= end and done.skip.kind == SKIP_END):
+            return done.p
+        if done.p > end:
+            done.p, done.skip = p, skipped.skips
+    return skip_rest(skipped, done, step, end, r)
+
+
+cdef const uint8_t* skip_rest(Op* skipped, Skipped done, Step* step, const uint8_t* end, Reader* r) noexcept nogil:
+    """The same from one step on, all of which are compared with the end of the message."""
     cdef int i
-    cdef Op* op
-    for i in range(skipped.count):
-        op = skipped.parts[i]
-        if op.kind == READ_UNION and op.count == 2 and likely(p < end and p[0] <= 2 and not p[0] & 1):
-            op = op.parts[p[0] >> 1]
-            p += 1
-        if op.kind == READ_BYTES:
-            if likely(p < end and not p[0] & 0x81 and p[0] >> 1 < end - p):     # up to 63 bytes
-                p += (p[0] >> 1) + 1
-                continue
-        elif op.kind == READ_NUMBER:
-            size = sns_varint_size(p, end)
-            if likely(0 < size <= (4 if op.narrow else 8)):
-                p += size
-                continue
-        elif op.kind == READ_FIXED and likely(end - p >= op.size):
-            p += op.size
-            continue
-        elif op.kind == READ_ENUM:
-            if likely(p < end and not p[0] & 0x81 and p[0] >> 1 < op.member):
-                p += 1
-                continue
-        elif op.kind == READ_BOOLEAN:
-            if likely(p < end and p[0] <= 1):
-                p += 1
-                continue
-        elif op.kind == READ_NULL:
-            continue
-        next = skip_at(op, p, end, r)       # another type, or what is wrong
-        if unlikely(next is NULL):
-            step.index = skipped.member + i
-            return NULL
-        p = next
-    return p
+    while True:
+        done = sns_skip_within(done.skip, done.p, end, r.limit)
+        if done.skip.kind == SKIP_END:
+            return done.p
+        for i in range(done.skip.first, done.skip.first + done.skip.count):
+            done.p = skip_at(skipped.parts[i], done.p, end, r)
+            if unlikely(done.p is NULL):
+                step.index = skipped.member + i
+                return NULL
+        done.skip += 1
 
 
 cdef const uint8_t* skip_at(Op* op, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
@@ -95,16 +85,13 @@ cdef bint skip_bytes(Reader* r) noexcept nogil:
 
 
 cdef bint skip_record(Op* op, Reader* r) noexcept nogil:
-    cdef const uint8_t* p = r.p
-    cdef int i
+    cdef const uint8_t* p
     cdef Step* step = enter(op, r)
     if step is NULL or not pay_empty(r, op.empty_fields):
         return False
-    for i in range(op.count):
-        step.index = i
-        p = skip_at(op.parts[i], p, r.end, r)
-        if unlikely(p is NULL):
-            return False
+    p = skip_fields(op, step, r.p, r.end, r)
+    if unlikely(p is NULL):
+        return False
     r.p = p
     r.depth -= 1
     return True

@@ -59,21 +59,6 @@ static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end
     return p + 1;
 }
 
-/* The size of a number of up to 8 bytes, without a branch for how many they are; 0: it is larger, or near the end. */
-static inline Py_ssize_t sns_varint_size(const uint8_t *p, const uint8_t *end) {
-#ifdef SNS_WORDS
-    uint64_t word, last;
-    if (SNS_UNLIKELY(end - p < 8)) return end - p > 0 && *p < 0x80;
-    memcpy(&word, p, 8);
-    last = ~word & UINT64_C(0x8080808080808080);
-    return last ? (__builtin_ctzll(last) >> 3) + 1 : 0;
-#else
-    Py_ssize_t size = 0;
-    while (size < 8 && size < end - p) if (p[size++] < 0x80) return size;
-    return 0;
-#endif
-}
-
 /* The same as sns_get_varint, faster for numbers of several bytes. */
 static inline const uint8_t *sns_get_wide_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
 #ifdef SNS_WORDS

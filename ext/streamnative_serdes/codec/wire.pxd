@@ -10,7 +10,6 @@ cdef extern from "codec/wire.h":
     int64_t sns_unzigzag(uint64_t) noexcept nogil
     uint8_t* sns_put_varint(uint8_t*, uint64_t) noexcept nogil
     const uint8_t* sns_get_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
-    Py_ssize_t sns_varint_size(const uint8_t*, const uint8_t*) noexcept nogil
     const uint8_t* sns_get_wide_varint(const uint8_t*, const uint8_t*, uint64_t*) noexcept nogil
     int sns_as_int64(object, int64_t*) except -1
     void sns_put_double(uint8_t*, double) noexcept nogil
