@@ -66,19 +66,19 @@ cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
     cdef int64_t before = c.capacity, bits = (capacity + 7) >> 3, bits_before = (before + 7) >> 3
     cdef uint8_t* made
     if c.storage == FIXED_WIDTH or c.storage == BITS:
-        made = <uint8_t*>realloc(c.data, max(bits if c.storage == BITS else capacity * c.width, 1))
+        made = <uint8_t*>sns_resized(c.data, max(bits if c.storage == BITS else capacity * c.width, 1))
         if made is NULL:
             return False
         c.data = made
         if c.storage == BITS:
             memset(made + bits_before, 0, bits - bits_before)
     elif c.storage == VARIABLE or c.storage == LIST:
-        made = <uint8_t*>realloc(c.offsets, (capacity + 1) * (8 if c.large else 4))
+        made = <uint8_t*>sns_resized(c.offsets, (capacity + 1) * (8 if c.large else 4))
         if made is NULL:
             return False
         c.offsets = made
     if c.valid is not NULL:
-        made = <uint8_t*>realloc(c.valid, max(bits, 1))
+        made = <uint8_t*>sns_resized(c.valid, max(bits, 1))
         if made is NULL:
             return False
         c.valid = made
@@ -88,7 +88,7 @@ cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
 
 
 cdef bint resize_bytes(Column* c, int64_t room) noexcept nogil:
-    cdef uint8_t* made = <uint8_t*>realloc(c.data, max(room, 1))
+    cdef uint8_t* made = <uint8_t*>sns_resized(c.data, max(room, 1))
     if made is NULL:
         return False
     c.data, c.room = made, room

@@ -39,7 +39,7 @@ cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
     """Grow the buffer, and return the same position in it."""
     cdef int64_t used = p - w.base
     cdef int64_t size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
-    cdef uint8_t* made = <uint8_t*>realloc(w.base, size)
+    cdef uint8_t* made = <uint8_t*>sns_resized(w.base, size)
     if made is NULL:
         return halt(w, NULL, NO_MEMORY)
     w.base, w.end = made, made + size

@@ -111,7 +111,7 @@ cdef class Encoding:
             raise MemoryError()
         need = used + count * ROW_BYTES + self.text_size() + LEAST_BYTES
         if base is NULL or need > before:
-            base = <uint8_t*>realloc(base, max(need, 2 * before))
+            base = <uint8_t*>sns_resized(base, max(need, 2 * before))
             if base is NULL:
                 raise MemoryError()
             self.w.base, self.w.p, self.w.end = base, base + used, base + max(need, 2 * before)
