@@ -77,7 +77,8 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_batches", "arrow_topics", "arrow_types", "arrow_bounds", "typed_batches"),
+        (*units("arrow_short_text", "arrow_skipped_fields", "arrow_batches", "arrow_topics", "arrow_types",
+                "arrow_bounds", "typed_batches"),
          "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
          "tests/docs/test_arrow_docs.py"),

@@ -34,12 +34,21 @@ class BaselineError(Exception):
     """Tests fail without a fault."""
 
 
+class MissingTestsError(Exception):
+    """Tests were renamed or removed since they killed a fault."""
+
+    def __init__(self, tests: frozenset[str]) -> None:
+        super().__init__(", ".join(sorted(tests)))
+        self.tests = tests
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The result of a test run: ``killer`` is what failed, "" if all tests passed."""
+    """The result of a test run: ``killer`` is what failed, "" if all tests passed; ``missing`` were not found."""
 
     killer: str
     seconds: float
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ class Runner:
     ) -> None:
         self.numbers, self.narrow, self.killers = numbers, narrow, killers or {}
         self.lock = threading.Lock()
+        self.gone: set[str] = set()  # killers that are not there any more
         self.baselines: dict[tuple[str, ...], tuple[threading.Lock, list[float]]] = {}
 
     def judge(self, fault: Fault) -> Verdict:
@@ -99,22 +109,35 @@ class Runner:
         killer = self.killers.get(fault)
         if killer is None:
             return Run("", 0.0)
-        of_room = {test for other, test in self.killers.items() if room_of(other.file) is room}
-        limit = self.limit_of(tuple(sorted(of_room)), f"{room.name}-killers")  # without a fault they must pass
+        limit = self._limit_of_killers(room)
+        if killer in self.gone:
+            return Run("", 0.0)
         run = run_tests((killer,), fault.id, folder, self.numbers.get(fault.id, 0), limit)
         return run if run.killer.startswith(killer) else Run("", run.seconds)
+
+    def _limit_of_killers(self, room: Room) -> float:
+        """The limit for one of the room's killers, all of which must pass without a fault."""
+        while True:
+            there = {test for fault, test in self.killers.items() if room_of(fault.file) is room} - self.gone
+            try:
+                return self.limit_of(tuple(sorted(there)), f"{room.name}-killers") if there else LEAST_LIMIT
+            except MissingTestsError as error:
+                self.gone |= error.tests
 
     def limit_of(self, tests: tuple[str, ...], name: str) -> float:
         """Return the limit for these tests in seconds, measured at first use without a fault.
 
         Raises:
             BaselineError: the tests fail.
+            MissingTestsError: some of them are not there.
         """
         with self.lock:
             lock, times = self.baselines.setdefault(tests, (threading.Lock(), []))
         with lock:
             if not times:
                 run = run_tests(tests, f"without-a-fault-{name}", COPY, 0, BASELINE_LIMIT)
+                if run.missing:
+                    raise MissingTestsError(run.missing)
                 if run.killer:
                     raise BaselineError(f"these tests fail without a fault: {run.killer}")
                 times.append(run.seconds)
@@ -151,7 +174,7 @@ def run_tests(tests: tuple[str, ...], name: str, folder: Path, number: int, limi
             _end(process)
             _under_way.discard(process)
     shutil.rmtree(scratch, ignore_errors=True)
-    return Run(_killer(status, limit, log), time.monotonic() - begin)
+    return Run(_killer(status, limit, log), time.monotonic() - begin, _missing(tests, log))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -165,6 +188,13 @@ def end_all() -> None:
     """End the processes of other threads, which would outlive a stopped campaign."""
     for process in list(_under_way):
         _end(process)
+
+
+def _missing(tests: tuple[str, ...], log: Path) -> frozenset[str]:
+    """The tests that pytest did not find. It names them without their parameters, so all with that name count."""
+    named = re.findall(r"^ERROR: not found: (\S+)$", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    names = {name.removeprefix(f"{ROOT}/") for name in named}
+    return frozenset(test for test in tests if test in names or test.partition("[")[0] in names)
 
 
 def _killer(status: int | None, limit: float, log: Path) -> str:

@@ -352,3 +352,17 @@ def test_a_fault_that_its_test_does_not_kill_gets_the_tests_of_its_room(judged: 
     killer, seen = judged({"a.py::b": end}, "a.py::b")
     assert killer == ""
     assert seen[-1] == room_of(FAULT.file).tests
+
+
+def test_killers_that_were_renamed_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By pytest itself, whose text names them."""
+    here = Path(__file__).relative_to(running.ROOT).as_posix()
+    gone, kept = f"{here}::test_that_is_gone[a,b]", f"{here}::test_only_tests_are_kept_as_killers[]"
+    monkeypatch.setattr(running, "BUILD", tmp_path)
+    other = replace(FAULT, id="two")
+    runner = Runner({}, killers={FAULT: gone, other: kept})
+    run = running.run_tests((gone, kept), "both", running.ROOT, 0, 60.0)
+    assert run.missing == {gone}
+    monkeypatch.setattr(running, "COPY", running.ROOT)
+    runner._limit_of_killers(room_of(FAULT.file))
+    assert runner.gone == {gone}

@@ -92,7 +92,7 @@ cdef struct Op:
     const uint8_t* text         # READ_DEFAULT
     Symbol* symbols             # READ_ENUM
     Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
-    int64_t reach               # bytes that it may look at without comparing with the end; too many: always compare
+    int64_t reach               # bytes that it may look at without comparing with the end
 
 cdef struct Step:               # an open container
     Op* op
@@ -177,9 +177,6 @@ cdef int make_skips(Op* op) except -1:
         skip.count += 1
     for i in range(count):
         skip = &op.skips[i]
-        if skip.kind == SKIP_FULLY:
-            op.reach = INT64_MAX
-            break
         op.reach += SNS_SKIP_REACH + skip.size + skip.after
     return 0
 
