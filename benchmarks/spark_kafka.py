@@ -38,6 +38,8 @@ from streamnative_serdes.testing import LocalRegistry
 
 PARTITIONS = 2
 OURS, JVM = "streamnative-kafka", "kafka"
+FEW = ("id", "price")  # of ten columns
+FEWER = f"{OURS}, {len(FEW)} columns"
 TEXT = json.dumps(SCHEMA)
 
 
@@ -126,9 +128,12 @@ class Bench:
         values = self._trades.select(to_avro(F.struct("*"), TEXT).alias("value"))
         values.write.format(JVM).options(**self._client, topic=topic).mode("append").save()
 
-    def read_by_us(self, topic: str) -> DataFrame:
-        options = {**self._client, **self._registry, "subscribe": topic, "decode": "true"}
+    def read_by_us(self, topic: str, **more: str) -> DataFrame:
+        options = {**self._client, **self._registry, "subscribe": topic, "decode": "true", **more}
         return self._spark.read.format(OURS).options(**options).load()
+
+    def read_few(self, topic: str) -> DataFrame:
+        return self.read_by_us(topic, columns=",".join(FEW))
 
     def read_by_jvm(self, topic: str, prefix: int = header.SIZE) -> DataFrame:
         from pyspark.sql.avro.functions import from_avro
@@ -145,10 +150,12 @@ class Bench:
             same(self.read_by_jvm(topics.name(word), prefix), self._trades)
         self.write_by_us(topics.fresh("read"))
         same(self.read_by_us(topics.name("read")), self._trades)
+        same(self.read_few(topics.name("read")), self._trades.select(*FEW))
         return [
             self._writing(OURS, "ours", self.write_by_us),
             self._writing(JVM, "jvm", self.write_by_jvm),
             Job("read", OURS, self._reading(self.read_by_us)),
+            Job("read", FEWER, self._reading(self.read_few)),
             Job("read", JVM, self._reading(self.read_by_jvm)),
         ]
 
@@ -192,6 +199,11 @@ def report(jobs: Sequence[Job], rows: int) -> str:
         )
         times = median(theirs / own for own, theirs in zip(ours, jvm, strict=True))
         lines.append(f"\n{group}: {times:.2f} times as fast as the JVM's")
+    few, all_ten = (
+        next(job.seconds for job in jobs if job.name == name and job.group == "read") for name in (FEWER, OURS)
+    )
+    times = median(all_of / own for own, all_of in zip(few, all_ten, strict=True))
+    lines.append(f"\n{' and '.join(FEW)}: {times:.2f} times as fast as all ten columns")
     return "\n".join(lines)
 
 
