@@ -97,6 +97,20 @@ def test_a_full_response_has_confluents_attributes(client: SchemaRegistryClient)
     assert (made.schema.schema_str, made.schema.schema_type, made.schema.references) == (A.schema_str, "AVRO", [])
 
 
+def test_a_schema_as_a_dict_has_its_references_as_confluents_has() -> None:
+    references = [SchemaReference("One", "one-value", 1), SchemaReference("Two", "two-value", 2)]
+    found = Schema("{}", "AVRO", references).to_dict()
+    assert found == {
+        "schema": "{}",
+        "schemaType": "AVRO",
+        "references": [
+            {"name": "One", "subject": "one-value", "version": 1},
+            {"name": "Two", "subject": "two-value", "version": 2},
+        ],
+    }
+    assert Schema("{}", "AVRO").to_dict()["references"] == []
+
+
 def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
     client.register_schema("t", A)
     client.register_schema("t", B)
