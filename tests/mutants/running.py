@@ -138,6 +138,8 @@ class Runner:
                 run = run_tests(tests, f"without-a-fault-{name}", COPY, 0, BASELINE_LIMIT)
                 if run.missing:
                     raise MissingTestsError(run.missing)
+                if run.killer:  # once more: on a busy machine a test may be late
+                    run = run_tests(tests, f"without-a-fault-{name}", COPY, 0, BASELINE_LIMIT)
                 if run.killer:
                     raise BaselineError(f"these tests fail without a fault: {run.killer}")
                 times.append(run.seconds)
