@@ -38,7 +38,7 @@ class Source:
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
-        if not any(name.lower() in READING for name in self._given):
+        if not any(name.lower() in READING for name in self._given) and "topics" not in self._given:
             from .writing.writers import columns_to_write
 
             # Spark also asks when it is going to write. If it reads, reader() refuses.

@@ -11,6 +11,7 @@ from streamnative_serdes.spark.datasource.given import names
 from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.datasource.offsets.bounds import EARLIEST, LATEST, Topics, end_of, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.reading.columns import plan
+from streamnative_serdes.spark.datasource.source import Source
 
 KAFKA = {"kafka.bootstrap.servers": "localhost:9092"}
 BASE = {**KAFKA, "subscribe": "orders"}
@@ -38,6 +39,42 @@ def test_an_unknown_option_is_refused_with_the_nearest_name(name: str, said: str
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("subscibe", "did you mean subscribe?"),
+        ("subscribePatern", "did you mean subscribePattern?"),
+        ("topics", "subscribe, subscribePattern or assign names the topics to read"),
+    ],
+)
+def test_a_misspelt_name_of_the_topics_is_answered_with_the_right_one(name: str, said: str) -> None:
+    """Without another option of reading: Spark asks for the columns alike if it reads and if it writes."""
+    with pytest.raises(ConfigError) as caught:
+        Source({**KAFKA, name.lower(): "orders"}).schema()
+    assert said in str(caught.value)
+
+
+def test_a_path_is_refused_instead_of_ignored() -> None:
+    with pytest.raises(ConfigError, match=r"a path has no meaning here, got 'orders'.*subscribe"):
+        parsed(path="orders")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"kafka.fetch.mni.bytes": "1"}, "fetch.mni.bytes"),
+        ({"kafka.isolation.level": "read_comitted"}, "read_comitted"),
+        ({"kafka.queued.min.messages": "many"}, "queued.min.messages"),
+        ({"fetchOffset.numRetries": "bogus"}, "fetchOffset.numRetries: expected a whole number"),
+        ({"fetchOffset.retryIntervalMs": "-1"}, "fetchOffset.retryIntervalMs: expected a whole number from 0 on"),
+    ],
+)
+def test_what_only_tasks_or_streams_use_is_checked_on_the_driver(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plan({**BASE, **given})
+    assert said in str(caught.value)
+
+
 @pytest.mark.parametrize("name", names.REFUSED)
 def test_an_option_that_sparks_own_source_refuses_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -46,7 +83,7 @@ def test_an_option_that_sparks_own_source_refuses_is_refused_with_the_reason(nam
 
 
 def test_options_of_the_other_direction_are_refused() -> None:
-    with pytest.raises(ConfigError, match="the option topic has no meaning when Spark reads a topic"):
+    with pytest.raises(ConfigError, match=r"the option topic has no meaning when Spark reads a topic.*subscribe"):
         parsed(topic="t")
     with pytest.raises(ConfigError, match="the option framing has no meaning when Spark reads a topic"):
         parsed(framing="confluent")

@@ -75,6 +75,26 @@ def test_the_file_of_a_token_is_left_to_the_serdes_which_read_it_again(tmp_path:
     assert resolved("bearer.auth.token", "file:///token") == "file:///token"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+    ],
+)
+def test_secrets_of_newer_kafka_clients_take_references_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERE", SECRET)
+    assert resolved(f"kafka.{name}", "env:HERE") == SECRET
+    assert literal_secrets({f"kafka.{name}": SECRET}) == [f"kafka.{name}"]
+
+
+def test_a_url_is_a_literal_secret_only_if_it_names_a_user() -> None:
+    name = "schema.registry.url"
+    assert literal_secrets({name: f"http://a:1,http://me:{SECRET}@b:1/path"}) == [name]
+    assert literal_secrets({name: "http://a:1/path@2,b:1"}) == []
+
+
 def test_literal_secrets_are_found_by_name() -> None:
     given = {"kafka.SASL.password": SECRET, "kafka.ssl.key.password": "env:X", "bearer.auth.token": "t", "topic": "t"}
     assert literal_secrets(given) == ["bearer.auth.token", "kafka.SASL.password"]

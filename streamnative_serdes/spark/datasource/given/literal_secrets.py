@@ -33,7 +33,7 @@ def warn_of_literal_secrets(options: Mapping[str, str], processes: Path = _PROCE
     if names and _is_connect(processes):
         logger.warning(
             "Spark Connect has written the value of the option %s to its event log and UI "
-            "(hint: use a reference instead, file:///PATH or env:NAME)",
+            "(hint: use a reference instead, file:///PATH or env:NAME; for a user in a URL, basic.auth.user.info)",
             " and ".join(names),
         )
 

@@ -32,6 +32,10 @@ _OWN: Final[Mapping[Use, Mapping[str, str]]] = {
 _SPARKS: Final = frozenset(name.lower() for name in names.SPARKS)
 # SASL_INHERIT: the SerDes sign in as the Kafka client does.
 _SHARED: Final = tuple(option.key for option in config.DESERIALIZER_OPTIONS if option.shared)
+_INSTEAD: Final[Mapping[str, str]] = {
+    "topic": "subscribe, subscribePattern or assign names the topics to read",
+    "subscribe": "topic names the topic to write",
+}
 _ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
 _TIME: Final = re.compile(r"\s*(\d+)\s*(ms|s|m|min|h|d)?\s*", re.ASCII | re.IGNORECASE)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -69,6 +73,8 @@ class Options:
             if name not in own and name not in serdes and name not in _SPARKS and not _is_clients(name):
                 raise _unknown(name, use)
         _refuse_clients(kafka)
+        if use == "read" and "path" in lower:
+            raise ConfigError(f"a path has no meaning here, got {lower['path']!r:.200}", hint=_INSTEAD["topic"])
         return cls(use, own, kafka, serdes)
 
     def text(self, name: str) -> str | None:
@@ -185,8 +191,11 @@ def _unknown(name: str, use: Use) -> ConfigError:
     shown = _OWN[other].get(name, name)
     if name in _OWN[other] or name in _SERDES[other]:
         doing = "writes" if use == "write" else "reads"
-        return ConfigError(f"the option {shown} has no meaning when Spark {doing} a topic")
-    known = (*_OWN[use].values(), *_SERDES[use], "kafka.bootstrap.servers")
+        return ConfigError(f"the option {shown} has no meaning when Spark {doing} a topic", hint=_INSTEAD.get(shown))
+    if name == "topics" and use == "read":
+        return ConfigError("unknown option 'topics'", hint=_INSTEAD["topic"])
+    # Those of the other use, too: without a known option of reading, a read cannot be told from a write.
+    known = (*_OWN[other].values(), *_OWN[use].values(), *_SERDES[other], *_SERDES[use], "kafka.bootstrap.servers")
     by_lower = {each.lower(): each for each in known}
     if name in _SHARED or name in ("bootstrap.servers", "group.id", "security.protocol"):
         return ConfigError(

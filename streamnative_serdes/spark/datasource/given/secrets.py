@@ -25,6 +25,9 @@ _ENV: Final = "env:"
 _CLIENTS: Final = frozenset(
     {
         "sasl.jaas.config",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.client.secret",
         "sasl.oauthbearer.config",
         "sasl.password",
@@ -47,11 +50,13 @@ _MAY_REFER: Final = frozenset(
 )
 # The SerDes read this file themselves, and again whenever the token is renewed.
 _RENEWED: Final = frozenset({"bearer.auth.token"})
+# They are no secrets, unless they name a user and a password.
+_URLS: Final = frozenset({"schema.registry.url", "confluent.schema.registry.url"})
 _SERDES: Final = frozenset(
     option.key
     for table in (config.DESERIALIZER_OPTIONS, config.SERIALIZER_OPTIONS)
     for option in table
-    if option.secret and option.key not in ("schema.registry.url", "confluent.schema.registry.url")
+    if option.secret and option.key not in _URLS
 )
 
 
@@ -68,7 +73,13 @@ def is_reference(value: str) -> bool:
 
 def literal_secrets(options: Mapping[str, str]) -> list[str]:
     """The names of the options whose values are secrets themselves, not references."""
-    return sorted(name for name, value in options.items() if is_secret(name) and not is_reference(value))
+    return sorted(name for name, value in options.items() if _is_literal(name.lower(), value))
+
+
+def _is_literal(name: str, value: str) -> bool:
+    if name in _URLS:
+        return any("@" in url.partition("://")[2].partition("/")[0] for url in value.split(","))
+    return is_secret(name) and not is_reference(value)
 
 
 def resolved(name: str, value: str) -> str:

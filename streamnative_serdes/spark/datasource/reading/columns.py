@@ -22,6 +22,7 @@ from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 
+from .consumers import require_valid
 from .task import Patience, read_range
 
 if TYPE_CHECKING:
@@ -96,7 +97,15 @@ def plan(given: Mapping[str, str]) -> Plan:
     """
     options = Options.parse(given, "read")
     topics = Topics.of(options)
-    client_config(options)  # so that its errors are raised now
+    # Errors in what only tasks use, or nothing but a stream, are raised now.
+    options.whole("fetchOffset.numRetries", least=0)
+    options.whole("fetchOffset.retryIntervalMs", least=0)
+    found = _planned(options, topics)
+    require_valid(found.kafka(), topics.pattern or ",".join(topics.names)[:200])
+    return found
+
+
+def _planned(options: Options, topics: Topics) -> Plan:
     if not options.flag("decode", False):
         _refuse_idle(options)
         headers = options.flag("includeHeaders", False)

@@ -32,6 +32,21 @@ _SET: Final[Mapping[str, Any]] = {
 _DEFAULTS: Final[Mapping[str, Any]] = {"fetch.queue.backoff.ms": 10}
 
 
+def require_valid(kafka: Mapping[str, Any], topic: str) -> None:
+    """Check a consumer's configuration, on the driver: tasks would only find out later.
+
+    Args:
+        kafka: the client's configuration, with ``group.id``.
+        topic: for errors.
+
+    Raises:
+        ConfigError: the client refuses the configuration.
+    """
+    from confluent_kafka import Consumer
+
+    client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic).close()
+
+
 @dataclass(slots=True)
 class Leased:
     """A consumer, and what it reports of its connections."""
