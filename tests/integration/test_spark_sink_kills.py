@@ -185,6 +185,9 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
         running = [kill for kill in kills if not kill.startswith(BEFORE_OFFSETS)]
         assert running, "no kill hit a running batch"
         assert any(kill.startswith(BEFORE_COMMITS) for kill in kills)
+        if KILLS >= 20:
+            places = Counter("inside a task" if kill.startswith("inside") else kill.partition(":")[0] for kill in kills)
+            assert len(places) == 4 and min(places.values()) >= 5, places
         read = KafkaAvroDeserializer(conf)
         expected = range(KILLS * PER_KILL + MOST)
         check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
@@ -213,8 +216,10 @@ def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> None:
 
 
 def check_batches(folder: Path, count: int) -> None:
-    """The reader gave each offset exactly once to a sink that knows batches."""
-    found = [tuple(place) for file in folder.glob("*.json") for place in json.loads(file.read_text())]
+    """The reader gave each offset exactly once to a sink that knows batches, none of which is too large."""
+    batches = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+    assert max(map(len, batches)) <= MOST
+    found = [tuple(place) for batch in batches for place in batch]
     assert len(found) == len(set(found)) == count
     ends = Counter((topic, partition) for topic, partition, _ in found)
     assert set(found) == {(*place, offset) for place, end in ends.items() for offset in range(end)}
