@@ -27,7 +27,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 @pytest.fixture(scope="module")
 def client() -> Iterator[dict[str, str]]:
     """A broker with a topic of two partitions, of ten messages and of four."""
-    with MockBroker({"t": 2, "u": 1}) as broker:
+    with MockBroker({"t": 2, "u": 1, "w": 1}) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for n in range(14):
             producer.produce("t", b"v", partition=n > 9)
@@ -137,8 +137,66 @@ def test_a_broker_that_knows_less_than_was_read_is_asked_again(
     given = {} if retries is None else {"fetchOffset.numRetries": retries}
     reader = stream(client, **given, **{"fetchOffset.retryIntervalMs": "1"})
     start = {"t": {"0": 12, "1": 0}}
-    assert topics(reader.latestOffset(start, ReadAllAvailable())) == {"t": {"0": 10, "1": 4}}
+    with pytest.raises(OffsetOutOfRangeError, match="partition 0 ends at 10, and was read up to 12"):
+        reader.latestOffset(start, ReadAllAvailable())
     assert reader._brokers.calls["offsets"] == asked
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_topic_that_is_missing_from_one_answer_keeps_its_offsets(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch, fail: str
+) -> None:
+    """As while a broker restarts. The second answer has it again."""
+    existing, answers = Brokers.existing, iter([{"u": 1}])
+    monkeypatch.setattr(Brokers, "existing", lambda self: next(answers, None) or existing(self))
+    reader = stream(client, failOnDataLoss=fail, **{"fetchOffset.retryIntervalMs": "0"})
+    found = reader.latestOffset({"t": {"0": 3, "1": 4}}, ReadAllAvailable())
+    assert topics(found) == {"t": {"0": 10, "1": 4}}
+    assert reader._brokers.calls["topics"] == 1  # the first one was made up
+
+
+def test_a_topic_that_stays_missing_is_an_error_before_its_offsets_are_stored_or_stays_where_it_is(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Brokers, "existing", lambda _: {"u": 1})
+    options = {"fetchOffset.retryIntervalMs": "0"}
+    start = {"t": {"0": 3, "1": 4}}
+    with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
+        stream(client, **options).latestOffset(start, ReadAllAvailable())
+    reader = stream(client, failOnDataLoss="false", **options)
+    asked = []
+    monkeypatch.setattr(Brokers, "left", lambda _: asked.append(1) or [])
+    for times in (4, 5):  # three more times at first, and then once, while it is gone
+        assert reader.latestOffset(start, ReadAllAvailable()) == start
+        assert len(asked) == times
+    assert reader.partitions(start, start) == []
+
+
+def test_a_stream_from_the_latest_offsets_is_not_ended_by_messages_that_come_while_it_starts(
+    client: dict[str, str],
+) -> None:
+    """Trigger.AvailableNow notes the end before Spark asks for the start; so does PySpark 4.0 in each query."""
+    given = {**client, "subscribe": "w", "startingOffsets": "latest"}
+    producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
+
+    def produce() -> None:
+        producer.produce("w", b"late", partition=0)
+        assert producer.flush(30) == 0
+
+    reader = StreamReader(plan(given))
+    reader.prepareForTriggerAvailableNow()
+    produce()
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert end == start
+    assert reader.partitions(start, end) == []
+
+    reader = StreamReader(plan(given))
+    end = reader.latestOffset()
+    produce()
+    assert topics(reader.initialOffset()) == topics(end)
+    # Killed, and started again: Spark has the end of the first batch, and asks where to start.
+    assert StreamReader(plan(given)).partitions(StreamReader(plan(given)).initialOffset(), end) == []
 
 
 def test_a_partition_that_was_added_begins_at_its_first_message_and_what_it_has_lost_is_said(

@@ -167,3 +167,11 @@ def test_offsets_are_the_same_text_if_nothing_is_new() -> None:
     x = {("orders", 0): 100}
     for start in (initial(x), stored(x), after(initial({("orders", 0): 7}), x, ORDERS), {"orders": {"0": 100}}):
         assert json.dumps(after(start, x, ORDERS)) == json.dumps(start)
+
+
+def test_topics_of_sparks_own_checkpoint_may_be_called_like_our_keys() -> None:
+    both = Topics(("start", "topics"))
+    start, end = {"start": {"0": 3}, "topics": {"0": 3}}, {"start": {"0": 5}, "topics": {"0": 5}}
+    assert begin_of(start, end, both) == {("start", 0): 3, ("topics", 0): 3}
+    others = {"source": {"0": 1}, "format": {"0": 2}}
+    assert restored(others, Topics(("format", "source"))) == {("source", 0): 1, ("format", 0): 2}

@@ -82,7 +82,8 @@ class Brokers:
 
     def _require(self, topic: str, there: Mapping[str, int]) -> None:
         if topic not in there:
-            raise ConfigError("the topic does not exist", topic=topic, hint=did_you_mean(topic, there))
+            hint = did_you_mean(topic, there) or "if it does, the user needs the right to DESCRIBE it"
+            raise ConfigError("the topic does not exist", topic=topic, hint=hint)
 
     def existing(self) -> dict[str, int]:
         """All topics of the cluster that this user may see, with their numbers of partitions; one request.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import FORMAT
@@ -57,7 +57,7 @@ def begin_of(start: Any, end: Any, topics: Topics) -> dict[Place, int]:
     Raises:
         ConfigError: as :func:`restored`.
     """
-    if isinstance(end, dict) and _START in end and start != end:
+    if _is_own(end) and _START in end and start != end:
         return restored({**end, "topics": end[_START]}, topics)
     return restored(start, topics)
 
@@ -68,7 +68,7 @@ def restored(found: object, topics: Topics) -> dict[Place, int]:
     Raises:
         ConfigError: they are of a newer format, or of another source.
     """
-    if isinstance(found, dict) and "source" in found and "format" in found:
+    if _is_own(found):
         return _own(found)
     if isinstance(found, dict) and found and all(_is_partition(*each) for each in found.items()):
         if topics.pattern is not None or len(topics.names) != 1:
@@ -80,6 +80,16 @@ def restored(found: object, topics: Topics) -> dict[Place, int]:
     if isinstance(found, dict) and found and all(_is_topic(each) for each in found.values()):
         return _by_place(found)
     raise ConfigError(f"the checkpoint is of another source: its offsets are {found!r:.200}", hint=_HINT)
+
+
+def is_initial(found: object) -> bool:
+    """Whether these offsets are those where a query begins, from :func:`initial`."""
+    return _is_own(found) and _START in found and found[_START] == found.get("topics")
+
+
+def _is_own(found: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it has our form. ``{"format": {"0": 1}, "source": {"0": 1}}`` are two topics of Spark's own source."""
+    return isinstance(found, dict) and isinstance(found.get("source"), str) and "format" in found
 
 
 def _own(found: dict[str, Any]) -> dict[Place, int]:

@@ -12,9 +12,16 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
-from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.offsets.bounds import LATEST, Place, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
-from streamnative_serdes.spark.datasource.offsets.checkpoint import after, begin_of, initial, restored, stored
+from streamnative_serdes.spark.datasource.offsets.checkpoint import (
+    after,
+    begin_of,
+    initial,
+    is_initial,
+    restored,
+    stored,
+)
 from streamnative_serdes.spark.datasource.offsets.ranges import ranges_of
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
@@ -67,11 +74,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._limit, self._delay = options.whole("maxOffsetsPerTrigger"), _delay(plan)
         retries = options.whole("fetchOffset.numRetries", 0)
         self._retries = _RETRIES if retries is None else retries
-        self._retry_seconds = (options.whole("fetchOffset.retryIntervalMs", 0) or _RETRY_MS) / 1000
+        pause = options.whole("fetchOffset.retryIntervalMs", 0)
+        self._retry_seconds = (_RETRY_MS if pause is None else pause) / 1000
         self._brokers = Brokers(plan.kafka(), plan.topics)
         self._first: dict[str, Any] | None = None  # where the query begins, until its first batch is planned
         self._latest: dict[Place, int] | None = None  # as of the last trigger
         self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
+        self._gone: set[Place] = set()  # partitions that are missing, and were reported
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": self._plan}  # for tasks, which only call read()
@@ -87,6 +96,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = self._brokers.at(self._start, places, start=True)
         if self._start.offsets is not None:
             starts = self._available(starts)
+        if self._latest is not None:  # before PySpark 4.2, the end of the first batch is asked for before its start
+            starts = {place: min(offset, self._latest.get(place, offset)) for place, offset in starts.items()}
         self._first = initial(starts)
         return self._first
 
@@ -111,10 +122,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = self._brokers.latest(self._brokers.left())
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the next batch ends. PySpark passes ``start`` and ``limit`` from 4.2 on."""
+        """Where the next batch ends. PySpark passes ``start`` and ``limit`` from 4.2 on.
+
+        Raises:
+            OffsetOutOfRangeError: a partition is missing, or ends before ``start``, and ``failOnDataLoss`` is true.
+                Spark has not stored the end yet, so the query can start again once the partition is back.
+        """
         start = self._first if start is None else start
         before = None if start is None else restored(start, self._plan.topics)
-        ends = self._last if self._last is not None else self._ends(before or {})
+        ends = self._ends(before or {}) if self._last is None else self._last_ends(before or {})
         self._latest = ends
         if before is None:
             return stored(ends)
@@ -144,6 +160,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         topics = self._plan.topics
         self._first = None
         begins, ends = begin_of(start, end, topics), restored(end, topics)
+        if self._start.everywhere == LATEST and is_initial(start):
+            # Before PySpark 4.2, a first batch that starts again knows its end alone, which was its beginning as well.
+            begins = {place: min(offset, ends.get(place, offset)) for place, offset in begins.items()}
         begins |= self._begins_of_new(begins, ends)
         for place in sorted(begins.keys() - ends.keys()):
             self._lost(place, "no longer exists")
@@ -173,13 +192,44 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from self._plan.batches(span)
 
     def _ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
-        """Where the partitions end. A broker may answer with an older end for a moment: then it is asked again."""
+        """Where the partitions end.
+
+        For a moment, a broker may answer with an older end, or without a topic: then it is asked again.
+        """
         for left in range(self._retries, -1, -1):
             ends = self._brokers.latest(self._brokers.left())
-            if not left or all(end >= before.get(place, 0) for place, end in ends.items()):
+            if not left or not self._behind(before, ends):
                 break
             time.sleep(self._retry_seconds)
-        return ends
+        return self._kept(before, ends)
+
+    def _last_ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
+        """Where a query with Trigger.AvailableNow ends: where the topics ended when it was prepared."""
+        ends = dict(self._last or {})
+        if self._first is not None:  # messages may have come before it was asked where to start
+            ends = {place: max(end, before.get(place, end)) for place, end in ends.items()}
+        if missing := before.keys() - ends.keys():
+            found = self._ends(before)
+            ends |= {place: found[place] for place in missing}
+        return self._kept(before, ends)
+
+    def _behind(self, before: Mapping[Place, int], ends: Mapping[Place, int]) -> list[Place]:
+        """Partitions that are missing now, and were not before, or that end before what was read of them."""
+        known = [place for place in sorted(before) if place in ends or place not in self._gone]
+        return [place for place in known if ends.get(place, -1) < before[place]]
+
+    def _kept(self, before: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+        """``ends``; with ``failOnDataLoss=false``, missing partitions stay where they are, and may come back."""
+        for place in self._behind(before, ends):
+            if place in ends:
+                self._lost(
+                    place, f"ends at {ends[place]}, and was read up to {before[place]}; was the topic recreated?"
+                )
+            else:
+                self._lost(place, "no longer exists")
+        missing = before.keys() - ends.keys()
+        self._gone = set(missing)
+        return {**ends, **{place: before[place] for place in missing}}
 
     def _lost(self, place: Place, found: str) -> None:
         topic, partition = place
