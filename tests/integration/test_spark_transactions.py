@@ -173,7 +173,7 @@ def test_batches_and_partitions_have_transactions_of_their_own(topic: Topic) -> 
     assert topic.run(range(50, 60), 2, 1).again
 
 
-@pytest.mark.parametrize("other", [range(20), range(5), range(10, 20), range(-1, 9)])
+@pytest.mark.parametrize("other", [range(20), range(5), range(10, 20), range(-1, 9), range(0)])
 def test_another_number_of_partitions_after_a_commit_is_an_error_and_nothing_is_lost_in_silence(
     topic: Topic, other: range
 ) -> None:
@@ -182,6 +182,22 @@ def test_another_number_of_partitions_after_a_commit_is_an_error_and_nothing_is_
         topic.run(other)
     assert "same number of partitions" in str(raised.value)
     assert topic.read("read_uncommitted") == list(range(10))
+
+
+def test_a_task_without_rows_sends_nothing_unless_rows_were_committed_in_its_place(topic: Topic) -> None:
+    assert topic.run(range(0)) == Sent(0)
+    assert topic.run(range(10)).messages == 10
+    assert topic.run(range(0), 0, 1) == Sent(1)
+    assert topic.run(range(0), 1) == Sent(0)
+    with pytest.raises(
+        OtherRowsError, match="batch 0 was committed in task partition 0 with 10 rows, and gives 0 rows"
+    ):
+        topic.run(range(0))
+    topic.run(range(10, 20), 1)
+    topic.run(range(20, 30), 2)
+    with pytest.raises(StaleBatchError):
+        topic.run(range(0), 1)
+    assert topic.read() == list(range(30))
 
 
 def test_a_task_that_fails_aborts_its_transaction(topic: Topic) -> None:

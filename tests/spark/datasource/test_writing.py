@@ -251,6 +251,16 @@ def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker
         ("value string", {"topic": "t", "validate.strict": "true"}, "validate.strict has no effect without encode"),
         ("value string", {"topic": "t", "delivery": "exactly-once"}, "delivery: expected at-least-once or transact"),
         ("value string", {"topic": "t", "kafka.transactional.id": "x"}, "use delivery=transactional"),
+        (
+            "value string, topic string",
+            {"delivery": "transactional"},
+            "delivery=transactional requires the option topic",
+        ),
+        (
+            "value string",
+            {"topic": "t", "delivery": "transactional", "kafka.transaction.timeout.ms": "10m"},
+            "kafka.transaction.timeout.ms: expected a number of milliseconds from 1 on, got '10m'",
+        ),
         ("value string", {"topic": "t", "kafka.acks": "0"}, "acks=0 is not supported"),
         ("value string", {"topic": "t", "subscribe": "t"}, "subscribe has no meaning when Spark writes"),
         ("value string", {"topic": "t", "dedupHeader": "true"}, "did you mean dedupHeaders"),

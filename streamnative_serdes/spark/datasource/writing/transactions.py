@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -140,7 +140,7 @@ class Transaction:
         self._connect()
         with self._explained("begin"):
             _until_done(lambda: producer.init_transactions(_ANSWER_SECONDS))
-            committed = self._committed(consumer)
+            committed = _committed(consumer, self._topic, self._identity)
             if committed is not None:
                 return committed
             producer.begin_transaction()
@@ -153,32 +153,6 @@ class Transaction:
 
         with suppress(KafkaException):  # the next step says what is wrong
             self.out.producer.list_topics(self._topic, timeout=_CONNECT_SECONDS)
-
-    def _committed(self, consumer: Consumer) -> Rows | None:
-        """The rows of this batch, if it was committed."""
-        from confluent_kafka import TopicPartition
-
-        (found,) = consumer.committed([TopicPartition(self._topic, 0)], _ANSWER_SECONDS)
-        if found.error is not None:
-            raise TransactionError(
-                f"cannot read from the broker which batch was committed last: {found.error.str()}", topic=self._topic
-            )
-        batch = self._identity.batch
-        if found.offset <= batch:
-            return None
-        if found.offset > batch + 1:
-            raise StaleBatchError(
-                f"expected batch {batch} to be the last one or a new one, but query {self._identity.query} has "
-                f"committed batch {found.offset - 1} in task partition {self._identity.partition}",
-                topic=self._topic,
-                hint="an old checkpoint was restored, or an old task still runs; begin with a new checkpoint",
-            )
-        try:
-            return Rows(**json.loads(found.metadata or ""))
-        except (TypeError, ValueError) as error:
-            raise TransactionError(
-                f"group {self._identity.name} has an offset that no task has committed", topic=self._topic
-            ) from error
 
     def commit(self, consumer: Consumer, rows: Rows) -> None:
         """Commit the rows and the marker.
@@ -249,6 +223,49 @@ class Transaction:
         )
 
 
+def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:
+    """The rows of this batch, if it was committed; for tasks that have nothing to send, without a transaction.
+
+    Raises:
+        StaleBatchError: a later batch was committed.
+        TransactionError: the broker does not say.
+    """
+    with _marker_reader(kafka, topic, identity) as consumer:
+        return _committed(consumer, topic, identity)
+
+
+def _committed(consumer: Consumer, topic: str, identity: Identity) -> Rows | None:
+    """The rows of this batch, if it was committed."""
+    from confluent_kafka import KafkaException, TopicPartition
+
+    try:
+        (found,) = consumer.committed([TopicPartition(topic, 0)], _ANSWER_SECONDS)
+    except KafkaException as error:
+        raise TransactionError(
+            f"cannot read from the broker which batch was committed last: {error.args[0].str()}", topic=topic
+        ) from error
+    if found.error is not None:
+        raise TransactionError(
+            f"cannot read from the broker which batch was committed last: {found.error.str()}", topic=topic
+        )
+    batch = identity.batch
+    if found.offset <= batch:
+        return None
+    if found.offset > batch + 1:
+        raise StaleBatchError(
+            f"expected batch {batch} to be the last one or a new one, but query {identity.query} has "
+            f"committed batch {found.offset - 1} in task partition {identity.partition}",
+            topic=topic,
+            hint="an old checkpoint was restored, or an old task still runs; begin with a new checkpoint",
+        )
+    try:
+        return Rows(**json.loads(found.metadata or ""))
+    except (TypeError, ValueError) as error:
+        raise TransactionError(
+            f"group {identity.name} has an offset that no task has committed", topic=topic
+        ) from error
+
+
 class TransactionalOutbox(Outbox):
     """An outbox whose producer is used for one transaction alone."""
 
@@ -265,12 +282,7 @@ def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Ite
     Raises:
         ConfigError: the client refuses its configuration.
     """
-    from confluent_kafka import Consumer
-
-    shared = {name: value for name, value in kafka.items() if name not in _PRODUCERS_ONLY}
-    told = {**shared, "group.id": identity.name, "enable.auto.commit": False, "isolation.level": "read_committed"}
-    with ExitStack() as stack:
-        consumer = stack.enter_context(closing(client(Consumer, told, topic, ClientErrors(kafka, topic))))
+    with _marker_reader(kafka, topic, identity) as consumer:
         mine = Transaction(kafka, topic, identity)
         mine.out.begin(topic, 5)
         try:
@@ -278,6 +290,21 @@ def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Ite
         except BaseException:
             mine.abort()
             raise
+
+
+def _marker_reader(kafka: Mapping[str, Any], topic: str, identity: Identity) -> closing[Consumer]:
+    from confluent_kafka import Consumer
+
+    shared = {name: value for name, value in kafka.items() if name not in _PRODUCERS_ONLY}
+    told = {**shared, "group.id": identity.name, "enable.auto.commit": False, "isolation.level": "read_committed"}
+    return closing(client(Consumer, told, topic, ClientErrors(kafka, topic)))
+
+
+def require_timeout(kafka: Mapping[str, Any]) -> None:
+    """Raises ConfigError if the time limit of transactions is not a number of milliseconds."""
+    given = str(kafka.get(_TIMEOUT, TRANSACTION_MS)).strip()
+    if not given.isascii() or not given.isdigit() or not int(given):
+        raise ConfigError(f"kafka.{_TIMEOUT}: expected a number of milliseconds from 1 on, got {given!r:.80}")
 
 
 # Options that only producers have; a consumer would log that it ignores them.

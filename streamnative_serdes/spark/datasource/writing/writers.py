@@ -41,7 +41,7 @@ from streamnative_serdes.spark.writes import Write
 from .commits import Sent, report, report_failure
 from .sink_columns import COLUMNS, PARTS, RAW, VALUE, SinkColumns, match_columns
 from .sink_messages import MessageBatches
-from .transactions import Identity, OtherRowsError, Rows, transaction
+from .transactions import Identity, OtherRowsError, Rows, committed_rows, require_timeout, transaction
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
@@ -149,10 +149,22 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     if encode == RAW:
         _refuse_idle(options)
     kafka = client_config(options)
+    if delivery == TRANSACTIONAL:
+        _require_one_topic(topic)
+        require_timeout(kafka)
     refuse_options(kafka, topic or "")
     columns = match_columns(schema, topic, COLUMNS if encode == "true" else encode, options)
     require_broker(kafka, topic or "")
     return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
+
+
+def _require_one_topic(topic: str | None) -> None:
+    """Raises ConfigError if rows name their topics: what a task has committed is kept beside its topic."""
+    if topic is None:
+        raise ConfigError(
+            "delivery=transactional requires the option topic: a column topic is not supported with it",
+            hint="write each topic with a query of its own, or use delivery=at-least-once with dedupHeaders=true",
+        )
 
 
 def _refuse_idle(options: Options) -> None:
@@ -194,10 +206,23 @@ class Task:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
         if first is None:  # a task without rows needs no producer
-            return Sent(_partition())
+            return self._without_rows()
         rest = chain((first,), filled)
         del first
         return self._in_transaction(rest) if self.transactional else self._at_least_once(rest)
+
+    def _without_rows(self) -> Sent:
+        """In a stream with transactions, rows that were committed for this partition may not be missing now."""
+        if self.transactional and self.write is None:
+            identity, topic = self._identity(), self.topic or ""
+            committed = committed_rows(client_config(self.options), topic, identity)
+            if committed is not None:
+                _require_same(committed, Rows(), identity, topic)
+        return Sent(_partition())
+
+    def _identity(self) -> Identity:
+        write = self._write()
+        return Identity(write.query, write.batch or 0, _partition())
 
     def _at_least_once(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         write = self._write() if self.dedup else None
@@ -211,16 +236,14 @@ class Task:
             return Sent(_partition(), messages.sent, out.places())
 
     def _in_transaction(self, batches: Iterator[pa.RecordBatch]) -> Sent:
-        write = self._write()
-        identity = Identity(write.query, write.batch or 0, _partition())
-        first = next(batches)
-        topic = self.topic or self._first_topic(first)
+        write, identity = self._write(), self._identity()
+        topic = self.topic or ""  # there is one: see _planned
         kafka, rows = client_config(self.options), Rows()
         with transaction(kafka, topic, identity) as (mine, consumer):
             committed = mine.begin(consumer)
             to = Sending(topic, kafka, write if self.dedup else None, _MOST_REASONS)
             messages = MessageBatches(self.columns, to, mine.out)
-            for batch in chain((first,), batches):
+            for batch in batches:
                 rows.add(batch)
                 if committed is None:
                     messages.send(batch)
@@ -229,9 +252,6 @@ class Task:
                 return Sent(identity.partition, rows.rows, {}, again=True)
             mine.commit(consumer, rows)
             return Sent(identity.partition, rows.rows, mine.out.places())
-
-    def _first_topic(self, batch: pa.RecordBatch) -> str:
-        return batch.column(self.columns.parts["topic"])[0].as_py() or ""
 
     def _write(self) -> Write:
         return Write(self.write) if self.write is not None else Write.of_task()
