@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamnative_serdes._kafka import BrokerUnavailableError
 
+    from .datasource.writing.transactions import FencedError, OtherRowsError, StaleBatchError, TransactionError
     from .decoding import SchemaEvolvedError
     from .frames import decode_df, encode_df, split_errors
     from .functions import from_avro, to_avro
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 __all__ = [
     "BrokerUnavailableError",
     "DeliveryError",
+    "FencedError",
     "KafkaAvroSink",
     "KafkaAvroSource",
     "OffsetOutOfRangeError",
     "OffsetRange",
+    "OtherRowsError",
     "Received",
     "SchemaEvolvedError",
     "SeenSchemas",
+    "StaleBatchError",
+    "TransactionError",
     "decode_df",
     "encode_df",
     "from_avro",
@@ -40,13 +45,17 @@ __all__ = [
 _HOMES = {
     "BrokerUnavailableError": "streamnative_serdes._kafka",
     "DeliveryError": "outbox",
+    "FencedError": "datasource.writing.transactions",
     "KafkaAvroSink": "sink",
     "KafkaAvroSource": "source",
     "OffsetOutOfRangeError": "topic",
     "OffsetRange": "topic",
+    "OtherRowsError": "datasource.writing.transactions",
     "Received": "source",
     "SchemaEvolvedError": "decoding",
     "SeenSchemas": "seen",
+    "StaleBatchError": "datasource.writing.transactions",
+    "TransactionError": "datasource.writing.transactions",
     "decode_df": "frames",
     "encode_df": "frames",
     "from_avro": "functions",
@@ -55,6 +64,7 @@ _HOMES = {
     "to_avro_schema": "types",
     "to_spark_type": "types",
 }
+_PACKAGE = "streamnative_serdes."
 
 
 def __getattr__(name: str) -> Any:
@@ -62,4 +72,4 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
-    return getattr(import_module(home if "." in home else f".{home}", __name__), name)
+    return getattr(import_module(home if home.startswith(_PACKAGE) else f".{home}", __name__), name)

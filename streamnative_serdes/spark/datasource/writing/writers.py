@@ -108,7 +108,8 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     options = Options.parse(given, "write")
     topic = options.text("topic")
     parts = [part for part in _PARTS if part.name != "topic" or topic is None]
-    if topic is None or options.text("encode") not in (COLUMNS, "true"):
+    encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
+    if topic is None or encode not in (COLUMNS, "true"):
         return T.StructType(parts)
     kept = [part for part in parts if part.name in options.words("keep")]
     reader = TopicReader(topic, _for_reading(options.conf()), options.text("schema"), restart=False, times=False)
