@@ -19,7 +19,14 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df, to_avro_schema
+from streamnative_serdes.spark import (
+    KafkaAvroSink,
+    KafkaAvroSource,
+    OffsetOutOfRangeError,
+    Received,
+    decode_df,
+    to_avro_schema,
+)
 from streamnative_serdes.spark.stream import HAS_LIMITS, Origin, StreamReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -240,6 +247,17 @@ def test_a_stream_fails_if_its_topic_was_recreated(
             for _ in range(2):
                 with pytest.raises(StreamingQueryException, match=f"OffsetOutOfRangeError: topic {TOPIC}: {expected}"):
                     run(client, checkpoint)
+
+
+def test_a_partition_that_is_missing_is_an_error_before_spark_stores_the_end_of_the_batch(
+    kafka: dict[str, str], conf: dict[str, str]
+) -> None:
+    """Otherwise the checkpoint would lack it from then on, also if the partition came back."""
+    numbered(kafka, conf, {0: 5})
+    reader = StreamReader(Origin(kafka, TOPIC, "earliest"))
+    ends = reader.latestOffset()
+    with pytest.raises(OffsetOutOfRangeError, match="partition 99 from offset 0: the partition no longer exists"):
+        reader.latestOffset({**ends, "99": 0})
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has read limits from 4.2 on")
