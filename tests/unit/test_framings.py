@@ -16,6 +16,7 @@ from confluent_stand_in import ConfluentStandIn
 from scripted_registry import Answer
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes._reading.framings import Signs, schema_id_header
 from streamnative_serdes.compat import SchemaRegistryClient
 from streamnative_serdes.compat.avro import AvroDeserializer
 from streamnative_serdes.errors import (
@@ -231,6 +232,28 @@ def test_ids_whose_low_bits_coincide_are_read_side_by_side(conf: dict[str, Any],
 def test_the_first_of_several_headers_counts(reader: Reader, second: ConfluentStandIn) -> None:
     first, other = second.register("orders-value", SHOP), second.register("orders-value", THREE)
     assert reader.read(avro(SHOP, ORDER), [*by_id(first), *by_id(other)]) == ORDER
+
+
+def test_the_first_of_several_headers_counts_where_objects_are_read_one_by_one() -> None:
+    one, two = b"\x00\x00\x00\x00\x01", b"\x00\x00\x00\x00\x02"
+    assert schema_id_header([("other", two), (HEADER, one), (HEADER, two)]) == one
+
+
+@pytest.mark.parametrize(
+    ("framings", "prefix_second", "header_second"),
+    [
+        ("confluent,headerless,confluent-header", False, True),
+        ("confluent-header,headerless,confluent", True, False),
+        ("headerless,confluent,confluent-header", True, True),
+        ("confluent,confluent-header,headerless", False, False),
+        ("confluent,confluent-header", False, False),
+    ],
+)
+def test_each_sign_is_tried_before_or_after_bare_avro_as_the_option_orders_them(
+    framings: str, prefix_second: bool, header_second: bool
+) -> None:
+    signs = Signs({"framings": ("snip42", *framings.split(","))})
+    assert (signs.prefix_second, signs.header_second) == (prefix_second, header_second)
 
 
 def test_a_schema_id_in_a_header_takes_precedence_over_a_prefix(conf: dict[str, Any], second: ConfluentStandIn) -> None:
