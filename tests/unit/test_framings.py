@@ -666,6 +666,27 @@ def test_headers_may_be_arrow_arrays_in_chunks(conf: dict[str, Any], second: Con
         deserializer.deserialize_batch("orders", messages, headers=7)
 
 
+def test_headers_belong_to_rows_of_all_chunks_of_messages(conf: dict[str, Any], second: ConfluentStandIn) -> None:
+    pa = pytest.importorskip("pyarrow")
+    swapped = {**SHOP, "fields": SHOP["fields"][::-1]}  # type: ignore[index]
+    numbers = [second.register(f"{name}-value", schema) for name, schema in (("one", SHOP), ("two", swapped))]
+    data = pa.chunked_array([[avro(SHOP, ORDER)], [avro(swapped, ORDER), avro(SHOP, ORDER)]])
+    headers = [by_id(numbers[0]), by_id(numbers[1]), by_id(numbers[0])]
+    deserializer = KafkaAvroDeserializer(conf, SHOP)
+    assert deserializer.deserialize_batch("orders", data, headers=headers).to_pylist() == [ORDER] * 3
+
+
+def test_a_first_reading_that_fails_leaves_nothing_in_the_columns(
+    conf: dict[str, Any], registered: bytes, second: ConfluentStandIn
+) -> None:
+    """Without a header first: the prefix and the id are both of the fields, and what follows is too much."""
+    number, body = second.register("orders-value", SHOP), avro(SHOP, ORDER)
+    deserializer = KafkaAvroDeserializer({**conf, "framings": BARE_FIRST})
+    messages = [prefixed(number, body), body, prefixed(number, body), registered]
+    rows = deserializer.deserialize_batch("orders", messages, headers=[None] * 4).to_pylist()
+    assert rows == [ORDER] * 4
+
+
 def test_the_first_error_of_a_batch_has_its_row(conf: dict[str, Any], registered: bytes) -> None:
     deserializer = KafkaAvroDeserializer(conf)
     messages = [registered, prefixed(9, b"\xff"), registered]
