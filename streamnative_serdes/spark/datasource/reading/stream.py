@@ -205,13 +205,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _last_ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
         """Where a query with Trigger.AvailableNow ends: where the topics ended when it was prepared."""
-        ends = dict(self._last or {})
-        if self._first is not None:  # messages may have come before it was asked where to start
-            ends = {place: max(end, before.get(place, end)) for place, end in ends.items()}
-        if missing := before.keys() - ends.keys():
+        last = dict(self._last or {})
+        # Messages may have come before Spark asked where to start, or the broker knew less than it does now.
+        if stale := [place for place in before if last.get(place, -1) < before[place]]:
             found = self._ends(before)
-            ends |= {place: found[place] for place in missing}
-        return self._kept(before, ends)
+            last |= {place: found[place] for place in stale}
+        self._last = last  # so that messages that come later do not move the end again
+        return last
 
     def _behind(self, before: Mapping[Place, int], ends: Mapping[Place, int]) -> list[Place]:
         """Partitions that are missing now, and were not before, or that end before what was read of them."""
