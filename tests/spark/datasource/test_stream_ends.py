@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 from confluent_kafka import Producer
 
 from streamnative_serdes.spark import OffsetOutOfRangeError
+from streamnative_serdes.spark.datasource.offsets.bounds import Place
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.reading.columns import plan
 from streamnative_serdes.spark.datasource.reading.stream import StreamReader
@@ -110,3 +111,88 @@ def test_available_now_with_an_end_that_stays_lower_is_an_error_before_the_end_i
     reader.prepareForTriggerAvailableNow()
     with pytest.raises(OffsetOutOfRangeError, match="partition 0 ends at 1, and was read up to 2"):
         reader.latestOffset(at(2), ALL)
+
+
+def test_a_batch_without_a_start_keeps_the_offsets_of_the_one_before(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before PySpark 4.2, Spark does not say where the batch begins."""
+    produce()
+    for fail in ("true", "false"):
+        reader = stream(client, failOnDataLoss=fail, startingOffsets="earliest")
+        end = reader.latestOffset()
+        assert ranges(reader, reader.initialOffset(), end) == [(0, 1)]
+        assert reader.latestOffset() == end
+        with monkeypatch.context() as patch:
+            once(patch, "existing", {"other": 1})
+            assert reader.latestOffset() == end
+        monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
+        if fail == "true":
+            with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
+                reader.latestOffset()
+        else:
+            assert reader.latestOffset() == end
+        monkeypatch.undo()
+
+
+def test_a_first_batch_that_runs_again_ends_with_the_same_text_if_nothing_is_new(
+    client: dict[str, str], produce: Produce
+) -> None:
+    """Its end has where it began; PySpark 4.0 compares texts, and would run one more batch."""
+    produce()
+    start, end = {"start": at(0)}, {"format": 1, "source": "streamnative-kafka", "topics": at(1)}
+    reader = stream(client)
+    assert ranges(reader, reader.initialOffset(), {**end, **start}) == [(0, 1)]
+    assert reader.latestOffset() == {**end, **start}
+    produce()
+    assert reader.latestOffset() == {**end, "topics": at(2)}
+
+
+def test_a_query_that_goes_on_without_a_start_asks_again_for_a_topic_that_is_missing(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    produce()
+    once(monkeypatch, "existing", {"other": 1})
+    assert stream(client).latestOffset()["topics"] == at(1)
+    monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
+    assert stream(client, failOnDataLoss="false").latestOffset()["topics"] == {}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"startingOffsets": '{"t": {"0": -1}}'},
+        {"startingTimestamp": "4000000000000", "startingOffsetsByTimestampStrategy": "latest"},
+        {"startingOffsetsByTimestamp": '{"t": {"0": 4000000000000}}', "startingOffsetsByTimestampStrategy": "latest"},
+    ],
+)
+def test_a_first_batch_runs_again_where_its_start_was_the_latest_offset(
+    client: dict[str, str], produce: Produce, options: dict[str, str]
+) -> None:
+    """Before PySpark 4.2, its end alone is stored, and the start is asked for again."""
+    end = stream(client, **options).latestOffset()
+    produce()
+    reader = stream(client, **options)
+    assert ranges(reader, reader.initialOffset(), end) == []
+
+
+def test_a_first_batch_whose_messages_are_gone_is_an_error_when_it_runs_again(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = stream(client, startingOffsets='{"t": {"0": -2}}')
+    moved: dict[Place, int] = {("t", 0): 7}
+    monkeypatch.setattr(Brokers, "earliest", lambda *_: moved)
+    monkeypatch.setattr(Brokers, "latest", lambda *_: moved)
+    with pytest.raises(OffsetOutOfRangeError, match="partition 0 ends at 5, and was read up to 7"):
+        reader.partitions(reader.initialOffset(), {"format": 1, "source": "streamnative-kafka", "topics": at(5)})
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_an_added_topic_that_is_missing_from_one_answer_is_read(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch, fail: str
+) -> None:
+    produce()
+    once(monkeypatch, "existing", {"other": 1})
+    start = {"other": {"0": 0}}
+    reader = stream(client, failOnDataLoss=fail, subscribe="t,other")
+    assert ranges(reader, start, start | at(1)) == [(0, 1)]

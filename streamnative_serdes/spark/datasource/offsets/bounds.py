@@ -109,6 +109,12 @@ class Bound:
     def by_time(self) -> bool:
         return self.time is not None or self.times is not None
 
+    def may_be_latest(self, place: Place) -> bool:
+        """Whether it may mean the latest offset of the partition, which is another one later."""
+        if self.by_time:
+            return self.no_match == "latest"
+        return (self.everywhere if self.offsets is None else self.offsets.get(place)) == LATEST
+
 
 def start_of(options: Options, *, stream: bool) -> Bound:
     """Where reading starts: a batch at the earliest offsets, a stream at the latest, unless the options say otherwise.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
@@ -12,7 +12,7 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
-from streamnative_serdes.spark.datasource.offsets.bounds import LATEST, Place, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.checkpoint import (
     after,
@@ -39,6 +39,7 @@ else:
     except ImportError:  # before PySpark 4.2
         SupportsTriggerAvailableNow = object
 
+_Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 _DELAY_SECONDS: Final = 15 * 60.0
 _RETRIES: Final = 3
@@ -77,7 +78,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pause = options.whole("fetchOffset.retryIntervalMs", 0)
         self._retry_seconds = (_RETRY_MS if pause is None else pause) / 1000
         self._brokers = Brokers(plan.kafka(), plan.topics)
-        self._first: dict[str, Any] | None = None  # where the query begins, until its first batch is planned
+        # What the next batch begins at, for PySpark before 4.2, which does not say so.
+        self._known: dict[str, Any] | None = None
         self._latest: dict[Place, int] | None = None  # as of the last trigger
         self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
         self._gone: set[Place] = set()  # partitions that are missing, and were reported
@@ -98,8 +100,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             starts = self._available(starts)
         if self._latest is not None:  # before PySpark 4.2, the end of the first batch is asked for before its start
             starts = {place: min(offset, self._latest.get(place, offset)) for place, offset in starts.items()}
-        self._first = initial(starts)
-        return self._first
+        self._known = initial(starts)
+        return self._known
 
     def _available(self, starts: Mapping[Place, int]) -> dict[Place, int]:
         low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
@@ -128,13 +130,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             OffsetOutOfRangeError: a partition is missing, or ends before ``start``, and ``failOnDataLoss`` is true.
                 Spark has not stored the end yet, so the query can start again once the partition is back.
         """
-        start = self._first if start is None else start
-        before = None if start is None else restored(start, self._plan.topics)
-        ends = self._ends(before or {}) if self._last is None else self._last_ends(before or {})
-        self._latest = ends
-        if before is None:
-            return stored(ends)
-        return after(start, self._limited(before, ends, limit), self._plan.topics)
+        start = self._known if start is None else start
+        if start is None:
+            self._latest = self._first_ends() if self._last is None else self._last
+            self._known = stored(self._latest)
+            return self._known
+        before = restored(start, self._plan.topics)
+        self._latest = self._ends(before) if self._last is None else self._last_ends(before)
+        self._known = after(start, self._limited(before, self._latest, limit), self._plan.topics)
+        return self._known
 
     def _limited(self, before: dict[Place, int], ends: dict[Place, int], limit: Any) -> dict[Place, int]:
         if type(limit).__name__ == "ReadAllAvailable":
@@ -158,11 +162,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
         """
         topics = self._plan.topics
-        self._first = None
+        self._known = end
         begins, ends = begin_of(start, end, topics), restored(end, topics)
-        if self._start.everywhere == LATEST and is_initial(start):
-            # Before PySpark 4.2, a first batch that starts again knows its end alone, which was its beginning as well.
-            begins = {place: min(offset, ends.get(place, offset)) for place, offset in begins.items()}
+        if is_initial(start):
+            begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
         for place in sorted(begins.keys() - ends.keys()):
             self._lost(place, "no longer exists")
@@ -172,12 +175,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._lost(place, f"ends at {offset}, and was read up to {begins[place]}; was the topic recreated?")
         return [RangePartition(span) for span in ranges_of(begins, ends, *self._cuts)]
 
+    def _begins_again(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+        """Before PySpark 4.2, a first batch that runs again has its end alone.
+
+        That was the beginning as well, of partitions that began at their latest offsets.
+        """
+        return {
+            place: min(offset, ends.get(place, offset)) if self._start.may_be_latest(place) else offset
+            for place, offset in begins.items()
+        }
+
     def _begins_of_new(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
         """Partitions and topics that were added are read from their beginning."""
         added = ends.keys() - begins.keys()
         if not added:
             return {}
-        found = self._brokers.earliest(added & set(self._brokers.left()))
+        there = self._again(lambda: added & set(self._brokers.left()), lambda found: found == added)
+        found = self._brokers.earliest(there)
         for place in sorted(added):
             if place not in found:
                 self._lost(place, "was added and no longer exists")
@@ -196,12 +210,28 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         For a moment, a broker may answer with an older end, or without a topic: then it is asked again.
         """
+        ends = self._again(
+            lambda: self._brokers.latest(self._brokers.left()), lambda found: not self._behind(before, found)
+        )
+        return self._kept(before, ends)
+
+    def _first_ends(self) -> dict[Place, int]:
+        """Where the partitions end, if it is not known where the batch begins; but topics with a name have to be there.
+
+        So it is before PySpark 4.2, in a query that begins or goes on with a checkpoint.
+        """
+        topics = self._plan.topics
+        ends = self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
+        return {place: end for place, end in ends.items() if place not in self._gone}
+
+    def _again(self, ask: Callable[[], _Answer], is_complete: Callable[[_Answer], bool]) -> _Answer:
+        """Repeat a question, ``fetchOffset.numRetries`` times at most, until its answer is complete."""
         for left in range(self._retries, -1, -1):
-            ends = self._brokers.latest(self._brokers.left())
-            if not left or not self._behind(before, ends):
+            answer = ask()
+            if not left or is_complete(answer):
                 break
             time.sleep(self._retry_seconds)
-        return self._kept(before, ends)
+        return answer
 
     def _last_ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
         """Where a query with Trigger.AvailableNow ends: where the topics ended when it was prepared."""
