@@ -13,7 +13,7 @@ task's partition::
     send_offsets        the marker, in the same transaction
     commit
 
-A group's offset belongs to a partition of a topic, so the marker is one of partition 0 of the first row's topic. Its
+A group's offset belongs to a partition of a topic, so the marker is one of partition 0 of the topic of all rows. Its
 metadata says how many rows were committed, and has digests of the first and last one: a batch that gives other rows
 when it is run again is an error, since its rows would be lost or sent twice.
 """
@@ -117,7 +117,7 @@ class Transaction:
 
     Args:
         kafka: the client's configuration.
-        topic: of the first row.
+        topic: where all rows go.
         identity: whose it is.
     """
 
@@ -276,7 +276,7 @@ def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Ite
 
     Args:
         kafka: the client's configuration.
-        topic: of the first row.
+        topic: where all rows go.
         identity: whose it is.
 
     Raises:
