@@ -65,7 +65,7 @@ def test_offsets_that_are_not_there_are_lost_or_left_out(client: dict[str, str])
 
 def test_all_topics_and_partitions_have_to_be_there(client: dict[str, str]) -> None:
     given = {name: value for name, value in client.items() if name != "subscribe"}
-    with pytest.raises(ConfigError, match=r"topic tt: the topic does not exist .*did you mean t"):
+    with pytest.raises(ConfigError, match=r"topic tt: the topic does not exist .*did you mean t.*ACLs.*DESCRIBE"):
         batch(given, subscribe="t,u,tt")
     assert batch(given, assign='{"t": [1]}') == [(1, 0, 4)]
     with pytest.raises(ConfigError, match="assign: partition 2 does not exist: the topic has 2 partitions"):
@@ -161,7 +161,7 @@ def test_a_topic_that_stays_missing_is_an_error_before_its_offsets_are_stored_or
     monkeypatch.setattr(Brokers, "existing", lambda _: {"u": 1})
     options = {"fetchOffset.retryIntervalMs": "0"}
     start = {"t": {"0": 3, "1": 4}}
-    with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
+    with pytest.raises(OffsetOutOfRangeError, match=r"partition 0 no longer exists.*ACLs.*DESCRIBE.*otherwise"):
         stream(client, **options).latestOffset(start, ReadAllAvailable())
     reader = stream(client, failOnDataLoss="false", **options)
     asked = []
@@ -299,6 +299,22 @@ def test_a_field_that_is_called_offset_is_not_pushed_down(client: dict[str, str]
     assert list(reader.pushFilters(filters)) == filters[:1]
     found: Any = reader.partitions()
     assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 0, 10)]
+
+
+def test_a_time_that_is_pushed_down_chooses_the_first_message_that_is_read(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the broker answers: partition 0 has such a message, and partition 1 none."""
+    asked: list[Any] = []
+    found = {("t", 0): 6, ("t", 1): -1}
+    monkeypatch.setattr(Brokers, "by_time", lambda _, times: asked.append(times) or found)
+    for start, expected in (("earliest", [(0, 6, 10)]), ('{"t": {"0": 8, "1": 0}}', [(0, 8, 10)])):
+        reader = PushingReader(plan({**client, "startingOffsets": start}))
+        filters = [named("GreaterThanOrEqual", "timestamp", SEVEN)]
+        assert list(reader.pushFilters(filters)) == filters  # Spark evaluates it again
+        spans: Any = reader.partitions()
+        assert [(each.value.partition, each.value.start, each.value.end) for each in spans] == expected
+    assert asked[0] == dict.fromkeys(found, 1704067207000 - 1)
 
 
 def test_a_time_says_where_to_start_and_is_evaluated_again() -> None:

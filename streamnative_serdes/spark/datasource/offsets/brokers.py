@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 _Answer = TypeVar("_Answer")
+HIDDEN_HINT: Final = "if the topic exists, the ACLs of the cluster do not let this user DESCRIBE it"
 # What Kafka's own clients leave out of lists of topics.
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 _NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
@@ -82,7 +83,8 @@ class Brokers:
 
     def _require(self, topic: str, there: Mapping[str, int]) -> None:
         if topic not in there:
-            hint = did_you_mean(topic, there) or "if it does, the user needs the right to DESCRIBE it"
+            near = did_you_mean(topic, there)
+            hint = f"{near} {HIDDEN_HINT}" if near else HIDDEN_HINT
             raise ConfigError("the topic does not exist", topic=topic, hint=hint)
 
     def existing(self) -> dict[str, int]:

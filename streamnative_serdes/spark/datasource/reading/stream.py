@@ -13,7 +13,7 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
 from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
-from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.brokers import HIDDEN_HINT, Brokers
 from streamnative_serdes.spark.datasource.offsets.checkpoint import (
     after,
     begin_of,
@@ -42,6 +42,7 @@ else:
 _Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 _DELAY_SECONDS: Final = 15 * 60.0
+_MISSING: Final = "no longer exists"
 _RETRIES: Final = 3
 _RETRY_MS: Final = 1_000
 
@@ -168,7 +169,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
         for place in sorted(begins.keys() - ends.keys()):
-            self._lost(place, "no longer exists")
+            self._lost(place, _MISSING, HIDDEN_HINT)
         ends = {place: offset for place, offset in ends.items() if place in begins}
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
@@ -194,7 +195,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found = self._brokers.earliest(there)
         for place in sorted(added):
             if place not in found:
-                self._lost(place, "was added and no longer exists")
+                self._lost(place, f"was added and {_MISSING}", HIDDEN_HINT)
             elif found[place] != 0:
                 self._lost(place, f"was added, and starts at {found[place]} instead of 0")
         return found
@@ -256,17 +257,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     place, f"ends at {ends[place]}, and was read up to {before[place]}; was the topic recreated?"
                 )
             else:
-                self._lost(place, "no longer exists")
+                self._lost(place, _MISSING, HIDDEN_HINT)
         missing = before.keys() - ends.keys()
         self._gone = set(missing)
         return {**ends, **{place: before[place] for place in missing}}
 
-    def _lost(self, place: Place, found: str) -> None:
+    def _lost(self, place: Place, found: str, reason: str | None = None) -> None:
         topic, partition = place
         if self._fail:
-            raise OffsetOutOfRangeError(
-                f"partition {partition} {found}; messages may be lost", topic=topic, hint=DATA_LOSS_HINT
-            )
+            hint = f"{reason}; otherwise, {DATA_LOSS_HINT}" if reason else DATA_LOSS_HINT
+            raise OffsetOutOfRangeError(f"partition {partition} {found}; messages may be lost", topic=topic, hint=hint)
         logger.warning(
             "topic %s: partition %s %s; messages may be lost, and the query goes on: failOnDataLoss is false",
             topic,
