@@ -16,7 +16,15 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 from pyspark.sql import types as T
 from servers import Kafka
 from waiting import HANG_SECONDS, until
@@ -38,6 +46,12 @@ from streamnative_serdes.spark.writes import Write
 
 PARTITIONS = 2
 KILLS = int(os.environ.get("KILLS", "3"))
+SIGNED_IN = {
+    "security.protocol": "sasl_plaintext",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "me",
+    "sasl.password": "secret",
+}
 COLUMNS = T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.StringType())])
 
 
@@ -45,10 +59,18 @@ class Topic:
     """A topic, and tasks that write to it for one query."""
 
     def __init__(self, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kafka, self.name, self.query = {"bootstrap.servers": kafka.bootstrap_servers}, uuid4().hex, uuid4().hex
-        admin = AdminClient(self.kafka)
-        admin.create_topics([NewTopic(self.name, PARTITIONS)])[self.name].result(HANG_SECONDS)
+        self.kafka = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"}
+        self.name, self.query = uuid4().hex, uuid4().hex
+        self._admin = AdminClient(self.kafka)
+        self._admin.create_topics([NewTopic(self.name, PARTITIONS)])[self.name].result(HANG_SECONDS)
         self._monkeypatch = monkeypatch
+
+    def permit(self, kind: ResourceType, prefix: str, *operations: str) -> None:
+        """Give the user ``me`` rights on all names that begin with ``prefix``."""
+        who = (ResourcePatternType.PREFIXED, "User:me", "*")
+        bindings = [AclBinding(kind, prefix, *who, AclOperation[name], AclPermissionType.ALLOW) for name in operations]
+        for answer in self._admin.create_acls(bindings).values():
+            answer.result(HANG_SECONDS)
 
     def run(self, numbers: range, batch: int = 0, partition: int = 0, **options: str) -> Sent:
         """Run a task of a stream that writes these numbers, as Spark does."""
@@ -234,9 +256,50 @@ def test_an_offset_that_no_task_has_committed_is_an_error(topic: Topic) -> None:
     assert topic.read("read_uncommitted") == []
 
 
-def test_a_timeout_that_the_broker_refuses_is_an_error(topic: Topic) -> None:
-    with pytest.raises(ConfigError, match=r"kafka.transaction.timeout.ms: the broker refuses 1800000"):
-        topic.run(range(10), **{"kafka.transaction.timeout.ms": "1800000"})
+TOO_LONG = {"transaction.timeout.ms": "900001"}  # by a millisecond
+
+
+def test_a_timeout_that_the_broker_refuses_is_an_error_before_a_task_runs(topic: Topic) -> None:
+    given = {"kafka.bootstrap.servers": topic.kafka["bootstrap.servers"], "topic": topic.name}
+    told = {**given, "delivery": "transactional", **{f"kafka.{name}": value for name, value in TOO_LONG.items()}}
+    for make in (writers.writer, writers.stream_writer):
+        with pytest.raises(ConfigError, match=r"kafka.transaction.timeout.ms: the broker refuses 900001"):
+            make(told, COLUMNS, overwrite=False)
+        make({**told, "kafka.transaction.timeout.ms": "900000"}, COLUMNS, overwrite=False)
+
+
+def test_a_task_says_the_same_if_the_broker_was_told_otherwise_meanwhile(topic: Topic) -> None:
+    with (
+        pytest.raises(ConfigError, match=r"kafka.transaction.timeout.ms: the broker refuses 900001"),
+        transaction({**topic.kafka, **TOO_LONG}, topic.name, topic.identity()) as (mine, consumer),
+    ):
+        mine.begin(consumer)
+
+
+@pytest.fixture
+def strict(servers_at_hand: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
+    """A topic of a Kafka where a user may do what ACLs permit: to write the topic, and nothing else."""
+    with Kafka(users={"me": "secret"}, rights=True) as server:
+        topic = Topic(server, monkeypatch)
+        topic.permit(ResourceType.TOPIC, topic.name, "WRITE", "DESCRIBE", "READ")
+        topic.kafka |= {"bootstrap.servers": server.sasl_servers, **SIGNED_IN}
+        yield topic
+
+
+def test_a_user_needs_rights_for_the_ids_and_groups_of_a_query_alone_and_errors_say_so(strict: Topic) -> None:
+    told = {f"kafka.{name}": value for name, value in SIGNED_IN.items()}
+    needs = r"WRITE and DESCRIBE on transactional ids, and READ on groups, that begin with streamnative-serdes.spark\."
+    task = strict.task(**told)  # the driver does not know what the tasks may do
+    with pytest.raises(TransactionError, match=needs) as raised:
+        task.run(iter([rows(range(10))]))
+    assert not isinstance(raised.value, FencedError)
+    mine = f"streamnative-serdes.spark.{strict.query}."
+    strict.permit(ResourceType.TRANSACTIONAL_ID, mine, "WRITE", "DESCRIBE")
+    with pytest.raises(TransactionError, match=needs):
+        task.run(iter([rows(range(10))]))
+    strict.permit(ResourceType.GROUP, mine, "READ")
+    assert task.run(iter([rows(range(10))])).messages == 10
+    assert task.run(iter([rows(range(10))])).again
 
 
 def begun(process: Any, step: Path) -> Any:

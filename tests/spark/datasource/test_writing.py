@@ -23,6 +23,7 @@ from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer,
 from streamnative_serdes.spark import to_avro_schema
 from streamnative_serdes.spark.datasource.writing import writers
 from streamnative_serdes.spark.datasource.writing.commits import Sent
+from streamnative_serdes.spark.datasource.writing.transactions import Transaction
 from streamnative_serdes.spark.datasource.writing.writers import StreamRowWriter
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -303,3 +304,32 @@ def test_a_transaction_needs_the_ids_of_query_and_batch(options: dict[str, str])
     for part in (rows, rows.slice(1)):  # a task without rows, too, looks what was committed in its place
         with pytest.raises(ConfigError, match=r"which query \(sql.streaming.queryId\) and batch"):
             task.run(iter([part]))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"kafka.batch.num.messages": "many"}, "batch.num.messages"),
+        ({"kafka.acks": "1"}, "acks"),
+        ({"delivery": "transactional", "kafka.enable.idempotence": "false"}, "enable.idempotence"),
+        ({"delivery": "transactional", "kafka.message.timeout.ms": "700000"}, "message.timeout.ms"),
+    ],
+)
+def test_what_the_producers_of_tasks_would_refuse_is_refused_on_the_driver_in_later_writes_too(
+    options: dict[str, str], given: dict[str, str], said: str
+) -> None:
+    writers.writer({**options, "topic": "none"}, KEYED, overwrite=False)  # so it is known that a broker answers
+    for make in (writers.writer, writers.stream_writer):
+        with pytest.raises(ConfigError, match=f"the Kafka client refuses its configuration: .*{said}"):
+            make({**options, "topic": "none", **given}, KEYED, overwrite=False)
+
+
+def test_the_driver_tries_a_transaction_once_for_all_batches(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fence, tried = Transaction.fence, []
+    monkeypatch.setattr(Transaction, "fence", lambda mine: (tried.append(mine), fence(mine)))
+    told = {**options, "topic": "none", "delivery": "transactional", "kafka.client.id": "once"}
+    for _ in range(3):
+        writers.stream_writer(told, KEYED, overwrite=False)
+    assert len(tried) == 1

@@ -13,6 +13,9 @@ task's partition::
     send_offsets        the marker, in the same transaction
     commit
 
+Before that, the driver tries ``init_transactions`` with an id of its own, so that a broker that refuses the time limit,
+or has no transactions, is an error before any task runs.
+
 A group's offset belongs to a partition of a topic, so the marker is one of partition 0 of the topic of all rows. Its
 metadata says how many rows were committed, and has digests of the first and last one: a batch that gives other rows
 when it is run again is an error, since its rows would be lost or sent twice.
@@ -36,13 +39,14 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.outbox import Outbox
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaException
+    from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 PREFIX: Final = "streamnative-serdes.spark"
 TRANSACTION_MS: Final = 600_000  # Kafka's brokers allow 900,000 unless told otherwise
 _TIMEOUT: Final = "transaction.timeout.ms"
 _CONNECT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 5.0  # between two looks at why there is no answer
 _MOST_SECONDS: Final = 2_000_000.0  # for the client's own limit, which is the transaction's
 _FENCED: Final = (
     "_FENCED",
@@ -52,6 +56,10 @@ _FENCED: Final = (
     "INVALID_PRODUCER_ID_MAPPING",
 )
 _UNSUPPORTED: Final = ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED")
+_UNAUTHORIZED: Final = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
+_RIGHTS: Final = (
+    f"the user needs WRITE and DESCRIBE on transactional ids, and READ on groups, that begin with {PREFIX}."
+)
 
 
 class TransactionError(SerdesError):
@@ -70,12 +78,16 @@ class OtherRowsError(TransactionError):
     """A batch that was committed gives other rows when it is run again, which would be lost."""
 
 
+class _UnauthorizedError(TransactionError):
+    """The user lacks a right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Whose transaction it is.
 
     Args:
-        query: the id of the query; of a batch write, an id of that write.
+        query: the id of the query; of a batch write, an id of that write; of the driver, ``driver``.
         batch: the id of the batch; 0 for a batch write.
         partition: of the task.
     """
@@ -88,6 +100,9 @@ class Identity:
     def name(self) -> str:
         """The transactional id, and the group of the marker."""
         return f"{PREFIX}.{self.query}.{self.partition}"
+
+
+_DRIVER: Final = Identity("driver", 0, 0)
 
 
 @dataclass(slots=True)
@@ -134,18 +149,27 @@ class Transaction:
 
         Raises:
             StaleBatchError: a later batch was committed.
-            TransactionError: the broker refuses, or does not support transactions.
+            as :meth:`fence`.
         """
-        producer = self.out.producer
-        self._connect()
+        self.fence()
         with self._explained("begin"):
-            _until_done(lambda: producer.init_transactions(_ANSWER_SECONDS))
             committed = _committed(consumer, self._topic, self._identity)
             if committed is not None:
                 return committed
-            producer.begin_transaction()
+            self.out.producer.begin_transaction()
         self._began, self._open = time.monotonic(), True
         return None
+
+    def fence(self) -> None:
+        """Abort what an older attempt has left, and keep it from going on.
+
+        Raises:
+            ConfigError: the broker refuses the time limit.
+            TransactionError: the broker refuses otherwise, or does not support transactions.
+        """
+        self._connect()
+        with self._explained("begin"):
+            _until_done(lambda: self.out.producer.init_transactions(_ANSWER_SECONDS))
 
     def _connect(self) -> None:
         """Wait for a connection: without one, the client asks for its coordinator only half a second later."""
@@ -209,6 +233,8 @@ class Transaction:
                 topic=self._topic,
                 hint="the largest that it accepts is its transaction.max.timeout.ms",
             )
+        if fault.name() in _UNAUTHORIZED:
+            return _UnauthorizedError(text, topic=self._topic, hint=_RIGHTS)
         if fault.name() in _UNSUPPORTED:
             hint = "use delivery=at-least-once with dedupHeaders=true"
             return TransactionError(
@@ -221,6 +247,20 @@ class Transaction:
         return FencedError(
             text, topic=self._topic, hint=late if seconds >= self._limit else "a newer attempt of the task has begun"
         )
+
+
+def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
+    """On the driver: find out whether tasks will be able to begin transactions. There is nothing to clean up.
+
+    The rights of a user may be limited to the ids of one query. So it is no error if the driver's own id is refused;
+    the tasks find out what theirs may do.
+
+    Raises:
+        ConfigError: the client refuses its configuration, or the broker the time limit.
+        TransactionError: the broker does not support transactions, or does not answer in time.
+    """
+    with suppress(_UnauthorizedError):
+        Transaction(kafka, topic, _DRIVER).fence()
 
 
 def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:
@@ -236,18 +276,7 @@ def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> 
 
 def _committed(consumer: Consumer, topic: str, identity: Identity) -> Rows | None:
     """The rows of this batch, if it was committed."""
-    from confluent_kafka import KafkaException, TopicPartition
-
-    try:
-        (found,) = consumer.committed([TopicPartition(topic, 0)], _ANSWER_SECONDS)
-    except KafkaException as error:
-        raise TransactionError(
-            f"cannot read from the broker which batch was committed last: {error.args[0].str()}", topic=topic
-        ) from error
-    if found.error is not None:
-        raise TransactionError(
-            f"cannot read from the broker which batch was committed last: {found.error.str()}", topic=topic
-        )
+    found = _marker(consumer, topic)
     batch = identity.batch
     if found.offset <= batch:
         return None
@@ -264,6 +293,34 @@ def _committed(consumer: Consumer, topic: str, identity: Identity) -> Rows | Non
         raise TransactionError(
             f"group {identity.name} has an offset that no task has committed", topic=topic
         ) from error
+
+
+def _marker(consumer: Consumer, topic: str) -> TopicPartition:
+    """What the group has committed. The client repeats a question that is refused until the time is over."""
+    from confluent_kafka import KafkaException, TopicPartition
+
+    until = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        try:
+            (found,) = consumer.committed([TopicPartition(topic, 0)], _LOOK_SECONDS)
+        except KafkaException as error:
+            said = consumer.poll(0)  # nothing is assigned, so this gives no messages, but the broker's refusal
+            refusal = None if said is None else said.error()
+            fault, late = refusal or error.args[0], time.monotonic() > until
+            if late or error.args[0].name() != "_TIMED_OUT" or fault.name() in _UNAUTHORIZED:
+                raise _no_marker(fault, topic) from error
+            continue
+        if found.error is not None:
+            raise _no_marker(found.error, topic)
+        return found
+
+
+def _no_marker(fault: KafkaError, topic: str) -> TransactionError:
+    return TransactionError(
+        f"cannot read from the broker which batch was committed last: {fault.str()}",
+        topic=topic,
+        hint=_RIGHTS if fault.name() in _UNAUTHORIZED else None,
+    )
 
 
 class TransactionalOutbox(Outbox):

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -34,14 +35,23 @@ from streamnative_serdes.spark.datasource.given.client_config import client_conf
 from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.decode_task import new_columns
 from streamnative_serdes.spark.decoding import TopicReader
-from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
+from streamnative_serdes.spark.outbox import Outbox, outbox, refuse_options, require_broker
 from streamnative_serdes.spark.sending import Sending
+from streamnative_serdes.spark.workers import kept, key_of
 from streamnative_serdes.spark.writes import Write
 
 from .commits import Sent, report, report_failure
 from .sink_columns import COLUMNS, PARTS, RAW, VALUE, SinkColumns, match_columns
 from .sink_messages import MessageBatches
-from .transactions import Identity, OtherRowsError, Rows, committed_rows, require_timeout, transaction
+from .transactions import (
+    Identity,
+    OtherRowsError,
+    Rows,
+    committed_rows,
+    require_timeout,
+    transaction,
+    try_transactions,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
@@ -74,6 +84,7 @@ def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> D
         EncodeError: the type of a column does not match its field.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
         BrokerUnavailableError: no Kafka broker answers.
+        TransactionError: with ``delivery=transactional``, the broker does not support transactions.
     """
     options = _parsed(given)
     if overwrite:
@@ -156,7 +167,17 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     refuse_options(kafka, topic or "")
     columns = match_columns(schema, topic, COLUMNS if encode == "true" else encode, options)
     require_broker(kafka, topic or "")
+    # Once in a process, which plans many batches of a stream.
+    kept(key_of("tried", dict(kafka), delivery), partial(_try_client, kafka, topic or "", delivery))
     return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
+
+
+def _try_client(kafka: Mapping[str, Any], topic: str, delivery: str) -> None:
+    """Raises what tasks would raise when they create their producers."""
+    if delivery == TRANSACTIONAL:
+        try_transactions(kafka, topic)
+    else:
+        Outbox(kafka, topic, places=True)
 
 
 def _require_one_topic(topic: str | None) -> None:
