@@ -182,6 +182,49 @@ def test_fields_of_other_names_become_equal_columns_by_a_schema_for_each_topic(
         refuse(spark, said, **both, **{"reader.schemas": wrong})
 
 
+def test_the_policy_says_as_which_schema_the_columns_are_read(
+    spark: SparkSession, decoding: dict[str, str], tmp_path: Path
+) -> None:
+    orders, policy = {**decoding, "subscribe": "orders"}, "reader.schema.policy"
+    narrow = json.dumps({**OLD, "fields": OLD["fields"][:1]})
+    latest = ["id", "first", "second", "parts", "note"]
+    for given, columns in (
+        ({}, latest),
+        ({policy: "latest"}, latest),
+        ({policy: "latest", "columns": "note"}, ["note"]),
+        ({"reader.schema": narrow}, ["id"]),
+        ({policy: "fixed", "reader.schema": narrow}, ["id"]),
+        ({policy: "fixed", "reader.schemas": json.dumps({"orders": json.loads(narrow)})}, ["id"]),
+    ):
+        df = load(spark, **orders, **given)
+        assert df.columns == columns
+        assert df.count() == COUNT
+    stream = spark.readStream.format(FORMAT).options(**orders, startingOffsets="earliest", **{policy: "latest"}).load()
+    assert stream.columns == latest
+    assert sorted(number for batch in run(stream, tmp_path / "c") for number in batch) == list(range(COUNT))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"reader.schema.policy": "writer"}, "columns need one schema.*reader.schema.policy=writer"),
+        ({"reader.schema.policy": "latest.seen"}, "no reader.schema.policy=latest.seen.*schemaEvolution=restart"),
+        ({"reader.schema.policy": "fixed"}, "reader.schema.policy=fixed requires a schema"),
+        ({"reader.schema.policy": "newest"}, "reader.schema.policy: expected writer or latest.seen or latest or fixed"),
+        ({"reader.schema.policy": "latest", "reader.schema": '"long"'}, "both a reader's schema and"),
+        ({"reader.schema.policy": "latest", "decode": "false"}, "has no effect without decode=true"),
+    ],
+)
+def test_a_policy_that_columns_cannot_have_is_an_error_of_batches_and_streams_before_any_job(
+    spark: SparkSession, decoding: dict[str, str], tmp_path: Path, given: dict[str, str], said: str
+) -> None:
+    refuse(spark, f"ConfigError.*{said}", **{**decoding, "subscribe": "orders", **given})
+    reader = spark.readStream.format(FORMAT).options(**{**decoding, "subscribe": "orders", **given})
+    with pytest.raises(PySparkException, match=f"ConfigError.*{said}"):
+        reader.load().writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
+    assert not (tmp_path / "c").exists()
+
+
 def refuse(spark: SparkSession, said: str, **options: str) -> None:
     """The driver refuses before any job."""
     group = f"refused {said}"
