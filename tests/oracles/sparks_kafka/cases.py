@@ -36,6 +36,8 @@ def time_of(number: int) -> str:
 
 PLAIN = {"subscribe": "{p}-plain"}
 GAPS = {"subscribe": "{p}-gaps"}
+COMPACTED, COMPACTED_GAPS = {"subscribe": "{p}-compacted"}, {"subscribe": "{p}-compacted-gaps"}
+COMMITTED = {"kafka.isolation.level": "read_committed"}
 TRIMMED = {"subscribe": "{p}-trimmed"}
 LATE = DAY + 10**9
 
@@ -73,10 +75,12 @@ BATCHES = [
     Case("minPartitions and maxRecordsPerPartition",
          {"subscribe": "{p}-plain,{p}-other", "minPartitions": "11", "maxRecordsPerPartition": "25"}),
     Case("transactions, read_uncommitted (default)", GAPS),
-    Case("transactions, read_committed", {**GAPS, "kafka.isolation.level": "read_committed"}),
-    Case("transactions, read_committed, minPartitions",
-         {**GAPS, "kafka.isolation.level": "read_committed", "minPartitions": "5"}),
-    Case("a compacted topic", {"subscribe": "{p}-compacted"}),
+    Case("transactions, read_committed", {**GAPS, **COMMITTED}),
+    Case("transactions, read_committed, minPartitions", {**GAPS, **COMMITTED, "minPartitions": "5"}),
+    Case("a compacted topic", COMPACTED),
+    Case("a compacted topic, read_committed", {**COMPACTED, **COMMITTED}),
+    Case("a compacted topic with transactions", COMPACTED_GAPS),
+    Case("a compacted topic with transactions, read_committed", {**COMPACTED_GAPS, **COMMITTED}),
     Case("a topic whose first messages are gone", TRIMMED),
     Case("lost messages, failOnDataLoss true", {**TRIMMED, "startingOffsets": at("trimmed", p0=3)}),
     Case("lost messages, failOnDataLoss false",
@@ -120,7 +124,7 @@ STREAMS = [
     Stream("stream, a new partition", EARLIEST, grow),
     Stream("stream, a new topic of a pattern",
            {"subscribePattern": "{p}-(s|second)", "startingOffsets": "earliest"}, add_topic),
-    Stream("stream, transactions, read_committed", {**EARLIEST, "kafka.isolation.level": "read_committed"}, transact),
+    Stream("stream, transactions, read_committed", {**EARLIEST, **COMMITTED}, transact),
     Stream("stream, lost messages, failOnDataLoss true", EARLIEST, lose),
     Stream("stream, lost messages, failOnDataLoss false", {**EARLIEST, "failOnDataLoss": "false"}, lose),
     Stream("stream, endingOffsets", {**EARLIEST, "endingOffsets": "latest"}, more),

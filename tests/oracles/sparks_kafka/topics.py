@@ -6,10 +6,11 @@ import time
 import zlib
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
 SECONDS = 60
+OPEN = 3  # messages of a transaction that is still open
 DAY = 1_700_000_000_000  # milliseconds since 1970: the first message's time
 
 
@@ -23,7 +24,7 @@ class Topics:
     def __init__(self, servers: str, prefix: str | None = None) -> None:
         self.servers = servers
         self.prefix = prefix or f"cmp{time.time_ns()}"
-        self.compacted = ""
+        self.compacted: dict[str, int] = {}  # by topic, how many messages the broker leaves
         self.admin = AdminClient({"bootstrap.servers": servers})
 
     def options(self, given: dict[str, str]) -> dict[str, str]:
@@ -48,7 +49,7 @@ class Topics:
     def _produce(self, producer: Producer, topic: str, n: int, partition: int) -> None:
         headers = [("a", b"1"), ("b", None), ("a", b"")][: n % 4] or None
         # A compacted topic refuses messages without a key.
-        key = None if n % 5 == 0 and topic != self.compacted else f"k{n % 7}".encode()
+        key = None if n % 5 == 0 and topic not in self.compacted else f"k{n % 7}".encode()
         value = None if n % 11 == 0 else f"v{n}".encode()
         producer.produce(topic, value, key, partition, headers=headers, timestamp=DAY + n * 1000, on_delivery=delivered)
 
@@ -57,38 +58,51 @@ class Topics:
         self.send(self.create("other", 1), range(10), 1)
         self.create("empty", 2)
         self.transactions(self.create("gaps", 1))
-        self.compacted = self.create(
-            "compacted", 1, **{"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
-        )
-        self.send(self.compacted, range(60), 1)
-        time.sleep(0.3)
-        self.send(self.compacted, range(60, 61), 1)  # rolls the segment, so that the one before is cleaned
+        self.compact()
         trimmed = self.create("trimmed", 1)
         self.send(trimmed, range(30), 1)
         self.trim(trimmed, 12)
 
-    def settle(self) -> None:
-        """Wait until the broker has compacted the topic."""
-        from confluent_kafka import Consumer
+    def compact(self) -> None:
+        """Topics of which the broker keeps the last message of each of seven keys, of those that are not aborted.
 
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "settle", "enable.partition.eof": True})
+        One has transactions, the last of which stays open.
+        """
+        config = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
+        plain, transactional = (self.create(name, 1, **config) for name in ("compacted", "compacted-gaps"))
+        self.compacted = {plain: 7 + 1, transactional: 7 + 1 + OPEN}
+        self.send(plain, range(60), 1)
+        self.transactions(transactional)
+        time.sleep(0.3)
+        for topic in self.compacted:
+            self.send(topic, range(60, 61), 1)  # rolls the segment, so that the one before is cleaned
+        conf = {"transactional.id": f"{transactional}-open", "transaction.timeout.ms": 900_000}
+        self._open = Producer({"bootstrap.servers": self.servers, **conf})
+        self._open.init_transactions(SECONDS)
+        self._open.begin_transaction()
+        for n in range(70, 70 + OPEN):
+            self._produce(self._open, transactional, n, 0)
+        assert self._open.flush(SECONDS) == 0
+
+    def settle(self) -> None:
+        """Wait until the broker has compacted the topics."""
         until = time.monotonic() + SECONDS
+        while (counts := {topic: self._count(topic) for topic in self.compacted}) != self.compacted:
+            assert time.monotonic() < until, f"expected {self.compacted} messages after compaction, got {counts}"
+            time.sleep(1)
+
+    def _count(self, topic: str) -> int:
+        """The number of messages, whatever became of their transactions."""
+        conf = {"group.id": "settle", "enable.partition.eof": True, "isolation.level": "read_uncommitted"}
+        consumer, found = Consumer({"bootstrap.servers": self.servers, **conf}), 0
         try:
-            while time.monotonic() < until:
-                consumer.assign([TopicPartition(self.compacted, 0, 0)])
-                offsets = []
-                while True:
-                    message = consumer.poll(5)
-                    assert message is not None
-                    if message.error() is not None:
-                        break
-                    offsets.append(message.offset())
-                if len(offsets) < 61:
-                    return
-                time.sleep(1)
+            consumer.assign([TopicPartition(topic, 0, 0)])
+            while (message := consumer.poll(5)) is not None and message.error() is None:
+                found += 1
+            assert message is not None
         finally:
             consumer.close()
-        raise AssertionError("the topic was not compacted")
+        return found
 
     def transactions(self, topic: str) -> None:
         """Committed, aborted, and without a transaction, by turns; the last thing is an abort."""
