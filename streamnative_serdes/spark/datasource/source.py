@@ -38,7 +38,7 @@ class Source:
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
-        if not any(name.lower() in READING for name in self._given) and "topics" not in self._given:
+        if not self._reads():
             from .writing.writers import columns_to_write
 
             # Spark also asks when it is going to write. If it reads, reader() refuses.
@@ -65,6 +65,13 @@ class Source:
         from .writing.writers import stream_writer
 
         return stream_writer(self._given, schema, overwrite)
+
+    def _reads(self) -> bool:
+        """Whether the options are probably for reading; those for writing are refused by name there, and vice versa."""
+        given = {name.lower() for name in self._given}
+        if "topic" in given:
+            given.discard("includeheaders")  # one that is easily given for both
+        return not given.isdisjoint(READING | {"topics"})
 
     def _planned(self) -> Plan:
         from .reading.columns import plan

@@ -9,11 +9,13 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
+import confluent_kafka
 from confluent_kafka import Consumer
 from servers.certificates import Certificates
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource.given.client_config import _JAVAS, client_config
+from streamnative_serdes.spark.datasource.given import client_names, secrets
+from streamnative_serdes.spark.datasource.given.client_config import client_config
 from streamnative_serdes.spark.datasource.given.options import Options
 
 SECRET = "c4n4ryInTheCoalMine"
@@ -53,6 +55,7 @@ def test_javas_names_become_librdkafkas() -> None:
     }
     assert only(**given) == expected
     assert made("write", **{"buffer.memory": "4096"})["queue.buffering.max.kbytes"] == "4"
+    assert made("write", **{"max.request.size": "2000000"})["message.max.bytes"] == "2000000"
 
 
 @pytest.mark.parametrize(("size", "kilobytes"), [("33554432", "32768"), ("2047", "1"), ("1000", "1"), ("0", "1")])
@@ -60,11 +63,53 @@ def test_a_buffer_has_a_kilobyte_at_least(size: str, kilobytes: str) -> None:
     assert made("write", **{"buffer.memory": size})["queue.buffering.max.kbytes"] == kilobytes
 
 
-@pytest.mark.parametrize("name", _JAVAS)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bootstrap.server", "did you mean kafka.bootstrap.servers?"),
+        ("security.protcol", "did you mean kafka.security.protocol?"),
+        ("acls", "did you mean kafka.acks?"),
+        ("ssl.truststore.locatoin", "did you mean kafka.ssl.truststore.location?"),
+        ("ssl.keystore.typ", "did you mean kafka.ssl.keystore.type?"),
+        ("max.poll.record", "did you mean kafka.max.poll.records?"),
+        ("buffer.memry", "did you mean kafka.buffer.memory?"),
+        ("xyz", "the nearest one is kafka."),
+        ("startingOffsets", "startingOffsets is no option of the Kafka client; leave out kafka."),
+        ("dedupheaders", "dedupHeaders is no option of the Kafka client; leave out kafka."),
+        ("schema.registry.url", "schema.registry.url is no option of the Kafka client; leave out kafka."),
+    ],
+)
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_a_misspelt_option_of_the_client_is_answered_with_the_nearest_name(use: Any, name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown option 'kafka.{name.lower()}'") as caught:
+        Options.parse({"kafka.bootstrap.servers": "b:1", f"kafka.{name}": "1"}, use)
+    assert said in str(caught.value)
+    if name == "bootstrap.server":
+        with pytest.raises(ConfigError, match=r"did you mean kafka\.bootstrap\.servers"):
+            Options.parse({f"kafka.{name}": "b:1"}, use)
+
+
+def test_each_name_that_is_suggested_is_known_to_the_installed_client() -> None:
+    if confluent_kafka.libversion()[1] >= 0x02100000:
+        unknown = [name for name in client_names.LIBRDKAFKAS if not client_names.client_knows(name)]
+        assert unknown == []
+    assert not client_names.client_knows("security.protcol")
+    every = {name for known in client_names.RENAMED.values() for name in known.values()}
+    assert client_names.LIBRDKAFKAS >= every
+    options = {each.removeprefix("kafka.") for each in secrets._CLIENTS | secrets._MAY_REFER}
+    assert client_names.LIBRDKAFKAS | client_names.STORES >= options
+
+
+def test_a_newer_client_may_have_more_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_names, "LIBRDKAFKAS", client_names.LIBRDKAFKAS - {"linger.ms", "batch.size"})
+    assert made("write", **{"linger.ms": "7", "batch.size": "9"})["linger.ms"] == "7"
+
+
+@pytest.mark.parametrize("name", client_names.JAVAS)
 def test_an_option_that_only_javas_client_has_is_refused_with_what_to_do(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         made(**{name: "1"})
-    assert f"kafka.{name} of Java's client has no effect here (hint: {_JAVAS[name]})" in str(caught.value)
+    assert f"kafka.{name} of Java's client has no effect here (hint: {client_names.JAVAS[name]})" in str(caught.value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("", "none"), (" ", "none"), ("https", "https")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
@@ -57,6 +59,8 @@ def test_a_misspelt_name_of_the_topics_is_answered_with_the_right_one(name: str,
 def test_a_path_is_refused_instead_of_ignored() -> None:
     with pytest.raises(ConfigError, match=r"a path has no meaning here, got 'orders'.*subscribe"):
         parsed(path="orders")
+    with pytest.raises(ConfigError, match=r"a path has no meaning here, got 'orders'.*topic names the topic to write"):
+        Options.parse({**KAFKA, "path": "orders"}, "write")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +93,26 @@ def test_options_of_the_other_direction_are_refused() -> None:
         parsed(framing="confluent")
     with pytest.raises(ConfigError, match="the option startingOffsets has no meaning when Spark writes a topic"):
         Options.parse({**KAFKA, "startingOffsets": "latest"}, "write")
+
+
+def test_no_option_but_keep_is_for_both_directions() -> None:
+    """Each option has an effect in its direction, or is refused; keep is refused where it has none."""
+    assert set(names.READING) & set(names.WRITING) == {"keep"}
+    for given in (names.READING, names.WRITING):
+        other: Any = "write" if given is names.READING else "read"
+        for name in set(given) - {"keep"}:
+            with pytest.raises(ConfigError, match=f"the option {name} has no meaning when Spark {other}s a topic"):
+                Options.parse({**KAFKA, name: "1"}, other)
+
+
+def test_include_headers_is_refused_where_it_has_no_effect() -> None:
+    """With Spark's own sink too, a column headers is written without it."""
+    said = "includeHeaders has no meaning when Spark writes a topic.*headers is written wherever there is one"
+    given = {**KAFKA, "topic": "orders", "includeHeaders": "true"}
+    with pytest.raises(ConfigError, match=said):
+        Options.parse(given, "write")
+    with pytest.raises(ConfigError, match=said):
+        Source(given).schema()  # of a view
 
 
 def test_the_case_of_names_does_not_matter_and_values_keep_theirs() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+Use: TypeAlias = Literal["read", "write"]
+ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
 
 FORMAT: Final = "streamnative-kafka"
 
@@ -39,7 +42,6 @@ READING: Final = (
 # Options that have a meaning when a topic is written.
 WRITING: Final = (
     "topic",
-    "includeHeaders",
     "encode",
     "schema",
     "keep",
@@ -47,7 +49,7 @@ WRITING: Final = (
     "delivery",
 )
 # Options that Spark itself adds, such as the checkpoint of a stream; they have no effect here.
-SPARKS: Final = ("path", "checkpointLocation", "queryName", "provider", "header")
+SPARKS: Final = ("path", "checkpointLocation", "queryName", "provider")
 
 # Options of the Kafka client that Spark's own Kafka source refuses too, and why.
 REFUSED: Final[Mapping[str, str]] = {

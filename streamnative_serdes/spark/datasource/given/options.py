@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import names
+from .client_names import refuse_unknown
+from .names import ALIKE, Use
 from .secrets import is_reference, is_secret, resolved
-
-Use: TypeAlias = Literal["read", "write"]
 
 _KAFKA: Final = "kafka."
 _SERDES: Final[Mapping[Use, frozenset[str]]] = {
@@ -35,8 +35,13 @@ _SHARED: Final = tuple(option.key for option in config.DESERIALIZER_OPTIONS if o
 _INSTEAD: Final[Mapping[str, str]] = {
     "topic": "subscribe, subscribePattern or assign names the topics to read",
     "subscribe": "topic names the topic to write",
+    "includeHeaders": "the column headers is written wherever there is one",
+    "decode": "encode makes messages of columns",
+    "columns": "df.select(...) chooses the columns that are written",
+    "encode": "decode=true makes columns of messages",
+    "schema": "reader.schema says as which schema messages are read",
+    "reader.schema": "schema says by which schema values are encoded",
 }
-_ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
 _TIME: Final = re.compile(r"\s*(\d+)\s*(ms|s|m|min|h|d)?\s*", re.ASCII | re.IGNORECASE)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -73,8 +78,9 @@ class Options:
             if name not in own and name not in serdes and name not in _SPARKS and not _is_clients(name):
                 raise _unknown(name, use)
         _refuse_clients(kafka)
-        if use == "read" and "path" in lower:
-            raise ConfigError(f"a path has no meaning here, got {lower['path']!r:.200}", hint=_INSTEAD["topic"])
+        if "path" in lower:
+            instead = _INSTEAD["topic" if use == "read" else "subscribe"]
+            raise ConfigError(f"a path has no meaning here, got {lower['path']!r:.200}", hint=instead)
         return cls(use, own, kafka, serdes)
 
     def text(self, name: str) -> str | None:
@@ -180,10 +186,16 @@ def _refuse_clients(kafka: Mapping[str, str]) -> None:
     for name in kafka:
         if name in names.REFUSED:
             raise ConfigError(f"the option kafka.{name} is not supported: {names.REFUSED[name]}")
+    refuse_unknown(kafka, {name: shown for use in _OWN for name, shown in _all_of(use).items()})
     if not kafka.get("bootstrap.servers", "").strip():
         raise ConfigError(
             "the option kafka.bootstrap.servers is missing", hint='.option("kafka.bootstrap.servers", "localhost:9092")'
         )
+
+
+def _all_of(use: Use) -> dict[str, str]:
+    """The names of all options but the Kafka client's, as users write them, by lower-case name."""
+    return {**_OWN[use], **{name: name for name in _SERDES[use]}}
 
 
 def _unknown(name: str, use: Use) -> ConfigError:
@@ -195,13 +207,12 @@ def _unknown(name: str, use: Use) -> ConfigError:
     if name == "topics" and use == "read":
         return ConfigError("unknown option 'topics'", hint=_INSTEAD["topic"])
     # Those of the other use, too: without a known option of reading, a read cannot be told from a write.
-    known = (*_OWN[other].values(), *_OWN[use].values(), *_SERDES[other], *_SERDES[use], "kafka.bootstrap.servers")
-    by_lower = {each.lower(): each for each in known}
+    by_lower = {**_all_of(other), **_all_of(use), "kafka.bootstrap.servers": "kafka.bootstrap.servers"}
     if name in _SHARED or name in ("bootstrap.servers", "group.id", "security.protocol"):
         return ConfigError(
             f"unknown option {name}", hint=f"options of the Kafka client begin with kafka.: kafka.{name}"
         )
-    near = nearest(name, by_lower, _ALIKE)
+    near = nearest(name, by_lower, ALIKE)
     closest = by_lower[near or nearest(name, by_lower, 0.0) or "subscribe"]
     hint = f"did you mean {closest}?" if near else f"the nearest one is {closest}; docs/spark.md lists them"
     return ConfigError(f"unknown option {name[:100]!r}", hint=hint)
