@@ -196,3 +196,73 @@ def test_an_added_topic_that_is_missing_from_one_answer_is_read(
     start = {"other": {"0": 0}}
     reader = stream(client, failOnDataLoss=fail, subscribe="t,other")
     assert ranges(reader, start, start | at(1)) == [(0, 1)]
+
+
+def batches(start: Any, end: Any) -> Callable[[StreamReader], list[tuple[str, int, int]]]:
+    """What a reader reads of a batch: topic, first offset, and end."""
+
+    def read(reader: StreamReader) -> list[tuple[str, int, int]]:
+        found: Any = reader.partitions(start, end)
+        return [(each.value.topic, each.value.start, each.value.end) for each in found]
+
+    return read
+
+
+def pattern(client: dict[str, str], **options: str) -> StreamReader:
+    given = {name: value for name, value in client.items() if name != "subscribe"}
+    return stream(given, subscribePattern="t|other", **options)
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_query_with_a_pattern_that_goes_on_without_a_start_asks_for_its_topics_twice(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch, fail: str
+) -> None:
+    """Before PySpark 4.2, Spark does not say where the batch begins, and nothing says which topics there should be."""
+    produce()
+    everything = at(1) | {"other": {"0": 0}}
+    for answers in ([{"other": 1}], [{"t": 1, "other": 1}, {"other": 1}]):
+        own, left = Brokers.existing, iter(answers)
+        monkeypatch.setattr(Brokers, "existing", lambda self, own=own, left=left: next(left, None) or own(self))
+        assert pattern(client, failOnDataLoss=fail).latestOffset()["topics"] == everything
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_topic_that_a_batch_was_planned_without_goes_on_with_the_next_batch(
+    client: dict[str, str], produce: Produce, fail: str
+) -> None:
+    """As PySpark before 4.2 plans it, if a broker did not know the topic for a moment."""
+    for _ in range(3):
+        produce()
+    start: Any = at(2) | {"other": {"0": 0}}
+    without = {"format": 1, "source": "streamnative-kafka", "topics": {"other": {"0": 0}}}
+    for given in ({}, {"start": without}):  # from PySpark 4.2 on, Spark says where the batch begins
+        reader = pattern(client, failOnDataLoss=fail)
+        assert batches(start, without)(reader) == []
+        end = reader.latestOffset(**given)
+        assert end["topics"] == at(3) | {"other": {"0": 0}}
+        then = batches(without, end)
+        assert then(reader) == [("t", 2, 3)]
+        assert then(pattern(client, failOnDataLoss=fail)) == [("t", 2, 3)]  # killed, and started again
+        assert reader.latestOffset(**({"start": end} if given else {})) == end  # nothing is new
+
+
+def test_a_topic_that_a_batch_was_planned_without_and_that_stays_missing_is_an_error_or_waited_for(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        produce()
+    start: Any = at(2) | {"other": {"0": 0}}
+    without = {"format": 1, "source": "streamnative-kafka", "topics": {"other": {"0": 0}}}
+    own = Brokers.existing
+    monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
+    with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
+        batches(start, without)(pattern(client))
+    reader = pattern(client, failOnDataLoss="false")
+    assert batches(start, without)(reader) == []
+    waiting = reader.latestOffset()
+    assert waiting["topics"] == start
+    assert batches(without, waiting)(reader) == batches(without, waiting)(pattern(client, failOnDataLoss="false")) == []
+    monkeypatch.setattr(Brokers, "existing", own)
+    end = reader.latestOffset()
+    assert batches(waiting, end)(reader) == [("t", 2, 3)]

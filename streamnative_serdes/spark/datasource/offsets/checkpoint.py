@@ -6,7 +6,8 @@
 
 A query that ended in its first batch asks for its initial offsets again, and they may have changed: messages
 would be lost or read twice. So the end of the first batch has the offsets where it began, as ``"start"``, and a query
-that starts again reads the batch from there.
+that starts again reads the batch from there. So has the end of a batch that goes on with partitions which the batch
+before had left out.
 
 Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them, and ``{"0": 23}`` of
 ``KafkaAvroSource.stream``, if the query reads one topic.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from streamnative_serdes.errors import ConfigError
@@ -43,16 +45,28 @@ def initial(offsets: Mapping[Place, int]) -> dict[str, Any]:
     return made | {_START: made["topics"]}
 
 
-def after(start: Any, offsets: Mapping[Place, int], topics: Topics) -> dict[str, Any]:
-    """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if nothing is new."""
-    if restored(start, topics) == offsets:
+def after(
+    start: Any, offsets: Mapping[Place, int], topics: Topics, left: Mapping[Place, int] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if nothing is new.
+
+    Args:
+        start: the end of the batch before.
+        offsets: where the batch ends.
+        topics: what is read.
+        left: where partitions were that may be missing from ``start``.
+    """
+    begins = restored(start, topics)
+    if begins == offsets:
         return dict(start)
+    if left.keys() - begins.keys():
+        return stored(offsets) | {_START: stored({**left, **begins})["topics"]}
     first = {_START: start[_START]} if start.get(_START) == start.get("topics") and _START in start else {}
     return stored(offsets) | first
 
 
 def begin_of(start: Any, end: Any, topics: Topics) -> dict[Place, int]:
-    """Where a batch begins: at ``start``, or for the first one, where it began when its end was stored.
+    """Where a batch begins: at ``start``, or where the end says that it began.
 
     Raises:
         ConfigError: as :func:`restored`.

@@ -84,6 +84,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: dict[Place, int] | None = None  # as of the last trigger
         self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
         self._gone: set[Place] = set()  # partitions that are missing, and were reported
+        self._left: dict[Place, int] = {}  # where partitions were that a batch has left out
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": self._plan}  # for tasks, which only call read()
@@ -136,9 +137,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._latest = self._first_ends() if self._last is None else self._last
             self._known = stored(self._latest)
             return self._known
-        before = restored(start, self._plan.topics)
+        before = {**self._left, **restored(start, self._plan.topics)}
         self._latest = self._ends(before) if self._last is None else self._last_ends(before)
-        self._known = after(start, self._limited(before, self._latest, limit), self._plan.topics)
+        self._known = after(start, self._limited(before, self._latest, limit), self._plan.topics, self._left)
         return self._known
 
     def _limited(self, before: dict[Place, int], ends: dict[Place, int], limit: Any) -> dict[Place, int]:
@@ -168,8 +169,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if is_initial(start):
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
-        for place in sorted(begins.keys() - ends.keys()):
-            self._lost(place, _MISSING, HIDDEN_HINT)
+        self._leave_out({place: begins[place] for place in begins.keys() - ends.keys()})
         ends = {place: offset for place, offset in ends.items() if place in begins}
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
@@ -185,6 +185,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             place: min(offset, ends.get(place, offset)) if self._start.may_be_latest(place) else offset
             for place, offset in begins.items()
         }
+
+    def _leave_out(self, missing: Mapping[Place, int]) -> None:
+        """Partitions that the end of the batch lacks go on with the next batch.
+
+        Before PySpark 4.2, the end was perhaps made without a start, by a broker that knew less for a moment.
+        """
+        if not missing:
+            return
+        there = self._again(lambda: missing.keys() & set(self._brokers.left()), lambda found: found == missing.keys())
+        for place in sorted(missing):
+            if place in there:
+                logger.warning(
+                    "topic %s: partition %s was not known when the batch was planned; the next goes on at offset %s",
+                    *place,
+                    missing[place],
+                )
+            else:
+                self._lost(place, _MISSING, HIDDEN_HINT)
+        self._left |= missing
+        self._gone |= missing.keys() - there
 
     def _begins_of_new(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
         """Partitions and topics that were added are read from their beginning."""
@@ -217,12 +237,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._kept(before, ends)
 
     def _first_ends(self) -> dict[Place, int]:
-        """Where the partitions end, if it is not known where the batch begins; but topics with a name have to be there.
+        """Where the partitions end, if it is not known where the batch begins.
 
-        So it is before PySpark 4.2, in a query that begins or goes on with a checkpoint.
+        So it is before PySpark 4.2, in a query that begins or goes on with a checkpoint. Topics with a name have to be
+        there, and those of a pattern that a broker has named before.
         """
         topics = self._plan.topics
-        ends = self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
+        expected = topics.assigned or {(name, 0) for name in topics.names}
+        if topics.pattern is not None:
+            expected = frozenset(self._brokers.left())
+            time.sleep(self._retry_seconds)  # a broker that has just started knows all of them soon
+        ends = self._ends(dict.fromkeys(expected, 0))
         return {place: end for place, end in ends.items() if place not in self._gone}
 
     def _again(self, ask: Callable[[], _Answer], is_complete: Callable[[_Answer], bool]) -> _Answer:
