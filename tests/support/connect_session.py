@@ -32,6 +32,10 @@ from streamnative_serdes.spark.java import java_home
 FORMAT = "streamnative-kafka"
 ROWS = 40
 SECRET = "c4n4ryInTheCoalMine"
+# Spark's own redaction goes by names and values such as `password`; it knows neither of these.
+LOGIN = f"principal=me scope={SECRET}"
+USER = f"me:{SECRET}"
+LITERAL = "principal=literal"
 RECORD = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}
 
 
@@ -47,8 +51,9 @@ class Trial:
         self.spark, self.folder = spark, folder
         self.conf, self.kafka = {"schema.registry.url": url}, {"bootstrap.servers": servers, "log_level": 0}
         self.client = {"kafka.bootstrap.servers": servers, "kafka.log_level": "0"}
-        self.secret = {"kafka.sasl.password": "env:CONNECT_SECRET"}
-        self.decoding = {**self.client, **self.secret, "decode": "true", **self.conf}
+        self.secret = {"kafka.sasl.oauthbearer.config": "env:CONNECT_LOGIN"}
+        self.with_schemas = {**self.secret, **self.conf, "basic.auth.user.info": os.environ["CONNECT_USER_FILE"]}
+        self.decoding = {**self.client, **self.with_schemas, "decode": "true"}
 
     def load(self, topic: str, **options: str) -> DataFrame:
         return self.spark.read.format(FORMAT).options(**self.client, subscribe=topic, **options).load()
@@ -145,7 +150,7 @@ class Trial:
         return [self.follow(self.orders(), sink.foreach_batch, "e"), self.follow(self.orders(), each, "f")]
 
     def try_stream_to_stream(self) -> list[Any]:
-        options = {**self.client, **self.secret, **self.conf, "encode": "columns", "schema": json.dumps(RECORD)}
+        options = {**self.client, **self.with_schemas, "encode": "columns", "schema": json.dumps(RECORD)}
         writer = self.orders().writeStream.format(FORMAT).options(**options, topic="stream", dedupHeaders="true")
         query = writer.option("checkpointLocation", f"{self.folder}/g-checkpoint").trigger(availableNow=True).start()
         query.awaitTermination()
@@ -169,24 +174,39 @@ class Trial:
 
     def try_error(self) -> str:
         try:
-            self.spark.read.format(FORMAT).options(**self.client, subscribe="orderz").load().collect()
+            self.spark.read.format(FORMAT).options(**self.decoding, subscribe="orderz").load().collect()
         except Exception as error:  # noqa: BLE001 - the test looks at it
             return str(error)
         return ""
 
     def try_literal_secret(self) -> int:
         """Other values than the one that must not show: the server logs a warning that names the option."""
-        return self.load("orders", **{"kafka.sasl.password": "literal"}).count()
+        return self.load("orders", **{"kafka.sasl.oauthbearer.config": LITERAL}).count()
 
 
 def ids(df: DataFrame) -> list[int]:
     return sorted(row.id for row in df.collect())
 
 
+def conf_of_server(folder: str) -> dict[str, str]:
+    """All that the server stores is in the folder, and not compressed."""
+    os.mkdir(f"{folder}/events")
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{folder}/events",
+        "spark.eventLog.compress": "false",
+        "spark.local.dir": f"{folder}/local",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+    }
+
+
 def main(servers: str, url: str, folder: str) -> None:
     """Try everything; the error of what does not work is what was found."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(java_home()))
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in conf_of_server(folder).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
     try:
         register(spark)
         trial, found = Trial(spark, servers, url, folder), {}

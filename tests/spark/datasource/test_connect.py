@@ -37,7 +37,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home = str(Path(streamnative_serdes.__file__).parents[1])
     path = os.pathsep.join(filter(None, [str(program.parent), home, os.environ.get("PYTHONPATH")]))
     # SPARK_TESTING: the server has a port of its own.
-    told = {"PYTHONPATH": path, "CONNECT_SECRET": connect_session.SECRET, "SPARK_TESTING": "1"}
+    user = tmp_path_factory.mktemp("references") / "user"
+    user.write_text(f"{connect_session.USER}\n")
+    told = {"PYTHONPATH": path, "SPARK_TESTING": "1"}
+    told |= {"CONNECT_LOGIN": connect_session.LOGIN, "CONNECT_USER_FILE": user.as_uri()}
     with LocalRegistry() as registry, MockBroker(dict.fromkeys(TOPICS, 4)) as broker:
         command = [sys.executable, str(program), broker.bootstrap_servers, registry.url, str(folder)]
         done = subprocess.run(
@@ -45,7 +48,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         )
     lines = [line for line in done.stdout.splitlines() if "FOUND " in line]
     assert lines, done.stdout[-2000:] + done.stderr[-4000:]
-    return {**json.loads(lines[-1].partition("FOUND ")[2]), "said": done.stdout + done.stderr}
+    files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {**json.loads(lines[-1].partition("FOUND ")[2]), "said": done.stdout + done.stderr, "files": files}
 
 
 @pytest.mark.parametrize("what", GIVE_ALL)
@@ -72,8 +76,20 @@ def test_errors_come_from_the_driver_and_show_no_secret(found: dict[str, Any]) -
     assert connect_session.SECRET not in found["said"]
 
 
+def test_of_secrets_that_are_references_the_event_log_and_the_checkpoints_have_the_references_alone(
+    found: dict[str, Any],
+) -> None:
+    """The literal one shows that Connect writes the values of options to the event log."""
+    files: dict[str, bytes] = found["files"]
+    events = b"".join(content for name, content in files.items() if "/events/" in name)
+    for part in (b"SparkListenerJobStart", b"env:CONNECT_LOGIN", b"/references0/user", connect_session.LITERAL.encode()):
+        assert part in events
+    assert any("g-checkpoint" in name and b"streamnative-kafka" in content for name, content in files.items())
+    assert [name for name, content in files.items() if connect_session.SECRET.encode() in content] == []
+
+
 def test_a_literal_secret_is_a_warning_that_names_the_option(found: dict[str, Any]) -> None:
     assert found["literal_secret"] == len(ALL)
     warnings = [line for line in found["said"].splitlines() if "Spark Connect has written" in line]
     assert warnings
-    assert all("the option kafka.sasl.password to its event log" in line for line in warnings)
+    assert all("the option kafka.sasl.oauthbearer.config to its event log" in line for line in warnings)
