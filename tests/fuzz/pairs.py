@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 from arrow_values import as_object, equal, plain_numbers
+from clients import Sent
+from columns import same_batch
 from oracle import NOTHING, Finding, read
 
 from streamnative_serdes import KeyValue, _call_path
@@ -73,6 +75,12 @@ class Pairs:
             error_column="", framed=False, message_keys=pa.array([key, None, key], pa.binary()),
         )  # fmt: skip
         self._compare(batch, expected, key)
+        messages = [Sent({"value": value, "key": key}, []) for value, key in ((value, key), (None, None), (value, key))]
+        again, _ = self.columns.decode(
+            messages, lambda _: ((plan, 0, True),), first, error_column="", framed=False, message_keys=messages
+        )
+        if not same_batch(again, batch):
+            raise Finding(f"as a client's messages {again.to_pylist()!r:.300}, as arrays {batch.to_pylist()!r:.300}")
 
     def _compare(self, batch: pa.RecordBatch, expected: Any, message: bytes) -> bool:
         batch.validate(full=True)

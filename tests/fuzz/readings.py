@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from classes import plain, shapes_of
+from clients import check_clients, check_parts
 from columns import check_columns, columns_of
 from oracle import NOTHING, Finding, check_written, read, same, write
 from pairs import pairs_of
@@ -87,7 +88,7 @@ class Readings:
                 self.check_shaped,
             ),
             *([] if self.resolving is None else [self.check_resolved, self.check_resolved]),
-            *([] if self.columns is None else [self.check_columns]),
+            *([] if self.columns is None else [self.check_columns, self.check_clients, self.check_parts]),
             *([] if self.pairs is None else [self.check_pairs]),
             *([] if self.resolving_columns is None else [self.check_resolved_columns]),
         ]
@@ -184,6 +185,15 @@ class Readings:
     def check_columns(self, data: bytes, value: Any) -> bool:
         assert self.columns is not None
         return check_columns(self.columns, data, value)
+
+    def check_clients(self, data: bytes, _: Any) -> bool:
+        """Read a client's messages, and the list of their values."""
+        assert self.columns is not None
+        return check_clients(self.columns, data)
+
+    def check_parts(self, data: bytes, _: Any) -> bool:
+        """Read a client's messages as the columns of Spark's Kafka source."""
+        return check_parts(data)
 
     def check_pairs(self, data: bytes, _: Any) -> bool:
         assert self.pairs is not None

@@ -35,6 +35,17 @@ OTHER_MISTAKES = {
     "a pair's lengths are not checked": ("formats._call_path.read_by = lambda bound, data, _: None", "a pair is read as"),
 }  # fmt: skip
 
+# Code that puts a mistake into what reads a client's messages, and the expected finding.
+CLIENT_MISTAKES = {
+    "values are of other messages": ("pieces.Values = lambda data, part=None: right(list(data)[::-1], part) if part else right(data)", "were taken"),
+    "errors are read": (
+        "pieces.Values = lambda data, part=None: right([each.value() for each in list(data)]) if part else right(data)", "AttributeError",
+    ),
+    "a part is of another message": (
+        "clients.kafka_columns = lambda found, *names: columns(found[:1] * len(found), *names)", "expected [{",
+    ),
+}  # fmt: skip
+
 IN_CODEC = """
 import streamnative_serdes.codec as module
 right = module.Codec
@@ -44,6 +55,12 @@ IN_FORMATS = """
 import formats
 from streamnative_serdes._formats import moments
 json_format = sys.modules["streamnative_serdes._formats.json_format"]  # the package has a function of this name
+{mistake}
+"""
+IN_CLIENTS = """
+import clients
+from streamnative_serdes.arrow import pieces
+right, columns = pieces.Values, clients.kafka_columns
 {mistake}
 """
 SABOTAGED = """
@@ -77,10 +94,11 @@ def test_the_same_seed_gives_the_same_mutants_with_any_number_of_processes() -> 
     assert one.partition("second;")[2] == two.partition("second;")[2] != ""
 
 
-@pytest.mark.parametrize("name", [*MISTAKES, *OTHER_MISTAKES])
+@pytest.mark.parametrize("name", [*MISTAKES, *OTHER_MISTAKES, *CLIENT_MISTAKES])
 def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
-    mistake, said = {**MISTAKES, **OTHER_MISTAKES}[name]
-    sabotage = (IN_CODEC if name in MISTAKES else IN_FORMATS).format(mistake=mistake)
+    mistake, said = {**MISTAKES, **OTHER_MISTAKES, **CLIENT_MISTAKES}[name]
+    template = IN_CODEC if name in MISTAKES else IN_FORMATS if name in OTHER_MISTAKES else IN_CLIENTS
+    sabotage = template.format(mistake=mistake)
     program = tmp_path / "sabotaged.py"
     program.write_text(SABOTAGED.format(sabotage=sabotage, folder=str(MUTATE.parent)))
 
