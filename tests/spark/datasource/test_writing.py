@@ -35,6 +35,7 @@ ROW = T.StructType([T.StructField("id", T.LongType()), T.StructField("name", T.S
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
     topics = ("plain", "parts", "elsewhere", "columns", "struct", "pairs", "stream", "view", "typed", "rows", "none")
+    topics += ("values", "pair-values", "new-value", "new-columns")
     with MockBroker(dict.fromkeys(topics, PARTITIONS)) as running:
         yield running
 
@@ -205,6 +206,55 @@ def test_sql_inserts_columns_by_the_topics_schema(
     read = KafkaAvroDeserializer(conf)
     found = [read.deserialize("typed", message.value()) for message in arrived(broker, "typed")]
     assert sorted(each["id"] for each in found) == [0, 1, 2]
+
+
+def test_sql_inserts_structs_as_values_by_the_topics_schema(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    conf = {"schema.registry.url": registry.url}
+    KafkaAvroSerializer(conf, to_avro_schema(ROW, "R")).warm_up("values")
+    view(spark, "values_view", {**options, **conf, "topic": "values", "encode": "value"})
+    columns = {field.name: field.dataType.simpleString() for field in spark.table("values_view").schema}
+    assert list(columns) == ["key", "value", "headers", "partition", "timestamp"]
+    assert (columns["key"], columns["value"]) == ("binary", "struct<id:bigint,name:string>")
+    value = "if(id = 1, null, named_struct('id', int(id), 'name', 'n'))"
+    spark.sql(f"INSERT INTO values_view SELECT binary('k'), {value}, null, int(id), null FROM range(3)")
+    others = "binary('k') key, null headers, timestamp(null) timestamp, 3 partition"
+    spark.sql(f"INSERT INTO values_view BY NAME SELECT {others}, named_struct('name', 'n', 'id', 3) value")
+    read = KafkaAvroDeserializer(conf)
+    found = {message.partition(): message for message in arrived(broker, "values")}
+    values = {partition: read.deserialize("values", message.value()) for partition, message in found.items()}
+    assert values == {number: None if number == 1 else {"id": number, "name": "n"} for number in range(4)}
+    assert {message.key() for message in found.values()} == {b"k"}
+
+
+def test_sql_inserts_pairs_by_the_topics_schema(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    conf = {"schema.registry.url": registry.url}
+    halves = [{"type": "record", "name": name, "fields": [{"name": "n", "type": "long"}]} for name in ("K", "V")]
+    pair = KeyValueSchema(*halves, "SEPARATED")
+    KafkaAvroSerializer(conf, pair).warm_up("pair-values")
+    view(spark, "pairs_view", {**options, **conf, "topic": "pair-values", "encode": "value"})
+    columns = {field.name: field.dataType.simpleString() for field in spark.table("pairs_view").schema}
+    assert (columns["key"], columns["value"]) == ("struct<n:bigint>", "struct<n:bigint>")
+    pairs = "named_struct('n', id), named_struct('n', -id)"
+    spark.sql(f"INSERT INTO pairs_view SELECT {pairs}, null, int(id), null FROM range(3)")
+    found = arrived(broker, "pair-values")
+    keys, values = ([getattr(message, half)() for message in found] for half in ("key", "value"))
+    read = KafkaAvroDeserializer(conf).deserialize_batch("pair-values", values, keys=keys).to_pylist()
+    assert read == [{"key": {"n": number}, "value": {"n": -number}} for number in range(3)]
+
+
+def test_sql_inserts_values_by_a_schema_that_is_not_registered_yet(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+) -> None:
+    schema = json.dumps(to_avro_schema(ROW, "R"))
+    for encode, row in (("value", "null, named_struct('id', 1, 'name', 'n'), null, null, null"), ("columns", "1, 'n'")):
+        told = {**options, "schema.registry.url": registry.url, "topic": f"new-{encode}", "encode": encode}
+        view(spark, "new_view", {**told, "schema": schema})
+        spark.sql(f"INSERT INTO new_view SELECT {row}")
+        assert [message.key() for message in arrived(broker, f"new-{encode}")] == [None]
 
 
 def test_a_table_that_has_lost_its_options_is_an_error_that_says_so(

@@ -112,7 +112,7 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     """The columns of a view for INSERT, which needs to know them: parts of messages, or fields of the topic's schema.
 
     Raises:
-        SchemaRegistryError: with ``encode=columns``, the registry refuses or cannot be reached.
+        SchemaRegistryError: with ``encode``, the registry refuses or cannot be reached.
     """
     if not _has_options(given):
         return _PARTS  # of a table that has lost its options; writing to it says so
@@ -120,11 +120,15 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     topic = options.text("topic")
     parts = [part for part in _PARTS if part.name != "topic" or topic is None]
     encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
-    if topic is None or encode not in (COLUMNS, "true"):
+    if topic is None or encode == RAW:
         return T.StructType(parts)
-    kept = [part for part in parts if part.name in options.words("keep")]
     reader = TopicReader(topic, _for_reading(options.conf()), options.text("schema"), restart=False, times=False)
-    return T.StructType([*kept, *new_columns(reader)])
+    if encode != VALUE:
+        kept = [part for part in parts if part.name in options.words("keep")]
+        return T.StructType([*kept, *new_columns(reader)])
+    encoded = new_columns(reader) if reader.reads_pairs() else [T.StructField("value", reader.spark_type())]
+    by_name = {field.name: field for field in (*parts, *encoded)}
+    return T.StructType([by_name[part.name] for part in parts])
 
 
 def _for_reading(conf: Mapping[str, Any]) -> dict[str, Any]:
