@@ -31,13 +31,15 @@ from streamnative_serdes.testing import LocalRegistry
 # More kills with KILLS=20; each takes a start of Spark.
 KILLS = int(os.environ.get("KILLS", "4"))
 PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
+LEFT = 4  # batches that the streams have to do yet, at least, when they are started for the death of Kafka
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
 SOURCE, AT_LEAST_ONCE, TRANSACTIONAL = "kills-from", "kills-at-least-once", "kills-transactional"
+SINKS = {"at-least-once": AT_LEAST_ONCE, "transactional": TRANSACTIONAL}  # by delivery, the topic
 SUPPORT = Path(__file__).parents[1] / "support"
 STARTS = 6
 # Why Spark itself fails at its start: a busy machine; and queries that start together share a map of environment
 # variables, which one may change while another serializes it.
-_SPARKS_OWN = ("Python worker failed to connect back", "java.io.OptionalDataException")
+SPARKS_OWN = ("Python worker failed to connect back", "java.io.OptionalDataException")
 SECONDS = 6 * HANG_SECONDS  # for a run of the program
 
 
@@ -63,8 +65,7 @@ class Program:
 
     def __init__(self, kafka: Kafka, registry: LocalRegistry, folder: Path) -> None:
         self.folder = folder
-        targets = {"at-least-once": AT_LEAST_ONCE, "transactional": TRANSACTIONAL}
-        given = {"servers": kafka.bootstrap_servers, "registry": registry.url, "topic": SOURCE, "targets": targets}
+        given = {"servers": kafka.bootstrap_servers, "registry": registry.url, "topic": SOURCE, "targets": SINKS}
         self._given = json.dumps({**given, "most": str(MOST), "schema": json.dumps(schema(VERSIONS - 1))})
         self._home = Path(streamnative_serdes.__file__).parents[1]
 
@@ -99,9 +100,38 @@ class Program:
             log = self.folder / "log"
             log.unlink(missing_ok=True)
             code = self.end(self.start(place, times))
-            if code == -signal.SIGKILL or not any(why in log.read_text(errors="replace") for why in _SPARKS_OWN):
+            if code == -signal.SIGKILL or not self.failed_to_start():
                 break
         return code
+
+    def running(self) -> subprocess.Popen[bytes]:
+        """Start it, and wait until a sink has committed one batch more; again, if Spark itself failed."""
+        for _ in range(STARTS):
+            (self.folder / "log").unlink(missing_ok=True)
+            before, started = self.commits(), self.start()
+            until(lambda: self.commits() > before or started.poll() is not None, "a batch is committed", SECONDS)  # noqa: B023
+            if started.poll() is None:
+                return started
+            self.kill(started)
+            if not self.failed_to_start():
+                break
+        pytest.fail(f"the streams ended before Kafka was killed\n{self.log()}")
+
+    def failed_to_start(self) -> bool:
+        """Whether Spark itself failed."""
+        return any(why in (self.folder / "log").read_text(errors="replace") for why in SPARKS_OWN)
+
+    def commits(self) -> int:
+        """How many batches the sinks have committed."""
+        return sum(len(_numbers(self.folder / name / "commits")) for name in SINKS)
+
+    def written(self, name: str) -> int:
+        """How many messages the committed batches of a sink have read."""
+        last = max(_numbers(self.folder / name / "commits"), default=None)
+        if last is None:
+            return 0
+        offsets = json.loads((self.folder / name / "offsets" / str(last)).read_text().splitlines()[-1])
+        return sum(offsets["topics"][SOURCE].values())
 
     def kill(self, started: subprocess.Popen[bytes]) -> None:
         """Kill it with its JVM, if it still runs."""
@@ -116,6 +146,11 @@ class Program:
         """Where it was killed."""
         path = self.folder / "kills"
         return path.read_text().splitlines() if path.exists() else []
+
+
+def _numbers(log: Path) -> list[int]:
+    """The batches in one of the logs of a checkpoint."""
+    return [int(path.name) for path in log.glob("*") if path.name.isdigit()]
 
 
 def produce(kafka: Kafka, conf: dict[str, str], numbers: range, partitions: int) -> None:
@@ -172,7 +207,7 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
             where = PLACES[number % len(PLACES)]
             code = program.killed(where, chance.randint(1, 3))
             assert code == -signal.SIGKILL, f"it was not killed {where}: {program.kills()}\n{program.log()}"
-        kill_kafka(kafka_to_kill, program, conf)
+        more = kill_kafka(kafka_to_kill, program, conf)
         for _ in range(3):
             if program.end(program.start()) == 0:
                 break
@@ -190,30 +225,28 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
             assert len(places) == 4, places
             assert min(places.values()) >= 5, places
         read = KafkaAvroDeserializer(conf)
-        expected = range(KILLS * PER_KILL + MOST)
+        expected = range(KILLS * PER_KILL + more)
         check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
         check(messages(kafka_to_kill, TRANSACTIONAL), read, expected, copies=False)
         check_batches(tmp_path / "batches", len(expected))
 
 
-def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> None:
-    """Kill the broker while the streams run, and start it again."""
-    started = program.start()
-    commits = [program.folder / delivery / "commits" for delivery in ("at-least-once", "transactional")]
-    before = sum(len(list(folder.glob("*"))) for folder in commits if folder.exists())
-    until(
-        lambda: (
-            sum(len(list(folder.glob("*"))) for folder in commits if folder.exists()) > before
-            or started.poll() is not None
-        ),
-        "a batch is committed",
-        SECONDS,
-    )
+def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> int:
+    """Kill the broker while the streams run, and start it again; returns how many messages were produced for it."""
+    more = range(KILLS * PER_KILL, KILLS * PER_KILL + LEFT * MOST)
+    produce(kafka, conf, more, GROWN)
+    started = program.running()
     kafka.kill()
+    running, written = started.poll() is None, {name: program.written(name) for name in SINKS}
     time.sleep(1)
     kafka.start()
-    produce(kafka, conf, range(KILLS * PER_KILL, KILLS * PER_KILL + MOST), GROWN)
+    last = range(more.stop, more.stop + MOST)
+    produce(kafka, conf, last, GROWN)
     program.end(started)  # a task may have failed as often as it may
+    assert running, "the program had ended when Kafka was killed"
+    assert min(written.values()) < more.stop, f"nothing was left to write when Kafka was killed: {written}"
+    print("Kafka was killed after", written, "of", more.stop, "messages")
+    return len(more) + len(last)
 
 
 def check_batches(folder: Path, count: int) -> None:
