@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from waiting import HANG_SECONDS
 
+from pyspark_streamnative_kafka import DefaultSource
 from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import SchemaEvolvedError, decode_df, split_errors
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
@@ -357,6 +358,62 @@ def test_a_stream_goes_on_from_its_checkpoint(
     again = spark.readStream.format(FORMAT).options(**options).load()
     assert again.columns[-1] == "note"
     assert run(again, tmp_path / "c") == [[21, 23]]
+
+
+def forgetful(hidden: Path) -> type[DefaultSource]:
+    """The data source, whose brokers do not know the topic `forgotten` at the next questions; a file has how many.
+
+    The class is pickled with its code, as one of a function, so Spark's processes need no module of the tests.
+    """
+
+    class Forgetful(DefaultSource):
+        @classmethod
+        def name(cls) -> str:
+            return "forgetful"
+
+        def streamReader(self, schema: T.StructType) -> Any:
+            from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+
+            existing: Any = Brokers.existing
+
+            def some(self: Any) -> dict[str, int]:
+                found: dict[str, int] = existing(self)
+                left = int(hidden.read_text())
+                if left:
+                    hidden.write_text(str(left - 1))
+                    del found["forgotten"]
+                return found
+
+            Brokers.existing = some  # type: ignore[method-assign]
+            return super().streamReader(schema)
+
+    return Forgetful
+
+
+def test_a_topic_that_brokers_do_not_know_while_a_query_starts_again_is_read_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Before PySpark 4.2, Spark does not say where the first batch begins, so it is planned without the topic."""
+    hidden, topics = tmp_path / "hidden", ("forgotten", "kept")
+    found: list[tuple[str, int]] = []
+    spark.dataSource.register(forgetful(hidden))
+    with MockBroker(dict.fromkeys(topics, 1)) as running:
+        producer = Producer({"bootstrap.servers": running.bootstrap_servers})
+        options = {"kafka.bootstrap.servers": running.bootstrap_servers, "kafka.log_level": "0"}
+        options |= {"subscribePattern": "|".join(topics), "startingOffsets": "earliest"}
+        options |= {"fetchOffset.retryIntervalMs": "0"}
+        for times in (0, 2):
+            hidden.write_text(str(times))
+            for topic in topics * 3:
+                producer.produce(topic, b"v", partition=0)
+            assert producer.flush(30) == 0
+            writer = spark.readStream.format("forgetful").options(**options).load().writeStream
+            writer = writer.foreachBatch(lambda df, _: found.extend((row.topic, row.offset) for row in df.collect()))
+            query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+            query.processAllAvailable()
+            query.stop()
+            assert hidden.read_text() == "0"
+    assert sorted(found) == [(topic, offset) for topic in topics for offset in range(6)]
 
 
 class Requests:
