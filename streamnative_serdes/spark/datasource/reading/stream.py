@@ -159,6 +159,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Any, end: Any) -> list[InputPartition]:
         """The ranges of a batch.
 
+        A query that goes on from its checkpoint is first asked for a batch from the last end to the same one. So its
+        beginning is known, before PySpark 4.2, too.
+
         Raises:
             ConfigError: the checkpoint is of another source or a newer format.
             OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
@@ -189,7 +192,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _leave_out(self, missing: Mapping[Place, int]) -> None:
         """Partitions that the end of the batch lacks go on with the next batch.
 
-        Before PySpark 4.2, the end was perhaps made without a start, by a broker that knew less for a moment.
+        Before PySpark 4.2, Spark asks a new query for an end first, and perhaps a broker that knows less for a moment.
         """
         if not missing:
             return
@@ -237,17 +240,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._kept(before, ends)
 
     def _first_ends(self) -> dict[Place, int]:
-        """Where the partitions end, if it is not known where the batch begins.
+        """Where the partitions end, if it is not known where the batch begins; but topics with a name have to be there.
 
-        So it is before PySpark 4.2, in a query that begins or goes on with a checkpoint. Topics with a name have to be
-        there, and those of a pattern that a broker has named before.
+        So it is before PySpark 4.2, in a new query. What a pattern matches is known when Spark asks where the query
+        begins; see :meth:`_leave_out`.
         """
         topics = self._plan.topics
-        expected = topics.assigned or {(name, 0) for name in topics.names}
-        if topics.pattern is not None:
-            expected = frozenset(self._brokers.left())
-            time.sleep(self._retry_seconds)  # a broker that has just started knows all of them soon
-        ends = self._ends(dict.fromkeys(expected, 0))
+        ends = self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
         return {place: end for place, end in ends.items() if place not in self._gone}
 
     def _again(self, ask: Callable[[], _Answer], is_complete: Callable[[_Answer], bool]) -> _Answer:
