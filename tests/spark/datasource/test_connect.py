@@ -82,7 +82,12 @@ def test_of_secrets_that_are_references_the_event_log_and_the_checkpoints_have_t
     """The literal one shows that Connect writes the values of options to the event log."""
     files: dict[str, bytes] = found["files"]
     events = b"".join(content for name, content in files.items() if "/events/" in name)
-    for part in (b"SparkListenerJobStart", b"env:CONNECT_LOGIN", b"/references0/user", connect_session.LITERAL.encode()):
+    for part in (
+        b"SparkListenerJobStart",
+        b"env:CONNECT_LOGIN",
+        b"/references0/user",
+        connect_session.LITERAL.encode(),
+    ):
         assert part in events
     assert any("g-checkpoint" in name and b"streamnative-kafka" in content for name, content in files.items())
     assert [name for name, content in files.items() if connect_session.SECRET.encode() in content] == []
