@@ -35,7 +35,7 @@ def topic(kafka: Kafka) -> str:
     """A topic that keeps messages of 2024."""
     name = f"datasource-{uuid4().hex[:8]}"
     new = NewTopic(name, PARTITIONS, config={"retention.ms": "-1"})
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     admin.create_topics([new])[name].result(HANG_SECONDS)
     return name
 
@@ -49,7 +49,7 @@ class Arrivals:
     """Writes numbered messages, one after another; ``count`` is how many the broker has."""
 
     def __init__(self, kafka: Kafka, topic: str, transactional_id: str | None) -> None:
-        conf = {"bootstrap.servers": kafka.bootstrap_servers}
+        conf = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0}
         self._topic, self._transactions = topic, transactional_id is not None
         self._producer = Producer({**conf, **({"transactional.id": transactional_id} if transactional_id else {})})
         if self._transactions:
@@ -126,7 +126,7 @@ def test_available_now_ends_while_messages_keep_arriving_and_reads_all_that_were
 @pytest.fixture
 def stamped(kafka: Kafka, topic: str) -> None:
     """Messages of 2024 whose times are not in the order of their offsets."""
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     for number in range(STAMPED):
         seconds = number - BEHIND if number % 3 == 0 else number
         for partition in range(PARTITIONS):
