@@ -317,6 +317,24 @@ def test_a_time_that_is_pushed_down_chooses_the_first_message_that_is_read(
     assert asked[0] == dict.fromkeys(found, 1704067207000 - 1)
 
 
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [(datetime(1960, 1, 1, tzinfo=UTC), None), (datetime(1970, 1, 1, tzinfo=UTC), None), (SEVEN, SEVEN)],
+)
+def test_a_time_before_1970_chooses_all_messages_also_those_without_a_time(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch, since: datetime, expected: datetime | None
+) -> None:
+    """They have -1 ms in Spark, and brokers look for times from 0 on."""
+    asked: list[Any] = []
+    monkeypatch.setattr(Brokers, "by_time", lambda _, times: asked.append(times) or dict.fromkeys(times, 3))
+    reader = PushingReader(plan(client))
+    filters = [named("GreaterThanOrEqual", "timestamp", since)]
+    assert list(reader.pushFilters(filters)) == filters
+    found: Any = reader.partitions()
+    assert [each.value.start for each in found] == ([0, 0] if expected is None else [3, 3])
+    assert bool(asked) is (expected is not None)
+
+
 def test_a_time_says_where_to_start_and_is_evaluated_again() -> None:
     wanted = Wanted()
     for kind in ("EqualTo", "GreaterThan", "GreaterThanOrEqual"):

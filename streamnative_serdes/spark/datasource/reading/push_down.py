@@ -102,8 +102,8 @@ class PushingReader(BatchReader):
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Where each partition starts and ends, of those that are wanted."""
         starts, ends = super().offsets()
-        if self._wanted.since is not None:
-            since = max(self._wanted.since, 0)
+        since = self._wanted.since
+        if since is not None and since >= 0:  # a message without a time is of 1969, and brokers do not find it
             found = Brokers(self.plan.kafka(), self.plan.topics).by_time(dict.fromkeys(starts, since))
             first = {place: ends[place] if offset < 0 else offset for place, offset in found.items()}
             starts = {place: min(max(start, first[place]), ends[place]) for place, start in starts.items()}
