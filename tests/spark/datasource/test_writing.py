@@ -383,3 +383,28 @@ def test_the_driver_tries_a_transaction_once_for_all_batches(
     for _ in range(3):
         writers.stream_writer(told, KEYED, overwrite=False)
     assert len(tried) == 1
+
+
+def test_a_view_has_the_columns_that_a_write_takes_or_says_why_there_are_none(
+    options: dict[str, str], registry: LocalRegistry
+) -> None:
+    conf = {**options, "schema.registry.url": registry.url, "topic": "columns-of-views", "encode": "columns"}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}
+    confluents = {"framing": "confluent", "confluent.schema.registry.url": registry.url, "schema": json.dumps(schema)}
+    assert writers.columns_to_write({**conf, **confluents}).simpleString() == "struct<n:bigint>"
+    KafkaAvroSerializer({"schema.registry.url": registry.url}, KeyValueSchema(schema, schema, "SEPARATED")).warm_up(
+        "columns-of-views"
+    )
+    pairs = "struct<partition:int,key:struct<n:bigint>,value:struct<n:bigint>>"
+    assert writers.columns_to_write({**conf, "keep": "partition"}).simpleString() == pairs
+    columns = T.StructType.fromDDL("partition int, key struct<n:bigint>, value struct<n:bigint>")
+    for given, said in (
+        ({"keep": "key"}, "keep: the schema of a topic of type KEY_VALUE encodes the key"),
+        ({"keep": "value"}, "keep: messages have no part 'value'"),
+        ({"keep": "partition", "encode": "value"}, "keep has an effect with encode=columns alone"),
+    ):
+        for make in (writers.columns_to_write, lambda given: writers.writer(given, columns, overwrite=False)):
+            with pytest.raises(ConfigError, match=said):
+                make({**conf, **given})
+    with pytest.raises(ConfigError, match="so the option topic is required"):
+        writers.columns_to_write({name: value for name, value in conf.items() if name != "topic"})

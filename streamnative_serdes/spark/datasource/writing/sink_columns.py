@@ -90,7 +90,7 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
         EncodeError: the type of a column does not match its field.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
-    keep = options.words("keep")
+    keep = kept_parts(options, all_columns=encode == COLUMNS)
     parts = _parts_of(schema, encode, keep)
     if topic is not None:
         parts.pop("topic", None)  # Spark's sink ignores the column, too, if there is the option
@@ -101,8 +101,9 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
         _require_kinds(schema, parts)
         return SinkColumns(parts)
     if topic is None:
-        raise ConfigError("values are encoded by the schema of one topic, so the option topic is required")
+        raise no_topic()
     encoder, writer = _encoder(topic, options)
+    refuse_kept_key(keep, topic, pairs=writer.writes_pairs)
     names: tuple[str, ...] = ()
     indexes: tuple[int, ...]
     if encode == VALUE and not writer.writes_pairs:
@@ -138,8 +139,6 @@ def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[st
             raise ConfigError(f"two columns have the name {name!r:.80}", hint="rename or drop one of them")
     if encode == COLUMNS:
         return {name: _kept(schema, name) for name in keep}
-    if keep:
-        raise ConfigError("keep has an effect with encode=columns alone", hint="otherwise columns have Spark's names")
     for name in names:
         near = None if name in (*PARTS, *_OF_THE_SOURCE) else nearest(name.lower(), PARTS, _ALIKE)
         if near is not None and near not in names:
@@ -149,10 +148,39 @@ def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[st
     return {name: names.index(name) for name in PARTS if name in names}
 
 
+def kept_parts(options: Options, *, all_columns: bool) -> tuple[str, ...]:
+    """The option ``keep``; ``all_columns`` with ``encode=columns``.
+
+    Raises:
+        ConfigError: it has no effect, or a name is not one of a part.
+    """
+    keep = options.words("keep")
+    if keep and not all_columns:
+        raise ConfigError(
+            "keep has an effect with encode=columns alone",
+            hint="otherwise each column with the name of a part is that part",
+        )
+    for name in keep:
+        if name not in PARTS or name == "value":
+            allowed = ", ".join(part for part in PARTS if part != "value")
+            raise ConfigError(f"keep: messages have no part {name!r:.80}", hint=f"their parts are {allowed}")
+    return keep
+
+
+def refuse_kept_key(keep: Sequence[str], topic: str, *, pairs: bool) -> None:
+    """Raises ConfigError if the key is kept of a topic of type KEY_VALUE, whose schema encodes it."""
+    if pairs and "key" in keep:
+        raise ConfigError(
+            "keep: the schema of a topic of type KEY_VALUE encodes the key", topic=topic, hint="leave key out of keep"
+        )
+
+
+def no_topic() -> ConfigError:
+    """There is no topic whose schema could encode values."""
+    return ConfigError("values are encoded by the schema of one topic, so the option topic is required")
+
+
 def _kept(schema: T.StructType, name: str) -> int:
-    if name not in PARTS or name == "value":
-        allowed = ", ".join(part for part in PARTS if part != "value")
-        raise ConfigError(f"keep: messages have no part {name!r:.80}", hint=f"their parts are {allowed}")
     if name not in schema.names:
         raise ConfigError(
             f"keep: there is no column {name!r:.80}", hint=f"the columns are {', '.join(schema.names)}"[:500]

@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -35,13 +34,22 @@ from streamnative_serdes.spark.datasource.given.client_config import client_conf
 from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.decode_task import new_columns
 from streamnative_serdes.spark.decoding import TopicReader
-from streamnative_serdes.spark.outbox import Outbox, outbox, refuse_options, require_broker
+from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
 from streamnative_serdes.spark.sending import Sending
-from streamnative_serdes.spark.workers import kept, key_of
 from streamnative_serdes.spark.writes import Write
 
 from .commits import Sent, report, report_failure
-from .sink_columns import COLUMNS, PARTS, RAW, VALUE, SinkColumns, match_columns
+from .sink_columns import (
+    COLUMNS,
+    PARTS,
+    RAW,
+    VALUE,
+    SinkColumns,
+    kept_parts,
+    match_columns,
+    no_topic,
+    refuse_kept_key,
+)
 from .sink_messages import MessageBatches
 from .transactions import (
     Identity,
@@ -50,8 +58,8 @@ from .transactions import (
     committed_rows,
     require_timeout,
     transaction,
-    try_transactions,
 )
+from .trial import try_write
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
@@ -84,6 +92,7 @@ def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> D
         EncodeError: the type of a column does not match its field.
         SchemaRegistryError: the registry refuses the schema, or cannot be reached.
         BrokerUnavailableError: no Kafka broker answers.
+        BrokerRefusedError: the user may not write the topic.
         TransactionError: with ``delivery=transactional``, the broker does not support transactions.
     """
     options = _parsed(given)
@@ -112,6 +121,7 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     """The columns of a view for INSERT, which needs to know them: parts of messages, or fields of the topic's schema.
 
     Raises:
+        ConfigError: an option is unknown, or with ``encode``, ``keep`` is wrong or there is no topic.
         SchemaRegistryError: with ``encode``, the registry refuses or cannot be reached.
     """
     if not _has_options(given):
@@ -120,20 +130,26 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     topic = options.text("topic")
     parts = [part for part in _PARTS if part.name != "topic" or topic is None]
     encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
-    if topic is None or encode == RAW:
+    if encode == RAW:
         return T.StructType(parts)
+    if topic is None:
+        raise no_topic()
+    keep = kept_parts(options, all_columns=encode != VALUE)
     reader = TopicReader(topic, _for_reading(options.conf()), options.text("schema"), restart=False, times=False)
     if encode != VALUE:
-        kept = [part for part in parts if part.name in options.words("keep")]
-        return T.StructType([*kept, *new_columns(reader)])
+        refuse_kept_key(keep, topic, pairs=reader.reads_pairs())
+        return T.StructType([*(part for part in parts if part.name in keep), *new_columns(reader)])
     encoded = new_columns(reader) if reader.reads_pairs() else [T.StructField("value", reader.spark_type())]
     by_name = {field.name: field for field in (*parts, *encoded)}
     return T.StructType([by_name[part.name] for part in parts])
 
 
 def _for_reading(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a serializer that a deserializer has too."""
-    return {name: value for name, value in conf.items() if name in _READERS}
+    """The options of a serializer that a deserializer has too.
+
+    Those of Confluent's registry are for messages: with ``framing=confluent``, writing requires the option ``schema``.
+    """
+    return {name: value for name, value in conf.items() if name in _READERS and not name.startswith("confluent.")}
 
 
 def _has_options(given: Mapping[str, str]) -> bool:
@@ -171,17 +187,8 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     refuse_options(kafka, topic or "")
     columns = match_columns(schema, topic, COLUMNS if encode == "true" else encode, options)
     require_broker(kafka, topic or "")
-    # Once in a process, which plans many batches of a stream.
-    kept(key_of("tried", dict(kafka), delivery), partial(_try_client, kafka, topic or "", delivery))
+    try_write(kafka, topic, transactional=delivery == TRANSACTIONAL)
     return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
-
-
-def _try_client(kafka: Mapping[str, Any], topic: str, delivery: str) -> None:
-    """Raises what tasks would raise when they create their producers."""
-    if delivery == TRANSACTIONAL:
-        try_transactions(kafka, topic)
-    else:
-        Outbox(kafka, topic, places=True)
 
 
 def _require_one_topic(topic: str | None) -> None:
