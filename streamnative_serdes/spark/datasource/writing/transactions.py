@@ -78,10 +78,6 @@ class OtherRowsError(TransactionError):
     """A batch that was committed gives other rows when it is run again, which would be lost."""
 
 
-class _UnauthorizedError(TransactionError):
-    """The user lacks a right."""
-
-
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Whose transaction it is.
@@ -234,7 +230,7 @@ class Transaction:
                 hint="the largest that it accepts is its transaction.max.timeout.ms",
             )
         if fault.name() in _UNAUTHORIZED:
-            return _UnauthorizedError(text, topic=self._topic, hint=_RIGHTS)
+            return TransactionError(text, topic=self._topic, hint=_RIGHTS)
         if fault.name() in _UNSUPPORTED:
             hint = "use delivery=at-least-once with dedupHeaders=true"
             return TransactionError(
@@ -259,8 +255,14 @@ def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
         ConfigError: the client refuses its configuration, or the broker the time limit.
         TransactionError: the broker does not support transactions, or does not answer in time.
     """
-    with suppress(_UnauthorizedError):
+    from confluent_kafka import KafkaException
+
+    try:
         Transaction(kafka, topic, _DRIVER).fence()
+    except TransactionError as error:
+        cause = error.__cause__
+        if not isinstance(cause, KafkaException) or cause.args[0].name() not in _UNAUTHORIZED:
+            raise
 
 
 def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:
