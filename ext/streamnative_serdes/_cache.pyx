@@ -87,6 +87,15 @@ cdef class LruMap:
     def get(self, key):
         return self.entries.get(key)
 
+    def use(self, key):
+        """Return the entry, which is dropped after all others then; None if there is none."""
+        entry = self.entries.get(key)
+        if entry is not None:
+            with self.lock:
+                if key in self.entries:         # not dropped meanwhile
+                    self.entries.move_to_end(key)
+        return entry
+
     def change(self, key, step, bint used=False):
         cdef list evicted = []
         while True:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from streamnative_serdes import _call_path
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
@@ -26,24 +25,38 @@ _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What ``read_batch`` was given; ``keys`` are those of the schemas that headers name."""
+class Wanted(NamedTuple):
+    """What the messages of a batch are read for; ``check`` is that of ``read_batch``."""
 
     policy: ReadPolicy
     topic: str
-    data: Any
-    keys: Any
-    error_column: str | None
     dialect: Dialect
     large_types: bool
     check: Callable[[int], object] | None
-    message_keys: Any = None  # of KEY_VALUE topics
-    client_keys: Any = None  # a client's messages, whose keys are taken in their place
 
     def columns(self, known: Known) -> AnyColumns:
         """Raises: SchemaError: it has no Arrow type."""
         return columns_for(self.policy, known, self.dialect, self.large_types)
+
+
+class Given(NamedTuple):
+    """The messages of a batch.
+
+    Args:
+        wanted: what they are read for.
+        data: their values.
+        keys: of the schemas that headers name.
+        error_column: its name.
+        message_keys: of KEY_VALUE topics.
+        client_keys: a client's messages, whose keys are taken in their place.
+    """
+
+    wanted: Wanted
+    data: Any
+    keys: Any
+    error_column: str | None
+    message_keys: Any = None
+    client_keys: Any = None
 
 
 class BatchReader:
@@ -52,11 +65,12 @@ class BatchReader:
     A key stands for a message: the version in its header, LATEST without one, or a sign of Confluent's framings.
     """
 
-    def __init__(self, given: Given, columns: AnyColumns, target: Target | None) -> None:
-        self._given, self._columns, self._target = given, columns, target
-        self._policy, self._topic = given.policy, given.topic
+    def __init__(self, wanted: Wanted, columns: AnyColumns, target: Target | None) -> None:
+        self.wanted, self.columns, self._target = wanted, columns, target
+        self._policy, self._topic = wanted.policy, wanted.topic
         self._attempts = _WITHOUT_VERSION[self._policy.signs.headerless]
         self._known: dict[int, Known] = {}  # by key
+        self._routes: dict[int, Routes] = {}  # by version: what find() has answered, until a message cannot be read so
         self._fell_back: dict[int, Known] = {}  # by key; with the latest, by which they are read
         # By key of a sign: the schema that it names, the latest one, and why the first cannot read at all.
         self._signed: dict[int, tuple[Known | None, Known | None]] = {}
@@ -73,14 +87,17 @@ class BatchReader:
             SchemaRegistryError: the registry is away or refuses to answer, and the messages may be good.
             ReadAgainError: the batch holds a higher version than it is read as.
         """
+        before = self._routes.get(key)
+        if before is not None:
+            return before
         try:
             if is_sign(key):
                 if self._target is not None and self._target.known is None:
                     return DecodeError("it is not known yet what to read it as")
                 return self._by_sign(key)
             known = self._version(key)
-            if known is not None and key >= 0 and self._given.check is not None:
-                self._given.check(key)
+            if known is not None and key >= 0 and self.wanted.check is not None:
+                self.wanted.check(key)
             return self._without_version(key) if known is None else self._by(key, known)
         except ITS_OWN_FAULT as error:
             return error.at(topic=self._topic, version=key if key >= 0 else None)
@@ -111,7 +128,10 @@ class BatchReader:
     def _by(self, key: int, known: Known) -> Routes:
         self._known[key] = known
         ways = self._ways(key, (by_key(key),), known)
-        return ways or ((None, 0, True),)
+        if not ways:
+            return ((None, 0, True),)
+        self._routes[key] = ways
+        return ways
 
     def _without_version(self, key: int) -> Routes:
         latest, _ = self._policy.known(self._topic, _call_path.LATEST)
@@ -122,8 +142,8 @@ class BatchReader:
     def _ways(self, key: int, attempts: tuple[Attempt, ...], known: Known) -> Routes:
         """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
         if self._target is None or self._target.takes(known):
-            return tuple(self._route(self._columns, attempt, known) for attempt in attempts)
-        own = self._given.columns(known)
+            return tuple(self._route(self.columns, attempt, known) for attempt in attempts)
+        own = self.wanted.columns(known)
         self._unreadable[key] = known, own, tuple(self._route(own, attempt, known) for attempt in attempts)
         return ()
 
@@ -138,7 +158,7 @@ class BatchReader:
             if known is None:
                 self._why_not[key] = policy.unknown(self._topic, key)
             else:
-                ways = [self._route(self._columns, by_key(key), known)]
+                ways = [self._route(self.columns, by_key(key), known)]
         except SchemaError as error:
             if hopeless:
                 raise
@@ -173,6 +193,7 @@ class BatchReader:
         before = self._known[key]
         error = errors[0].at(topic=self._topic, version=before.version)
         self._policy.binding.doubt(self._topic)  # it may have been recreated, or have a newer schema
+        self._routes.pop(key, None)
         news = self.find(key)
         if self._known[key] is not before:
             if self._target is not None:
@@ -215,6 +236,17 @@ class BatchReader:
         hint = look_of(message, confluent=True)
         return no_framing(self._topic, self._policy.signs.schema_of(key), as_confluent, as_bare, hint)
 
+    @property
+    def reusable(self) -> bool:
+        """Whether it can read another batch: each message so far had a version that the topic has, or no header."""
+        only_here = self._fell_back or self._signed or self._unreadable or self._missing
+        return self._target is None and self.wanted.check is None and not only_here
+
+    @property
+    def asks_latest(self) -> bool:
+        """Whether messages without a header were read by the topic's latest schema."""
+        return _call_path.LATEST in self._known
+
     def has_read(self, known: Known, counts: dict[tuple[int, int], int]) -> bool:
         """Whether a message was read by ``known``."""
         return any(way >= 0 and self._read_by(key, way) is known for key, way in counts)
@@ -232,6 +264,10 @@ class BatchReader:
         Args:
             counts: rows by (key, which of its routes read it); -1: none did, -2: two could.
         """
+        if len(counts) == 1:
+            (((key, way), rows),) = counts.items()
+            if key >= 0 and way == 0:  # as most batches are: all messages were read by the version in their headers
+                return {key: rows}, 0, 0, 0
         messages: dict[int, int] = {}
         fallbacks = ambiguous = errors = 0
         for (key, way), rows in counts.items():

@@ -1,17 +1,20 @@
-"""Batches of one topic's messages as Arrow columns, each message by the same attempts as a single one."""
+"""Batches of one topic's messages as Arrow columns, each message by the same attempts as a single one.
+
+What has read a batch is kept for the next one of the topic: see :func:`_read_as_before`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, SerdesError
 
-from .batch_reader import ERRORS, BatchReader, Given
+from .batch_reader import ERRORS, BatchReader, Given, Wanted
 from .client_messages import received
 from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, name_checked
 from .framings import HEADER
@@ -24,7 +27,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import Dialect
+
+
+class _Read(NamedTuple):
+    """A batch, what read it, and its rows by (key, which of its routes read it); -1: none did, -2: two could."""
+
+    batch: pa.RecordBatch
+    reader: BatchReader | PairReader | OneTypeReader
+    counts: dict[tuple[int, int], int]
 
 
 def read_batch(
@@ -47,23 +59,14 @@ def read_batch(
     topic has; if it raises, the batch fails. ``read_as``, a schema that is not of type AVRO, decides the columns in
     place of the policy.
     """
+    wanted = Wanted(policy, topic, dialect, large_types, check)
     try:
         policy.binding.attach(serdes)
-        if policy.is_key:
-            hint = "pass keys=... to deserialize_batch of a deserializer for values"
-            raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
-        name_checked(policy, topic)
-        messages = data if _are_messages(data) else None
-        keys = _keys(policy, topic, messages if headers is None else headers)
-        given = Given(policy, topic, data, keys, error_column, dialect, large_types, check, message_keys, messages)
-        seen = policy.evolution.of_columns()
-        if seen is not None:
-            read, target = _read_as_seen(given, seen)
-            target.count(serdes)
-        elif read_as is not None:
-            read = _read(given, given.columns(read_as))
-        else:
-            read = _read_as_policy(given)
+        read = None
+        if headers is None and message_keys is None and read_as is None:
+            read = _read_as_before(wanted, data, error_column)
+        if read is None:
+            read = _read_first(serdes, wanted, data, headers, error_column, message_keys, read_as)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError as error:
@@ -72,6 +75,67 @@ def read_batch(
         raise
     _call_path.count_batch(serdes, *read.reader.counted(read.counts))
     return read.batch
+
+
+def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Read | None:
+    """The batch by what has read the batch before; None if something about the topic has changed since.
+
+    Otherwise a small batch would take longer to find out how its messages are read than to read them.
+    """
+    policy, topic, dialect, large_types, check = wanted
+    if check is not None or type(topic) is not str or topic not in policy.topics:
+        return None
+    key, state = (topic, dialect, large_types), policy.binding.state(topic)
+    reader = policy.readers.take(key, state)
+    if reader is None:
+        return None
+    read = _decoded(Given(wanted, data, None, error_column), reader.columns, reader)
+    _keep(policy, key, state, reader)
+    return read
+
+
+def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:
+    """Keep what has read a batch, while the topic is in this state, if it can read the next one too."""
+    if reader.reusable:
+        policy.readers.keep(key, state, _until(policy, state, reader), reader)
+
+
+def _until(policy: ReadPolicy, state: TopicState, reader: BatchReader) -> float:
+    """When the topic's latest schema has to be asked for again, on the monotonic clock, if it decides anything."""
+    if policy.reading is not None and not reader.asks_latest:
+        return math.inf
+    return -math.inf if state.latest is None else state.latest.until
+
+
+def _read_first(
+    serdes: _call_path.Deserializer,
+    wanted: Wanted,
+    data: Any,
+    headers: Any,
+    error_column: str | None,
+    message_keys: Any,
+    read_as: Known | None,
+) -> _Read:
+    policy, topic, dialect, large_types, _ = wanted
+    if policy.is_key:
+        hint = "pass keys=... to deserialize_batch of a deserializer for values"
+        raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
+    name_checked(policy, topic)
+    state = policy.binding.use(topic)
+    messages = data if _are_messages(data) else None
+    keys = _keys(policy, topic, messages if headers is None else headers)
+    given = Given(wanted, data, keys, error_column, message_keys, messages)
+    seen = policy.evolution.of_columns()
+    if seen is not None:
+        read, target = _read_as_seen(given, seen)
+        target.count(serdes)
+        return read
+    if read_as is not None:
+        return _read(given, wanted.columns(read_as))
+    read = _read_as_policy(given)
+    if isinstance(read.reader, BatchReader) and not policy.signs.header:
+        _keep(policy, (topic, dialect, large_types), state, read.reader)
+    return read
 
 
 def _add_message(error: SerdesError, topic: str, data: Any) -> None:
@@ -99,44 +163,39 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
         SchemaRegistryError: the registry is away or refuses to answer.
     """
     keys = _keys(policy, topic, headers)
-    _, target = _read_as_seen(Given(policy, topic, data, keys, ERRORS, dialect, False, None), seen)
+    _, target = _read_as_seen(Given(Wanted(policy, topic, dialect, False, None), data, keys, ERRORS), seen)
     return target.known.version if target.claimed and target.known is not None else None
 
 
 def _read_as_policy(given: Given) -> _Read:
     """The batch as the policy says. The first messages may show that the topic is of another type than AVRO."""
-    policy, where = given.policy, (given.topic, given.dialect, given.large_types)
-    if policy.reading is not None and policy.binding.kind(given.topic) is None:
+    policy, topic, dialect, large_types, _ = given.wanted
+    if policy.reading is not None and policy.binding.kind(topic) is None:
         given = _repeatable(given)
         with suppress(OtherTypeError):
-            return _read(given, columns_by_policy(policy, *where))
-    return _read(given, columns_by_policy(policy, *where))
+            return _read(given, columns_by_policy(policy, topic, dialect, large_types))
+    return _read(given, columns_by_policy(policy, topic, dialect, large_types))
 
 
 def _repeatable(given: Given) -> Given:
     from streamnative_serdes.arrow.pieces import messages_of  # pyarrow is not needed otherwise
 
-    return replace(given, data=messages_of(given.data))
-
-
-class _Read(NamedTuple):
-    """A batch, what read it, and its rows by (key, which of its routes read it); -1: none did, -2: two could."""
-
-    batch: pa.RecordBatch
-    reader: BatchReader | PairReader | OneTypeReader
-    counts: dict[tuple[int, int], int]
+    return given._replace(data=messages_of(given.data))
 
 
 def _read(given: Given, columns: AnyColumns, target: Target | None = None) -> _Read:
-    signs = given.policy.signs
-    reader = reader_of(given, columns, target)
+    return _decoded(given, columns, reader_of(given, columns, target))
+
+
+def _decoded(given: Given, columns: AnyColumns, reader: BatchReader | PairReader | OneTypeReader) -> _Read:
+    signs, framed = given.wanted.policy.signs, not isinstance(reader, OneTypeReader)
     batch, counts = columns.decode(
         given.data,
         reader.find,
         reader.failed,
         error_column=given.error_column,
-        framed=not isinstance(reader, OneTypeReader),
-        signs=signs if signs.in_use and not isinstance(reader, OneTypeReader) else None,
+        framed=framed,
+        signs=signs if framed and signs.in_use else None,
         keys=given.keys,
         message_keys=_message_keys(given, reader),
     )
@@ -149,15 +208,16 @@ def _message_keys(given: Given, reader: object) -> Any:
 
 def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:
     """The batch as the highest version that was read before or that it holds, and that version."""
-    given, target = _repeatable(given), Target(seen, given.topic)
+    given, wanted = _repeatable(given), given.wanted
+    target = Target(seen, wanted.topic)
     while True:
         with suppress(ReadAgainError):
             known = target.known
             if known is None:
-                _read(replace(given, error_column=ERRORS), given.columns(NOTHING), target)
-                target.fall_back(given.policy.binding.latest(given.topic)[0])
+                _read(given._replace(error_column=ERRORS), wanted.columns(NOTHING), target)
+                target.fall_back(wanted.policy.binding.latest(wanted.topic)[0])
                 continue
-            read = _read(given, given.columns(known), target)
+            read = _read(given, wanted.columns(known), target)
             if not target.claimed or read.reader.has_read(known, read.counts):
                 return read, target
             target.refuse()

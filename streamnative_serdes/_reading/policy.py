@@ -14,6 +14,7 @@ from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.unchanged import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import KeyValueSchema
@@ -80,6 +81,7 @@ class ReadPolicy:
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
+        self.readers: Unchanged[Any] = Unchanged(conf["cache.capacity"])  # of batches; by topic and columns
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         self._warned: set[tuple[str, int]] = set()

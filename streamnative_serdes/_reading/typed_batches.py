@@ -35,14 +35,14 @@ class PairReader:
     """
 
     def __init__(self, given: Given, columns: TypedColumns, target: Target | None) -> None:
-        if given.policy.signs.in_use:
+        if given.wanted.policy.signs.in_use:
             raise ConfigError(
                 "messages of type KEY_VALUE have no framings of Confluent's",
-                topic=given.topic,
+                topic=given.wanted.topic,
                 hint="leave out framings",
             )
         self._given, self._columns = given, columns
-        self._by_version = BatchReader(given, columns, target)
+        self._by_version = BatchReader(given.wanted, columns, target)
         self.has_read, self.counted = self._by_version.has_read, self._by_version.counted
 
     def find(self, key: int) -> Routes | SerdesError:
@@ -57,10 +57,10 @@ class PairReader:
         if encoding == SEPARATED and given.message_keys is None and given.client_keys is None:
             raise ConfigError(
                 "the topic's keys are the messages' keys: its encoding is SEPARATED",
-                topic=self._given.topic,
+                topic=given.wanted.topic,
                 hint="pass keys=..., the keys of the messages; in Spark, the name of their column",
             )
-        if key != _call_path.LATEST or encoding is None or not self._given.policy.pairs.alone:
+        if key != _call_path.LATEST or encoding is None or not given.wanted.policy.pairs.alone:
             return found
         # As for objects: without a version, messages are read by the given schemas first.
         both = self._columns.target
@@ -70,7 +70,7 @@ class PairReader:
 
     def _encoding(self, key: int) -> str | None:
         """How messages of this key are stored; None if there is no such pair."""
-        policy, topic = self._given.policy, self._given.topic
+        policy, topic = self._given.wanted.policy, self._given.wanted.topic
         with suppress(*ITS_OWN_FAULT):
             known = policy.known(topic, key)[0] or policy.known(topic, _call_path.LATEST)[0]
             return None if known is None or known.halves is None else known.halves.encoding
@@ -110,7 +110,7 @@ def reader_of(given: Given, columns: AnyColumns, target: Target | None) -> Batch
     from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 
     if isinstance(columns, Columns):
-        return BatchReader(given, columns, target)
+        return BatchReader(given.wanted, columns, target)
     if isinstance(columns.target, Part):
-        return OneTypeReader(columns, columns.target, given.topic)
+        return OneTypeReader(columns, columns.target, given.wanted.topic)
     return PairReader(given, columns, target)

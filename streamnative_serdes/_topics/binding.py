@@ -104,7 +104,7 @@ class Binding:
             SchemaNotFoundError: the schema is new, and ``new`` is False.
             SchemaRegistryError: as :class:`SchemaRegistryClient` says.
         """
-        state, posted = self._use(topic), Posted.of(known.info)
+        state, posted = self.use(topic), Posted.of(known.info)
         version = state.versions.get(posted)
         if version is None:
             question = ("register", new, posted)
@@ -120,7 +120,7 @@ class Binding:
             SchemaNotFoundError: the topic has no such version.
             SchemaError: the schema is not valid.
         """
-        state = self._use(topic)
+        state = self.use(topic)
         known = state.schemas.get(version)
         if known is None and there is not None and version not in there:
             raise SchemaNotFoundError("the topic does not have this schema version", topic=topic, version=version)
@@ -131,7 +131,7 @@ class Binding:
 
         If the registry cannot be asked, its last answer stays valid.
         """
-        state = self._use(topic)
+        state = self.use(topic)
         held = state.latest
         if held is None or not held.valid:
             held = self._ask(state, ("latest",), lambda: self._fetch_latest(state))
@@ -151,7 +151,7 @@ class Binding:
         Raises:
             SchemaError: one of them is not valid.
         """
-        state = self._use(topic)
+        state = self.use(topic)
         return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
 
     def pairs(self, topic: str) -> list[Known]:
@@ -194,6 +194,25 @@ class Binding:
             )
             self._users.rebind()
 
+    def use(self, topic: str) -> TopicState:
+        """What is known about the topic, which is now in use and so will be checked. Any change makes a new state.
+
+        Raises:
+            SerdesError: ``topic`` is not a valid topic name.
+        """
+        state = self._topics.use(self.named(topic))
+        self._watch.ensure()
+        return state
+
+    def state(self, topic: str) -> TopicState:
+        """As :meth:`use`, for a topic that was in use in this state already: only another state is news.
+
+        Raises:
+            SerdesError: ``topic`` is not a valid topic name.
+        """
+        self._watch.ensure()
+        return self._topics.get(self.named(topic))
+
     def named(self, topic: str) -> TopicName:
         """The parsed name of a topic.
 
@@ -201,12 +220,6 @@ class Binding:
             SerdesError: ``topic`` is not a valid topic name.
         """
         return self._parsed(topic) if type(topic) is str else self._parse(topic)
-
-    def _use(self, topic: str) -> TopicState:
-        """What is known about the topic, which is now in use and so will be checked."""
-        state = self._topics.use(self.named(topic))
-        self._watch.ensure()
-        return state
 
     def _ask(self, state: TopicState, question: Question, work: Callable[[], _T]) -> _T:
         """The result of ``work``, which runs under single flight; a refusal is repeated for a moment."""
@@ -298,7 +311,7 @@ class Binding:
 
     def confirm(self, topic: str) -> None:
         """Check a topic that is known: one GET. If the registry cannot be asked, its last answer stays valid."""
-        state = self._use(topic)
+        state = self.use(topic)
         if state.newest is not None:
             self._check(state.topic)
 

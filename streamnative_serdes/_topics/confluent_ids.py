@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from streamnative_serdes._config import schema_limits
@@ -36,8 +36,6 @@ from .topic_state import Refusal
 NO_ID: Final = -1  # the version of a Known that was found by its GUID
 _GUID_SIZE: Final = 16  # bytes
 _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes
-
-_T = TypeVar("_T")
 
 
 class LearntIds(NamedTuple):
@@ -120,7 +118,7 @@ class ConfluentSchemas:
 
     def known(self, key: int | bytes) -> Known | None:
         """What this process knows about an id or GUID, without a request; None if nothing."""
-        held = self._known.change(key, _as_it_is, used=True)
+        held = self._known.use(key)
         return None if held is None else held.known
 
     def missing_seconds(self, key: int | bytes) -> float:
@@ -179,7 +177,7 @@ class ConfluentSchemas:
             InvalidSchemaError: the registry does not accept it.
             SchemaRegistryError: the registry cannot be asked.
         """
-        held = self._written.change((subject, schema.text), _as_it_is, used=True)
+        held = self._written.use((subject, schema.text))
         if held is not None:
             return held.id
         question = (register, subject, schema.text)
@@ -238,10 +236,6 @@ class ConfluentSchemas:
 
 
 registries: Final[Shared[ConfluentSchemas]] = Shared()  # of this process
-
-
-def _as_it_is(held: _T | None) -> _T | None:
-    return held
 
 
 def _kind(key: int | bytes) -> str:

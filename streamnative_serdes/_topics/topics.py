@@ -47,8 +47,12 @@ class Topics:
 
     def use(self, topic: TopicName) -> TopicState:
         """What is known. The topic counts as in use, and is dropped after all that were used before."""
-        known = self._states.change(topic.path, lambda state: state and state.used_as(topic), used=True)
-        return known or self.get(topic)
+        state = self._states.use(topic.path)
+        if state is None:
+            return self.get(topic)
+        if state.in_use and state.topic.given == topic.given:
+            return state
+        return self.change(topic, lambda now: now.used_as(topic))
 
     def change(self, topic: TopicName, step: Callable[[TopicState], TopicState]) -> TopicState:
         """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use.

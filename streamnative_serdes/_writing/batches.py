@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from streamnative_serdes._schema import Schema
     from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import ColumnWriter
     from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
 
@@ -46,22 +48,47 @@ def write_batch(
     return messages
 
 
-def _bound(
+class BatchWriter(NamedTuple):
+    """What writes batches of a topic, what each of its values begins with, and the version of its schema."""
+
+    writer: ColumnWriter | TypedColumnWriter
+    prefix: bytes
+    version: int | None
+
+
+def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]) -> BatchWriter:
+    """What writes the topic; what wrote the batch before, if nothing about the topic has changed."""
+    policy.binding.attach(serdes)
+    state = policy.binding.use(topic)
+    bound = policy.batch_writers.get(topic, state)
+    if bound is None:
+        bound = _bound_first(serdes, policy, topic, make)
+        policy.batch_writers.keep(topic, state, _until(policy, state), bound)
+    return bound
+
+
+def _until(policy: WritePolicy, state: TopicState) -> float:
+    """When the topic's latest schema has to be asked for again, on the monotonic clock, if it decides anything."""
+    if policy.has_schema or policy.conf["use.schema.version"] is not None:
+        return math.inf
+    return -math.inf if state.latest is None else state.latest.until
+
+
+def _bound_first(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
-) -> tuple[ColumnWriter | TypedColumnWriter, bytes, int | None]:
-    """What writes the topic, what each of its values begins with, and the version of its schema."""
+) -> BatchWriter:
     other = policy.other_type(serdes, topic)
     if other is not None:
         if policy.is_key:
             hint = "give serialize_batch of a serializer for values the columns key and value"
             raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
         framed = other.halves is not None and policy.conf["key.value.framing"] == config.VALUE
-        return _typed_writer(policy, other), header.pack(other.version) if framed else b"", other.version
+        return BatchWriter(_typed_writer(policy, other), header.pack(other.version) if framed else b"", other.version)
     bound = policy.bind(serdes, topic, None, None)
     assert bound.codec is not None
     assert bound.header is not None
     version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
-    return _writer(policy, bound.codec.schema, make), bound.header, version
+    return BatchWriter(_writer(policy, bound.codec.schema, make), bound.header, version)
 
 
 def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:

@@ -14,6 +14,7 @@ from streamnative_serdes._schema import Schema
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known, Posted
+from streamnative_serdes._topics.unchanged import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValueSchema, TypedSchema
@@ -50,6 +51,7 @@ class WritePolicy:
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: dict[object, ColumnWriter | TypedColumnWriter] = {}  # of batches, by schema
+        self.batch_writers: Unchanged[Any] = Unchanged(conf["cache.capacity"])  # by topic
         self._given = given
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None

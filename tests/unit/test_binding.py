@@ -219,7 +219,7 @@ def test_a_thread_that_starts_just_after_the_response_does_not_repeat_the_reques
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
     KafkaAvroSerializer(conf(registry), USER).serialize("users", BOB)
     registry.reset_calls()
-    before = binding._use("users")
+    before = binding.use("users")
     known, _ = binding.latest("users")
     # Like a thread that read the state before the response, and sends its request afterwards.
     assert binding._fetch_latest(before).known is known

@@ -1,0 +1,326 @@
+"""The next batches of a topic are read and written as the one before, until something about the topic has changed."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import requests
+
+pa = pytest.importorskip("pyarrow")
+
+from waiting import exit_code  # noqa: E402 - requires pyarrow
+
+from streamnative_serdes import (  # noqa: E402
+    DecodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    SchemaError,
+)
+from streamnative_serdes._lifecycle import policy_of  # noqa: E402
+from streamnative_serdes._topics import binding as binding_module  # noqa: E402
+from streamnative_serdes._topics.binding import Binding  # noqa: E402
+from streamnative_serdes._topics.topic_state import TopicState  # noqa: E402
+from streamnative_serdes._topics.unchanged import Unchanged  # noqa: E402
+from streamnative_serdes._topics.watch import Watch  # noqa: E402
+from streamnative_serdes.schema_registry import TopicName  # noqa: E402
+from streamnative_serdes.testing import LocalRegistry  # noqa: E402
+
+PATIENCE = 30.0  # seconds
+USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
+WIDER = {**USER, "fields": [*USER["fields"], {"name": "age", "type": ["null", "int"], "default": None}]}
+ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+BOB = {"name": "bob"}
+FRAMED, BARE = b"\x03\x04" + bytes(8) + b"\x06bob", b"\x06bob"
+FRAMED_1 = b"\x03\x04" + bytes(7) + b"\x01" + b"\x06bob\x02\x0e"
+
+
+def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
+    return {"schema.registry.url": registry.url, **more}
+
+
+def register(registry: LocalRegistry, schema: dict[str, Any], topic: str = "t") -> None:
+    """As another process does."""
+    with KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), schema) as other:
+        other.warm_up(topic)
+
+
+def recreate(registry: LocalRegistry, schema: dict[str, Any]) -> None:
+    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
+    requests.delete(url, params={"force": "true"}, timeout=10).raise_for_status()
+    register(registry, schema)
+
+
+def binding_of(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Binding:
+    found: Binding = policy_of(serdes).binding
+    return found
+
+
+def columns(**values: Any) -> pa.RecordBatch:
+    return pa.record_batch({name: [value] for name, value in values.items()})
+
+
+def test_later_batches_ask_nothing_and_count_as_the_first(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+    registry.reset_calls()
+    for times in (2, 3, 4):
+        assert reader.deserialize_batch("t", [FRAMED, None]).to_pylist() == [BOB, {"name": None}]
+        assert reader.stats()["messages"] == times
+    assert not registry.calls
+    assert reader.stats()["errors"] == reader.stats()["fallbacks"] == reader.stats()["headerless"] == 0
+
+
+def test_a_batch_may_have_versions_that_the_one_before_had_not(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    register(registry, WIDER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [{"name": "bob", "age": None}]
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED_1, FRAMED]).column("age").to_pylist() == [7, None]
+
+
+@pytest.mark.parametrize("data", [FRAMED, BARE])
+def test_the_latest_schema_is_asked_for_again_after_its_time(registry: LocalRegistry, data: bytes) -> None:
+    register(registry, USER)
+    with KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0.5})) as reader:
+        for _ in range(3):
+            assert reader.deserialize_batch("t", [data]).schema.names == ["name"]
+        register(registry, WIDER)
+        deadline = time.monotonic() + PATIENCE
+        while reader.deserialize_batch("t", [FRAMED]).schema.names == ["name"]:
+            assert time.monotonic() < deadline, "the newer version was never asked for"
+            time.sleep(0.02)
+        assert reader.deserialize_batch("t", [FRAMED]).schema.names == ["name", "age"]
+
+
+def test_bare_messages_are_read_by_a_newer_latest_schema_also_with_a_schema_of_ones_own(
+    registry: LocalRegistry,
+) -> None:
+    register(registry, USER)
+    with KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0.5}), USER) as reader:
+        for _ in range(3):
+            assert reader.deserialize_batch("t", [BARE]).to_pylist() == [BOB]
+        register(registry, WIDER)
+        time.sleep(0.5)
+        with pytest.raises(DecodeError, match="field age"):  # of the latest schema, by which it was not written
+            reader.deserialize_batch("t", [BARE])
+
+
+def test_a_recreated_topic_is_noticed_by_a_batch_that_cannot_be_read(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    count: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry), USER)
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+    recreate(registry, count)
+    with pytest.raises(SchemaError, match="the writer's record Count cannot be read as the reader's record User"):
+        reader.deserialize_batch("t", [FRAMED[:-1]])
+    recreate(registry, USER)
+    binding_of(reader)._look()
+    assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+
+
+def test_a_topic_that_the_watch_has_found_to_be_recreated_is_read_by_its_new_schema(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for _ in range(3):
+        reader.deserialize_batch("t", [FRAMED])
+    recreate(registry, ORDER)
+    assert reader.deserialize_batch("t", [FRAMED]).schema.names == ["name"]  # within the TTL nothing tells
+    binding_of(reader)._look()
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED]).schema.names == ["id"]
+
+
+def test_a_version_that_was_missing_is_asked_for_in_a_later_batch(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0.0}), WIDER)
+    for _ in range(3):  # by the latest, which does not read the whole
+        with pytest.raises(DecodeError, match="version 1"):
+            reader.deserialize_batch("t", [FRAMED_1])
+    register(registry, WIDER)
+    assert reader.deserialize_batch("t", [FRAMED_1]).column("age").to_pylist() == [7]
+
+
+def test_fallbacks_are_counted_in_each_batch(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for times in (1, 2, 3):
+        assert reader.deserialize_batch("t", [FRAMED_1[:10] + BARE]).to_pylist() == [BOB]
+        assert reader.stats()["fallbacks"] == times
+
+
+def test_a_bad_message_is_an_error_in_each_batch_and_leaves_nothing_behind(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for times in (1, 2, 3):
+        with pytest.raises(DecodeError, match="topic t, row 1, schema version 0, field name"):
+            reader.deserialize_batch("t", [FRAMED, FRAMED[:-1]])
+        both = reader.deserialize_batch("t", [FRAMED[:-1], FRAMED], error_column="why")
+        assert both.column("name").to_pylist() == [None, "bob"]
+        assert "topic t, schema version 0, field name" in both.column("why")[0].as_py()
+        assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+        assert reader.stats()["errors"] == 2 * times
+
+
+@pytest.mark.parametrize("topic", [None, 7, ["t"], "", "persistent://a/b"])
+def test_a_bad_topic_is_an_error_after_other_batches(registry: LocalRegistry, topic: Any) -> None:
+    register(registry, USER)
+    reader, writer = KafkaAvroDeserializer(conf(registry)), KafkaAvroSerializer(conf(registry), USER)
+    for _ in range(2):
+        reader.deserialize_batch("t", [FRAMED])
+        writer.serialize_batch("t", columns(name="bob"))
+    with pytest.raises(DecodeError):
+        reader.deserialize_batch(topic, [FRAMED])
+    with pytest.raises(Exception, match="topic"):
+        writer.serialize_batch(topic, columns(name="bob"))
+
+
+def test_dialects_and_large_types_have_columns_of_their_own(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED]).schema.field("name").type == pa.string()
+        assert reader.deserialize_batch("t", [FRAMED], large_types=True).schema.field("name").type == pa.large_string()
+
+
+def test_messages_of_a_batch_are_not_kept(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    messages = [FRAMED + b""]
+    for _ in range(3):
+        reader.deserialize_batch("t", messages)
+    gc.collect()
+    assert not [one for one in gc.get_referrers(messages) if isinstance(one, tuple)]
+
+
+def test_threads_read_batches_of_one_topic_at_once(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    register(registry, WIDER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    ready = threading.Barrier(8)
+
+    def read(number: int) -> None:
+        ready.wait(PATIENCE)
+        for each in range(200):
+            bad = (number + each) % 3 == 0
+            batch = reader.deserialize_batch("t", [FRAMED, FRAMED_1[:-1] if bad else FRAMED_1], error_column="why")
+            assert batch.column("age").to_pylist() == [None, None if bad else 7]
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(read, number) for number in range(8)]:
+            done.result(PATIENCE)
+
+
+def test_after_a_fork_the_next_batch_starts_the_watch(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for _ in range(3):
+        reader.deserialize_batch("t", [FRAMED])
+
+    def watched() -> bool:
+        return any("watch" in thread.name for thread in threading.enumerate())
+
+    assert Watch.allowed
+    assert watched()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE))
+        before = watched()
+        reader.deserialize_batch("t", [FRAMED])
+        os._exit(0 if not before and watched() else 1)
+    assert exit_code(child) == 0
+
+
+def test_a_batch_is_written_by_a_newer_version_after_its_time(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    with KafkaAvroSerializer(
+        conf(registry, **{"use.latest.version": True, "auto.register.schemas": False, "cache.latest.ttl.sec": 0.5})
+    ) as writer:
+        for _ in range(3):
+            assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED]
+        register(registry, WIDER)
+        deadline = time.monotonic() + PATIENCE
+        while writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED]:
+            assert time.monotonic() < deadline, "the newer version was never asked for"
+            time.sleep(0.02)
+        assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED_1[:-2] + b"\0"]
+
+
+@pytest.mark.parametrize("more", [{}, {"use.schema.version": 0, "auto.register.schemas": False}])
+def test_later_batches_are_written_without_a_request(registry: LocalRegistry, more: dict[str, Any]) -> None:
+    register(registry, USER)
+    writer = KafkaAvroSerializer(conf(registry, **more), USER)
+    assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED]
+    registry.reset_calls()
+    for times in (2, 3, 4):
+        assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED]
+        assert writer.stats()["messages"] == times
+    assert not registry.calls
+
+
+def test_a_topic_that_was_recreated_is_written_by_its_new_version(registry: LocalRegistry) -> None:
+    options = conf(registry)
+    writer = KafkaAvroSerializer(options, USER)
+    for _ in range(3):
+        assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED]
+    recreate(registry, WIDER)
+    binding_of(writer)._look()
+    for _ in range(3):
+        assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED_1[:10] + BARE]
+
+
+# What is kept
+
+
+def state(name: str = "t") -> TopicState:
+    return TopicState(TopicName.parse(name))
+
+
+def test_a_thing_is_there_while_the_topic_has_the_same_state() -> None:
+    kept, same = Unchanged[str](2), state()
+    kept.keep("k", same, math.inf, "thing")
+    assert kept.get("k", same) == kept.get("k", same) == "thing"
+    assert kept.get("other", same) is None
+    assert kept.get("k", state()) is None  # equal, but another object
+
+
+def test_a_thing_that_is_taken_is_gone_until_it_is_kept_again() -> None:
+    kept, same = Unchanged[str](2), state()
+    kept.keep("k", same, math.inf, "thing")
+    assert kept.take("k", same) == "thing"
+    assert kept.take("k", same) is None
+    kept.keep("k", same, math.inf, "thing")
+    assert kept.take("k", state()) is None  # and is dropped, since it will never be valid again
+    assert kept.take("k", same) is None
+
+
+def test_a_thing_is_valid_until_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, same, now = Unchanged[str](2), state(), 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    kept.keep("k", same, 101.0, "thing")
+    now = 100.9
+    assert kept.get("k", same) == "thing"
+    now = 101.0
+    assert kept.get("k", same) is None
+
+
+def test_no_more_things_are_kept_than_the_capacity() -> None:
+    kept, same = Unchanged[int](3), state()
+    for key in range(10):
+        kept.keep(key, same, math.inf, key)
+        assert kept.get(key, same) == key
+        assert sum(kept.get(each, same) is not None for each in range(10)) <= 3
