@@ -36,7 +36,7 @@ module, made of these files:
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.list cimport PyList_GET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
@@ -46,10 +46,10 @@ from libc.stdint cimport (
     uint64_t,
 )
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from streamnative_serdes._header cimport (
-    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
+    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
 )
 from streamnative_serdes.arrow.c_data cimport *
 from streamnative_serdes.codec.wire cimport *
@@ -64,6 +64,11 @@ from streamnative_serdes._schema.unmatched import unmatched
 
 cdef extern from "Python.h":
     object PyObject_CallOneArg(object, object)
+    PyObject* Py_None
+    # Of borrowed references.
+    bint is_bytes "PyBytes_CheckExact" (PyObject*) noexcept
+    Py_ssize_t bytes_size "PyBytes_GET_SIZE" (PyObject*) noexcept
+    const uint8_t* bytes_start "(const uint8_t *)PyBytes_AS_STRING" (PyObject*) noexcept
 
 cdef extern from "arrow/values.h":
     ctypedef struct sns_int128:

@@ -69,6 +69,10 @@ def pieces_of_messages(data: Any) -> Pieces:
         DecodeError: pyarrow data is damaged.
         TypeError: ``data`` is neither Arrow data nor a list of bytes.
     """
+    if isinstance(data, pa.Array):  # first, since most batches are such
+        _sound(data, DecodeError)
+        schema, array = data.__arrow_c_array__()
+        return schema, (array,)
     if isinstance(data, Messages):
         return data
     values = _values(data, "value")
@@ -85,6 +89,8 @@ def has_client_messages(data: object) -> bool:
     if not isinstance(data, list | tuple) or not data:
         return False
     kind = type(data[0])
+    if kind is bytes:
+        return False
     return all(callable(getattr(kind, name, None)) for name in _PARTS_OF_CLIENT)
 
 

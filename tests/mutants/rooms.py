@@ -77,7 +77,7 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_short_text", "arrow_skipped_fields", "arrow_batches", "arrow_topics", "arrow_types",
+        (*units("arrow_short_text", "arrow_lists", "arrow_skipped_fields", "arrow_batches", "arrow_topics", "arrow_types",
                 "arrow_bounds", "arrow_pieces", "client_batches", "framings", "typed_batches"),
          "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
@@ -130,7 +130,7 @@ ROOMS = (
     Room(
         "binding",
         (*package("_topics/*", "_single_flight.py"), f"{EXT}/_flights.pyx"),
-        units("topic_state", "binding", "confluent_ids", "interrupts", "negative_cache", "watch", "recreated_topics",
+        units("topic_state", "binding", "next_batches", "confluent_ids", "interrupts", "negative_cache", "watch", "recreated_topics",
               "chosen_versions", "flavours", "travel", "serializer", "deserializer", "key_value_mistakes",
               "key_value_halves"),
         (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
@@ -147,7 +147,7 @@ ROOMS = (
     Room(
         "faces",
         package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow/*"),
-        units("serializer", "deserializer", "batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
+        units("serializer", "deserializer", "batches", "next_batches", "arrow_batches", "arrow_topics", "arrow_types", "travel",
               "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values", "framings", "evolution",
               "evolution_batches", "evolution_pairs", "key_value", "key_value_mistakes"),
         OVER_NETWORK,

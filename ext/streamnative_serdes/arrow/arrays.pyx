@@ -113,9 +113,14 @@ cdef inline bint is_valid(const uint8_t* valid, int64_t slot) noexcept nogil:
 
 cdef inline const uint8_t* bytes_at(const BytesArray* a, int64_t row, int64_t* size) noexcept nogil:
     """Return the bytes of a row that is not null."""
-    cdef const int32_t* offsets = <const int32_t*>a.slots + a.offset + row
     if unlikely(a.how != SMALL_OFFSETS):
         return other_bytes_at(a, a.offset + row, size)
+    return small_bytes_at(a, row, size)
+
+
+cdef inline const uint8_t* small_bytes_at(const BytesArray* a, int64_t row, int64_t* size) noexcept nogil:
+    """As bytes_at(), of an array with SMALL_OFFSETS."""
+    cdef const int32_t* offsets = <const int32_t*>a.slots + a.offset + row
     size[0] = offsets[1] - offsets[0]
     return a.data + offsets[0]
 

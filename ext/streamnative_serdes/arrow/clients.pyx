@@ -31,52 +31,115 @@ cdef object unbound(type cls, str name):
     return None
 
 
+cdef enum:
+    GATHERED_BYTES = 256        # mean size up to which messages are copied into one buffer
+
+
 @cython.final
 cdef class Values:
-    """The bytes of each item of a list, where the decoder reads them: no array of them is made.
+    """The bytes of each item of a list, where the decoder reads them.
 
     ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
     items are bytes themselves. None stands for no message. Any other item raises TypeError.
+
+    Short messages are copied into one buffer, where the decoder reads text beyond the end of a message, and so without
+    a branch for its size. Others are read where they are.
     """
+    cdef Py_ssize_t count
     cdef list held              # bytes objects, kept alive
-    cdef Place* places
+    cdef Place* places          # of all messages; or NULL, if they are in one buffer
+    cdef uint8_t* data          # the buffer,
+    cdef int32_t* offsets       # and where each message begins
     cdef uint8_t* valid         # null bitmap, or NULL if there are no nulls
     cdef int64_t size           # of all bytes
 
     def __cinit__(self, messages not None, str part=None):
-        cdef Py_ssize_t i, count
-        self.held = list(messages) if part is None else parts_of(messages, part)
-        count = len(self.held)
-        self.places = <Place*>PyMem_Calloc(max(count, 1), sizeof(Place))
-        if self.places is NULL:
-            raise MemoryError()
-        for i in range(count):
-            self.locate(i, <object>PyList_GET_ITEM(self.held, i))
+        cdef list items
+        if part is not None:
+            items = parts_of(messages, part)
+        else:
+            items = messages if isinstance(messages, list) else list(messages)
+        self.count = PyList_GET_SIZE(items)
+        if not self.gather(items):
+            self.locate(list(items))
 
     def __dealloc__(self):
-        PyMem_Free(self.places)
-        PyMem_Free(self.valid)
+        free(self.places)
+        free(self.data)
+        free(self.offsets)
+        free(self.valid)
 
     def __len__(self):
-        return len(self.held)
+        return self.count
 
-    cdef int locate(self, Py_ssize_t i, object item) except -1:
-        cdef Place* place = &self.places[i]
-        if item is None:
-            return self.leave_out(i)
-        if not isinstance(item, bytes):
-            if not isinstance(item, (bytearray, memoryview)):
-                raise TypeError(f"expected bytes or None, got {type(item).__name__}")
-            item = bytes(item)          # others may change while the GIL is released
-            self.held[i] = item
-        place.data, place.size = <const uint8_t*>PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item)
-        self.size += place.size
+    cdef bint gather(self, list items) except -1:
+        """Copy all messages into one buffer. False if they are too large for that, or not all of them bytes objects."""
+        cdef bint done
+        with cython.critical_section(items):
+            done = PyList_GET_SIZE(items) == self.count and self.copied(items)
+        if not done:
+            free(self.data)
+            free(self.offsets)
+            free(self.valid)
+            self.data, self.offsets, self.valid, self.size = NULL, NULL, NULL, 0
+        return done
+
+    cdef bint copied(self, list items) except -1:
+        cdef int64_t most = min(GATHERED_BYTES * self.count, INT32_MAX), room = 0, size
+        cdef uint8_t* grown
+        cdef PyObject* item
+        cdef Py_ssize_t i
+        self.offsets = <int32_t*>malloc((self.count + 1) * sizeof(int32_t))
+        if self.offsets is NULL:
+            raise MemoryError()
+        self.offsets[0] = 0
+        for i in range(self.count):
+            item = PyList_GET_ITEM(items, i)         # no Python code runs, so nobody changes the list
+            if likely(is_bytes(item)):
+                size = bytes_size(item)
+                if unlikely(size > room - self.size):
+                    if size > most - self.size:
+                        return False
+                    room = min(max(2 * room, self.size + size, LEAST_BYTES), most)
+                    grown = <uint8_t*>sns_resized(self.data, room)
+                    if grown is NULL:
+                        raise MemoryError()
+                    self.data = grown
+                sns_copy(self.data + self.size, bytes_start(item), size)
+                self.size += size
+            elif item is Py_None:
+                self.leave_out(i)
+            else:
+                return False
+            self.offsets[i + 1] = <int32_t>self.size
+        return True
+
+    cdef int locate(self, list items) except -1:
+        cdef Place* place
+        cdef Py_ssize_t i
+        self.held, self.count = items, len(items)
+        self.places = <Place*>calloc(max(self.count, 1), sizeof(Place))
+        if self.places is NULL:
+            raise MemoryError()
+        for i in range(self.count):
+            item = items[i]
+            if item is None:
+                self.leave_out(i)
+                continue
+            if not isinstance(item, bytes):
+                if not isinstance(item, (bytearray, memoryview)):
+                    raise TypeError(f"expected bytes or None, got {type(item).__name__}")
+                item = bytes(item)      # others may change while the GIL is released
+                items[i] = item
+            place = &self.places[i]
+            place.data, place.size = <const uint8_t*>PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item)
+            self.size += place.size
         return 0
 
     cdef int leave_out(self, Py_ssize_t i) except -1:
-        cdef Py_ssize_t size = (len(self.held) + 7) >> 3
+        cdef Py_ssize_t size = (self.count + 7) >> 3
         if self.valid is NULL:
-            self.valid = <uint8_t*>PyMem_Malloc(size)
+            self.valid = <uint8_t*>malloc(size)
             if self.valid is NULL:
                 raise MemoryError()
             memset(self.valid, 0xFF, size)
@@ -86,8 +149,14 @@ cdef class Values:
     cdef int open(self, BytesArray* out) except -1:
         """As open_bytes(); this has to stay alive as long as ``out`` is used."""
         memset(out, 0, sizeof(BytesArray))
-        out.how, out.length, out.size, out.valid = PLACES, len(self.held), self.size, self.valid
-        out.slots = <const uint8_t*>self.places
+        out.length, out.size, out.valid = self.count, self.size, self.valid
+        if self.places is not NULL:
+            out.how, out.slots = PLACES, <const uint8_t*>self.places
+            return 0
+        out.how, out.slots = SMALL_OFFSETS, <const uint8_t*>self.offsets
+        # Without any bytes, any address will do.
+        out.data = out.slots if self.data is NULL else self.data
+        out.limit = out.data + self.size
         return 0
 
 

@@ -162,10 +162,8 @@ cdef inline bint put_short(Column* c, const uint8_t* data, int64_t size) noexcep
 
 
 cdef inline void put_bit(Column* c, bint value) noexcept nogil:
-    """Append a BITS slot; the caller has made room."""
-    cdef uint8_t* byte = &c.data[c.length >> 3]
-    cdef int shift = c.length & 7
-    byte[0] = <uint8_t>((byte[0] & ~(1 << shift)) | (value << shift))
+    """Append a BITS slot, whose bit is 0 so far; the caller has made room."""
+    c.data[c.length >> 3] |= <uint8_t>(value << (c.length & 7))
     c.length += 1
 
 
@@ -214,6 +212,8 @@ cdef void truncate(Column* c, int64_t length) noexcept nogil:
     cdef int i
     while c.length > length:
         c.length -= 1
+        if c.storage == BITS:
+            c.data[c.length >> 3] &= <uint8_t>~(1 << (c.length & 7))
         if c.valid is not NULL and not c.valid[c.length >> 3] >> (c.length & 7) & 1:
             c.valid[c.length >> 3] |= <uint8_t>(1 << (c.length & 7))
             c.nulls -= 1

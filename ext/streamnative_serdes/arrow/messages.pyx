@@ -118,7 +118,8 @@ cdef class Batch:
         self.known, self.counts, self.errors = {}, {}, []
         if schema is not None:
             format = format_of_bytes(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
-            self.how, self.width = how_bytes(format), width_of(format, b"w:")
+            self.how = how_bytes(format)
+            self.width = width_of(format, b"w:") if self.how == FIXED_SLOTS else -1
         self.r.max_depth = options["max.depth"]
         self.r.batch_slots_left = self.items
         self.r.steps = <Step*>malloc((self.r.max_depth + 1 + MAX_LEVELS) * sizeof(Step))
@@ -388,12 +389,15 @@ cdef int put_nulls(Column* c, int64_t length) noexcept nogil:
 
 cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
     """Decode rows from ``row`` on, without the GIL. Returns the row where it stopped."""
+    cdef BytesArray rows = batch.rows   # a copy that no pointer reaches stays in registers
     cdef const uint8_t* p
-    cdef int64_t size = 0
-    cdef Route* route
+    cdef int64_t size = 0, first = batch.done
+    cdef Route* route = NULL
+    cdef uint8_t[HEADER_SIZE] head      # of the last message with a version, which ``route`` reads
+    cdef bint headed = False
     why[0] = DONE
-    while row < batch.rows.length:
-        batch.row, batch.absent = batch.done + row, not is_valid(batch.rows.valid, batch.rows.offset + row)
+    while row < rows.length:
+        batch.row, batch.absent = first + row, not is_valid(rows.valid, rows.offset + row)
         if unlikely(batch.absent):
             if not has_key(batch, batch.row):
                 if put_null(batch.columns):
@@ -401,23 +405,30 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
                 row += 1
                 continue
             p, size = &NO_MESSAGE, 0
+        elif likely(rows.how == SMALL_OFFSETS):
+            p = small_bytes_at(&rows, row, &size)
         else:
             p = bytes_at(&batch.rows, row, &size)
-        batch.version = version_of(p, size) if batch.framed else HEADERLESS
-        if unlikely(batch.signs and batch.version == HEADERLESS):
-            why[0] = read_bare(batch, p, size, row)
-            if why[0] == BARE or why[0] == FAILED:
-                return row
-            if why[0] == DONE:
-                row += 1
-                continue
-            why[0] = DONE
-        route = &batch.routes[batch.version & (ROUTES - 1)]
-        if unlikely(not route.there or route.version != batch.version):
-            route = route_of(batch, batch.version)
-            if route is NULL:
-                why[0] = UNKNOWN
-                return row
+        # Mostly the header is that of the message before. Compared as a whole, it need not be read before the body is.
+        if not (headed and size >= HEADER_SIZE and memcmp(p, head, HEADER_SIZE) == 0):
+            batch.version = version_of(p, size) if batch.framed else HEADERLESS
+            if unlikely(batch.signs and batch.version == HEADERLESS):
+                why[0] = read_bare(batch, p, size, row)
+                if why[0] == BARE or why[0] == FAILED:
+                    return row
+                if why[0] == DONE:
+                    row += 1
+                    continue
+                why[0] = DONE
+            route = &batch.routes[batch.version & (ROUTES - 1)]
+            if unlikely(not route.there or route.version != batch.version):
+                route = route_of(batch, batch.version)
+                if route is NULL:
+                    why[0] = UNKNOWN
+                    return row
+            headed = batch.framed and batch.version != HEADERLESS
+            if headed:
+                memcpy(head, p, HEADER_SIZE)
         set_bytes(batch, p + route.offset, p + size)
         if unlikely(route.root is NULL or not read_row(batch, route.root, &route.trailing)):
             why[0] = FAILED

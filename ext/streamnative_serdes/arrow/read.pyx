@@ -41,6 +41,7 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
     """Decode ``count`` values by the ops ``parts[0]``, ``parts[stride]``, ..."""
     cdef const uint8_t* p = r.p         # stays in a register as long as its address is not taken
     cdef const uint8_t* end = r.end
+    cdef const uint8_t* limit = r.limit
     cdef Column* columns = r.columns
     cdef int64_t i, branch = 0
     cdef Op* op
@@ -62,7 +63,14 @@ cdef bint read_values(Op** parts, int64_t count, int stride, Step* step, int64_t
                 if unlikely(not made(r, put_null(c))):
                     return False
                 continue
-        if op.kind == READ_STRING or op.kind == READ_BYTES:
+        if op.kind == READ_STRING:
+            # Most texts are short ASCII: a length of one byte, and all that put_short() reads is within the limit.
+            if likely(limit - p > SNS_SHORT and p[0] <= 2 * SNS_SHORT and not p[0] & 1 and p[0] >> 1 < end - p
+                      and put_short(c, p + 1, p[0] >> 1)):
+                p += 1 + (p[0] >> 1)
+            else:
+                p = read_bytes(op, c, p, end, r)
+        elif op.kind == READ_BYTES:
             p = read_bytes(op, c, p, end, r)
         elif op.kind == READ_LONG:
             p = read_long(c, p, end, r)
