@@ -123,6 +123,27 @@ def bytes_list(schema: object, array: object) -> list[bytes | None]:
     Raises DecodeError for a damaged array, and TypeError for another type.
     """
 
+def produce_all(
+    produce: Callable[[str, bytes | None, str | bytes | None], object],
+    topic: str,
+    messages: Iterable[tuple[bytes | None, str | bytes | None]],
+    refused: tuple[type[BaseException], ...],
+    again: Callable[[bytes | None, str | bytes | None], object],
+    look: Callable[[], object],
+    every: int,
+) -> None:
+    """Call ``produce(topic, value, key)`` for each message, as a loop in Python would, with less time in between.
+
+    Args:
+        produce: the method of a client's producer.
+        topic: where to.
+        messages: pairs of value and key.
+        refused: errors of ``produce``.
+        again: is called with a message for which it raised one of them.
+        look: is called after each ``every`` messages.
+        every: at least 1.
+    """
+
 @final
 class Deliveries:
     """What a producer reports of its messages: call it with (error, message), as ``on_delivery``.
@@ -131,7 +152,10 @@ class Deliveries:
     """
 
     failed: list[Any]
-    ends: dict[tuple[str, int], int]
+    @property
+    def ends(self) -> dict[tuple[str, int], int]:
+        """What was reported so far. Clear it to begin again."""
+
     def __call__(self, error: Any, message: Any) -> None: ...
 
 def address_of(array: object) -> int:

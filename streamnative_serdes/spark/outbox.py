@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._kafka import ClientErrors, ask, client, require_options
-from streamnative_serdes.arrow.kafka_columns import Deliveries
+from streamnative_serdes.arrow.kafka_columns import Deliveries, produce_all
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 from .workers import kept, key_of
@@ -151,14 +151,9 @@ class Outbox:
         Raises:
             DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
-        produce, topic, refused = self.producer.produce, self._topic, (BufferError, self._refused)
-        for number, (value, key) in enumerate(messages, 1):
-            try:
-                produce(topic, value, key)
-            except refused:
-                self.send(value, key)  # waits for space in the queue, or raises the error
-            if not number % _LOOK_EVERY:
-                self._look()
+        refused = (BufferError, self._refused)
+        # send() waits for space in the queue, or raises the error.
+        produce_all(self.producer.produce, self._topic, messages, refused, self.send, self._look, _LOOK_EVERY)
         self._look()
 
     def flush(self) -> None:

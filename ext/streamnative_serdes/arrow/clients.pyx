@@ -224,18 +224,55 @@ cdef class Deliveries:
     ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
     """
     cdef readonly list failed
-    cdef readonly dict ends
+    cdef dict offsets
+    cdef object last            # the last message, whose offset is put into ``offsets`` later
+    cdef str last_topic
+    cdef object last_partition
     cdef Method topic, partition, offset
 
     def __cinit__(self):
-        self.failed, self.ends = [], {}
+        self.failed, self.offsets = [], {}
         self.topic, self.partition, self.offset = Method("topic"), Method("partition"), Method("offset")
 
     def __call__(self, error, message):
+        cdef str topic
         if error is not None:
             self.failed.append(error)
-        else:
-            self.ends[self.topic.of(message), self.partition.of(message)] = self.offset.of(message)
+            return
+        topic, partition = self.topic.of(message), self.partition.of(message)
+        # Messages of one partition are reported together.
+        if self.last is None or partition != self.last_partition or topic != self.last_topic:
+            self.settle()
+            self.last_topic, self.last_partition = topic, partition
+        self.last = message
+
+    cdef int settle(self) except -1:
+        if self.last is not None:
+            self.offsets[self.last_topic, self.last_partition] = self.offset.of(self.last)
+            self.last = None
+        return 0
+
+    @property
+    def ends(self):
+        self.settle()
+        return self.offsets
+
+
+def produce_all(produce, str topic not None, messages, tuple refused not None, again, look, Py_ssize_t every):
+    """Call ``produce(topic, value, key)`` for each (value, key) of ``messages``, as a loop in Python would.
+
+    If it raises one of ``refused``, ``again(value, key)`` is called; after each ``every`` messages, ``look()`` is.
+    """
+    cdef Py_ssize_t left = every
+    for value, key in messages:
+        try:
+            produce(topic, value, key)
+        except refused:
+            again(value, key)
+        left -= 1
+        if left == 0:
+            left = every
+            look()
 
 
 # --- columns of Spark's Kafka source ----------------------------------------------------------------------------------
