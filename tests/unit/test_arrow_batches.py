@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
@@ -483,3 +484,33 @@ def test_timestamps_are_converted_to_nanoseconds_up_to_the_last_that_fits(micros
     column = ColumnCodec(MICROS, NANOS).decode(pa.array([Codec("long").encode(micros)])).column(0)
     assert column.cast(pa.int64()).to_pylist() == [micros * 1000]
     assert Codec(MICROS, NANOS).decode(Codec("long").encode(micros)) == micros * 1000
+
+
+@pytest.mark.parametrize("size", [3 << 20, (4 << 20) - 32, 4 << 20, (4 << 20) + 32, 9 << 20, 150 << 20])
+def test_the_memory_of_a_large_batch_is_used_again_only_when_it_is_gone(size: int) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "text", "type": "string"}]}
+    columns, rows = ColumnCodec(schema), 8
+    held = []
+    for mark in "abcab":
+        batch = pa.record_batch({"text": [mark * (size // rows)] * rows})
+        messages = columns.encode(batch)
+        held = [*held[-1:], (mark, messages, columns.decode(messages))]  # the one before the last is gone now
+        for each, encoded, decoded in held:
+            assert encoded[0].as_py()[-9:] == encoded[rows - 1].as_py()[-9:] == each.encode() * 9
+            assert decoded.column("text")[rows - 1].as_py() == each * (size // rows)
+    smaller = columns.encode(pa.record_batch({"text": ["z" * (5 << 20)]}))
+    assert columns.decode(smaller).column("text")[0].as_py() == "z" * (5 << 20)
+
+
+def test_threads_that_free_large_batches_at_once_each_have_their_own() -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "text", "type": "string"}]}
+    columns = ColumnCodec(schema)
+
+    def work(mark: str) -> None:
+        batch = pa.record_batch({"text": [mark * 1_000_000] * 6})
+        for _ in range(30):
+            assert columns.decode(columns.encode(batch)) == batch
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work, mark) for mark in "abcd"]:
+            done.result(60)

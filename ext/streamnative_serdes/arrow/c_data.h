@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__linux__)
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -105,20 +106,59 @@ static inline void sns_keep_freed_memory(size_t size) {
     free(block);
 }
 
+/* One large block that was freed is kept for the next batch: fresh pages are cleared by the system, which takes as long as
+ * to fill them. Only one, of up to SNS_KEPT bytes; the system may take its pages when memory is short.
+ */
+#define SNS_HUGE ((size_t)4 << 20) /* least size of a large block in bytes */
+#define SNS_KEPT ((size_t)128 << 20)
+#if defined(__linux__) && defined(__GLIBC__)
+#define SNS_KEEPS 1
+static void *sns_kept = NULL; /* exchanged atomically, since consumers free arrays in any thread and without the GIL */
+
+/* The pages that lie wholly within the block. */
+static inline void sns_advise(void *block, size_t size, int advice) {
+    uintptr_t page = 4096, start = ((uintptr_t)block + page - 1) & ~(page - 1), end = ((uintptr_t)block + size) & ~(page - 1);
+    if (end > start) (void)madvise((void *)start, end - start, advice); /* a hint: without it, nothing but speed changes */
+}
+
+static inline void *sns_take_kept(size_t size) {
+    void *block = __atomic_exchange_n(&sns_kept, NULL, __ATOMIC_ACQ_REL);
+    size_t room = block == NULL ? 0 : malloc_usable_size(block);
+    if (room >= size && room / 2 <= size) return block;
+    free(__atomic_exchange_n(&sns_kept, block, __ATOMIC_ACQ_REL)); /* put it back; meanwhile there may be another one */
+    return NULL;
+}
+#endif
+
+/* free for the buffers of batches. */
+static inline void sns_free(void *block) {
+#ifdef SNS_KEEPS
+    size_t size = block == NULL ? 0 : malloc_usable_size(block);
+    if (size >= SNS_HUGE && size <= SNS_KEPT) {
+        block = __atomic_exchange_n(&sns_kept, block, __ATOMIC_ACQ_REL);
+    }
+#endif
+    free(block);
+}
+
 /* realloc for the buffers of batches. Large ones get huge pages where the system offers them to those who ask: to fault
  * in 100 MB by pages of 4 KB takes longer than to copy them.
  */
-#define SNS_HUGE ((size_t)4 << 20) /* least size in bytes */
 static inline void *sns_resized(void *block, size_t size) {
-    void *made = realloc(block, size);
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (made != NULL && size >= SNS_HUGE) {
-        uintptr_t page = 4096, start = ((uintptr_t)made + page - 1) & ~(page - 1);
-        /* Only a hint; without huge pages nothing changes. */
-        (void)madvise((void *)start, ((uintptr_t)made + size - start) & ~(page - 1), MADV_HUGEPAGE);
+#ifdef SNS_KEEPS
+    void *made;
+    if (block == NULL && size >= SNS_HUGE) {
+        made = sns_take_kept(size);
+        if (made != NULL) return made;
     }
+    made = realloc(block, size);
+#ifdef MADV_HUGEPAGE
+    if (made != NULL && size >= SNS_HUGE) sns_advise(made, size, MADV_HUGEPAGE);
 #endif
     return made;
+#else
+    return realloc(block, size);
+#endif
 }
 
 /* --- arrays, which own their malloc'ed buffers -------------------------------------------------------------------- */
@@ -130,7 +170,7 @@ static void sns_release_array(struct ArrowArray *array) {
         if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
         free(array->children[i]);
     }
-    for (i = 0; array->buffers != NULL && i < array->n_buffers; i++) free((void *)array->buffers[i]);
+    for (i = 0; array->buffers != NULL && i < array->n_buffers; i++) sns_free((void *)array->buffers[i]);
     free(array->children);
     free((void *)array->buffers);
     array->release = NULL;

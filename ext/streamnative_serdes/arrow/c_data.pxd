@@ -33,3 +33,4 @@ cdef extern from "arrow/c_data.h":
     object sns_new_array()
     void sns_keep_freed_memory(size_t) noexcept nogil
     void* sns_resized(void*, size_t) noexcept nogil
+    void sns_free(void*) noexcept nogil

@@ -65,7 +65,7 @@ cdef class Values:
 
     def __dealloc__(self):
         free(self.places)
-        free(self.data)
+        sns_free(self.data)
         free(self.offsets)
         free(self.valid)
 
@@ -78,7 +78,7 @@ cdef class Values:
         with cython.critical_section(items):
             done = PyList_GET_SIZE(items) == self.count and self.copied(items)
         if not done:
-            free(self.data)
+            sns_free(self.data)
             free(self.offsets)
             free(self.valid)
             self.data, self.offsets, self.valid, self.size = NULL, NULL, NULL, 0

@@ -50,9 +50,9 @@ cdef bint begin_offsets(Column* columns, int count) noexcept nogil:
 cdef void free_columns(Column* columns, int count) noexcept nogil:
     cdef int i
     for i in range(count):
-        free(columns[i].valid)
-        free(columns[i].data)
-        free(columns[i].offsets)
+        sns_free(columns[i].valid)
+        sns_free(columns[i].data)
+        sns_free(columns[i].offsets)
     free(columns)
 
 

@@ -53,9 +53,9 @@ cdef class Encoding:
     def __dealloc__(self):
         PyMem_Free(self.sources)
         PyMem_Free(self.w.steps)
-        free(self.w.base)
-        free(self.messages.valid)
-        free(self.messages.offsets)
+        sns_free(self.w.base)
+        sns_free(self.messages.valid)
+        sns_free(self.messages.offsets)
 
     cdef int open(self, ArrowArray* array) except -1:
         """Open the columns of ``array``, which has to stay alive. Raises EncodeError if one is damaged."""
