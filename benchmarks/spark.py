@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import fastavro
 import numpy as np
@@ -45,17 +46,23 @@ cloudpickle.register_pickle_by_value(spark_tasks)  # type: ignore[no-untyped-cal
 CHECKED = 10_000  # number of rows that are read back to check the sink
 
 
+def text(values: Any) -> pa.Array:
+    """Text of numpy in one array, of which pyarrow makes several chunks beyond two million rows."""
+    found = pa.array(values)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
 def columns(rows: int) -> pa.RecordBatch:
     """Random trades, identical in every run."""
     source = np.random.default_rng(0)
     millis = np.datetime64("2026-01-01", "ms") + source.integers(0, 10**10, rows).astype("timedelta64[ms]")
-    notes = pa.array(np.char.add("note ", source.integers(0, 10**6, rows).astype(str)))
+    notes = text(np.char.add("note ", source.integers(0, 10**6, rows).astype(str)))
     return pa.RecordBatch.from_pydict(
         {
             "id": pa.array(source.integers(0, 2**40, rows)),
-            "account": pa.array(np.char.add("account-", source.integers(0, 10**8, rows).astype(str))),
-            "symbol": pa.array(source.choice(["NYSE:ABCD", "XETR:EFGH.DE", "LSE:IJ"], rows)),
-            "side": pa.array(source.choice(["BUY", "SELL", "HOLD"], rows)),
+            "account": text(np.char.add("account-", source.integers(0, 10**8, rows).astype(str))),
+            "symbol": text(source.choice(["NYSE:ABCD", "XETR:EFGH.DE", "LSE:IJ"], rows)),
+            "side": text(source.choice(["BUY", "SELL", "HOLD"], rows)),
             "price": pa.array(source.uniform(0, 1e5, rows)),
             "weight": pa.array(source.uniform(0, 1, rows).astype(np.float32)),
             "quantity": pa.array(source.integers(-1000, 10**6, rows).astype(np.int32)),
