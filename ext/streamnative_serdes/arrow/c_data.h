@@ -106,11 +106,12 @@ static inline void sns_keep_freed_memory(size_t size) {
     free(block);
 }
 
-/* One large block that was freed is kept for the next batch: fresh pages are cleared by the system, which takes as long as
- * to fill them. Only one, of up to SNS_KEPT bytes; the system may take its pages when memory is short.
+/* One very large block that was freed is kept for the next batch: fresh pages are cleared by the system, which takes as
+ * long as to fill them. Smaller ones are left to malloc, which keeps up to 32 MB for each thread.
  */
-#define SNS_HUGE ((size_t)4 << 20) /* least size of a large block in bytes */
-#define SNS_KEPT ((size_t)128 << 20)
+#define SNS_HUGE ((size_t)4 << 20) /* least size in bytes of a block of huge pages */
+#define SNS_LEAST_KEPT ((size_t)32 << 20)
+#define SNS_MOST_KEPT ((size_t)128 << 20)
 #if defined(__linux__) && defined(__GLIBC__)
 #define SNS_KEEPS 1
 static void *sns_kept = NULL; /* exchanged atomically, since consumers free arrays in any thread and without the GIL */
@@ -134,9 +135,8 @@ static inline void *sns_take_kept(size_t size) {
 static inline void sns_free(void *block) {
 #ifdef SNS_KEEPS
     size_t size = block == NULL ? 0 : malloc_usable_size(block);
-    if (size >= SNS_HUGE && size <= SNS_KEPT) {
+    if (size >= SNS_LEAST_KEPT && size <= SNS_MOST_KEPT)
         block = __atomic_exchange_n(&sns_kept, block, __ATOMIC_ACQ_REL);
-    }
 #endif
     free(block);
 }
@@ -147,7 +147,7 @@ static inline void sns_free(void *block) {
 static inline void *sns_resized(void *block, size_t size) {
 #ifdef SNS_KEEPS
     void *made;
-    if (block == NULL && size >= SNS_HUGE) {
+    if (block == NULL && size >= SNS_LEAST_KEPT) {
         made = sns_take_kept(size);
         if (made != NULL) return made;
     }
