@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -308,6 +309,10 @@ def test_a_column_that_is_not_there_or_named_twice_is_an_error(names: list[str])
         ({"partition": 2**31}, "partition"),
         ({"partition": "1"}, "partition"),
         ({"offset": 2**63}, "offset"),
+        ({"offset": 1.5}, "offset"),
+        ({"offset": Decimal("1E+999999")}, "offset"),
+        ({"partition": 1.0}, "partition"),
+        ({"timestamp": (1, 1.5)}, "timestamp"),
         ({"timestamp": None}, "timestamp"),
         ({"timestamp": (1, 2**62)}, "timestamp"),
         ({"headers": [("a",)]}, "headers"),

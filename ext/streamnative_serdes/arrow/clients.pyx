@@ -382,7 +382,7 @@ cdef int put_part(Column* c, int kind, object part) except -1:
 
 
 cdef int put_kafka_number(Column* c, object number, bint narrow) except -1:
-    cdef int64_t value = number
+    cdef int64_t value = whole(number)
     if not has_slot(c):
         return NO_MEMORY
     if narrow:
@@ -394,6 +394,13 @@ cdef int put_kafka_number(Column* c, object number, bint narrow) except -1:
     return 0
 
 
+cdef int64_t whole(object number) except? -1:
+    """Other numbers are refused: int() drops what is behind a point, and takes seconds for a Decimal of many digits."""
+    if not isinstance(number, int):
+        raise TypeError(f"expected an int, got {type(number).__name__}")
+    return number
+
+
 cdef int put_time(Column* c, int kind, object part) except -1:
     """Append a time or its type, in Kafka's numbers: the client's are higher by one. 0: there is no time.
 
@@ -401,7 +408,7 @@ cdef int put_time(Column* c, int kind, object part) except -1:
     """
     cdef int64_t stamp, of_type
     type_number, milliseconds = part
-    of_type, stamp = type_number, milliseconds
+    of_type, stamp = whole(type_number), whole(milliseconds)
     if kind == KAFKA_TIME_TYPE:
         return put_kafka_number(c, of_type - 1, True)
     if of_type == 0:
