@@ -125,7 +125,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             topic: the messages' topic.
             data: messages: a list of bytes, a Series of polars or pandas, or anything with ``__arrow_c_array__`` or
                 ``__arrow_c_stream__`` that holds bytes or text, in one or more chunks. Or a list of confluent-kafka's
-                messages, as ``consumer.consume()`` returns it, without errors: their values are read where they are,
+                messages, as ``consumer.consume()`` returns it, without errors: no array of their values is made,
                 and they have ``keys`` and ``headers``. A null becomes a row of nulls.
             keys: the messages' keys, in any of these forms, for KEY_VALUE topics with the encoding SEPARATED. Then a
                 row is null as a whole if both the message and its key are null.
