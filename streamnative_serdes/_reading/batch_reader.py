@@ -239,7 +239,7 @@ class BatchReader:
     @property
     def reusable(self) -> bool:
         """Whether it can read another batch: each message so far had a version that the topic has, or no header."""
-        only_here = self._fell_back or self._signed or self._unreadable or self._missing
+        only_here = self._signed or self._unreadable or self._missing
         return self._target is None and self.wanted.check is None and not only_here
 
     @property

@@ -19,6 +19,7 @@ pa = pytest.importorskip("pyarrow")
 from waiting import exit_code  # noqa: E402 - requires pyarrow
 
 from streamnative_serdes import (  # noqa: E402
+    ConfigError,
     DecodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
@@ -90,7 +91,10 @@ def test_a_batch_may_have_versions_that_the_one_before_had_not(registry: LocalRe
 
 
 @pytest.mark.parametrize("data", [FRAMED, BARE])
-def test_the_latest_schema_is_asked_for_again_after_its_time(registry: LocalRegistry, data: bytes) -> None:
+def test_the_latest_schema_is_asked_for_again_after_its_time(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    monkeypatch.setattr(Watch, "allowed", False)  # as in a Spark worker
     register(registry, USER)
     with KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0.5})) as reader:
         for _ in range(3):
@@ -176,6 +180,30 @@ def test_a_bad_message_is_an_error_in_each_batch_and_leaves_nothing_behind(regis
         assert reader.stats()["errors"] == 2 * times
 
 
+def test_messages_with_and_without_a_header_take_turns(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    register(registry, WIDER)
+    reader, bare = KafkaAvroDeserializer(conf(registry)), FRAMED_1[10:]
+    expected = [None, 7, None, 7, 7, None, 7]
+    for _ in range(3):
+        batch = reader.deserialize_batch("t", [FRAMED, bare, FRAMED, FRAMED_1, bare, FRAMED, FRAMED_1])
+        assert batch.column("age").to_pylist() == expected
+        assert set(batch.column("name").to_pylist()) == {"bob"}
+    assert reader.stats()["headerless"] == 6
+
+
+def test_a_batch_without_the_headers_that_framings_need_is_an_error_after_one_with_them(
+    registry: LocalRegistry,
+) -> None:
+    register(registry, USER)
+    framings = {"framings": "snip42,confluent-header,headerless", "confluent.schema.registry.url": registry.url}
+    reader = KafkaAvroDeserializer(conf(registry, **framings))
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [FRAMED], headers=[[]]).to_pylist() == [BOB]
+        with pytest.raises(ConfigError, match="the messages' headers are needed"):
+            reader.deserialize_batch("t", [FRAMED])
+
+
 @pytest.mark.parametrize("topic", [None, 7, ["t"], "", "persistent://a/b"])
 def test_a_bad_topic_is_an_error_after_other_batches(registry: LocalRegistry, topic: Any) -> None:
     register(registry, USER)
@@ -245,7 +273,10 @@ def test_after_a_fork_the_next_batch_starts_the_watch(registry: LocalRegistry) -
     assert exit_code(child) == 0
 
 
-def test_a_batch_is_written_by_a_newer_version_after_its_time(registry: LocalRegistry) -> None:
+def test_a_batch_is_written_by_a_newer_version_after_its_time(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Watch, "allowed", False)  # as in a Spark worker
     register(registry, USER)
     with KafkaAvroSerializer(
         conf(registry, **{"use.latest.version": True, "auto.register.schemas": False, "cache.latest.ttl.sec": 0.5})
