@@ -159,6 +159,17 @@ def test_a_version_that_was_missing_is_asked_for_in_a_later_batch(registry: Loca
     assert reader.deserialize_batch("t", [FRAMED_1]).column("age").to_pylist() == [7]
 
 
+def test_versions_that_were_missing_are_asked_for_after_batches_that_fell_back(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 0.0}))
+    unknown = [FRAMED_1[:9] + bytes([version]) + BARE for version in (1, 2, 3)]  # after the first, all are asked for
+    for _ in range(3):
+        assert reader.deserialize_batch("t", unknown).to_pylist() == [BOB, BOB, BOB]
+    register(registry, WIDER)
+    assert reader.deserialize_batch("t", [FRAMED_1]).to_pylist() == [BOB]
+    assert reader.stats()["fallbacks"] == 9
+
+
 def test_fallbacks_are_counted_in_each_batch(registry: LocalRegistry) -> None:
     register(registry, USER)
     reader = KafkaAvroDeserializer(conf(registry))
