@@ -95,8 +95,11 @@ def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Rea
 
 
 def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:
-    """Keep what has read a batch, while the topic is in this state, if it can read the next one too."""
-    if reader.reusable:
+    """Keep what has read a batch, while the topic is in this state, if it can read the next one too.
+
+    Not if no version is known: the topic may turn out to be of another type than AVRO.
+    """
+    if reader.reusable and state.newest is not None:
         policy.readers.keep(key, state, _until(policy, state, reader), reader)
 
 

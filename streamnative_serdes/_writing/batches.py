@@ -63,7 +63,8 @@ def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make:
     bound = policy.batch_writers.get(topic, state)
     if bound is None:
         bound = _bound_first(serdes, policy, topic, make)
-        policy.batch_writers.keep(topic, state, _until(policy, state), bound)
+        if policy.conf["auto.register.schemas"] or not policy.has_schema:  # otherwise a refusal may decide, for a time
+            policy.batch_writers.keep(topic, state, _until(policy, state), bound)
     return bound
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import math
+import mmap
 import os
 import signal
 import threading
@@ -16,14 +18,17 @@ import requests
 
 pa = pytest.importorskip("pyarrow")
 
-from waiting import exit_code  # noqa: E402 - requires pyarrow
+from confluent_stand_in import ConfluentStandIn  # noqa: E402 - requires pyarrow
+from waiting import exit_code  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402
     ConfigError,
     DecodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    KeyValueSchema,
     SchemaError,
+    SchemaNotFoundError,
 )
 from streamnative_serdes._lifecycle import policy_of  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
@@ -323,6 +328,98 @@ def test_a_topic_that_was_recreated_is_written_by_its_new_version(registry: Loca
     binding_of(writer)._look()
     for _ in range(3):
         assert writer.serialize_batch("t", columns(name="bob")).to_pylist() == [FRAMED_1[:10] + BARE]
+
+
+# A header that is equal to the one before has the same route; what shows a sign of Confluent's is looked at each time
+
+
+LEFT: dict[str, Any] = {
+    "type": "record",
+    "name": "R",
+    "fields": [{"name": "a", "type": "string"}, {"name": "b", "type": "string", "default": ""}],
+}
+RIGHT = {**LEFT, "fields": [LEFT["fields"][1], LEFT["fields"][0]]}
+
+
+def framed_by(registry: LocalRegistry, second: ConfluentStandIn, framings: str, schema: Any = None) -> Any:
+    options = {"confluent.schema.registry.url": second.url, "framings": framings}
+    return KafkaAvroDeserializer(conf(registry, **options), schema)
+
+
+@pytest.mark.parametrize("framings", ["snip42,confluent,confluent-header,headerless", "snip42,confluent-header"])
+def test_equal_messages_are_read_by_the_schemas_that_their_headers_name(registry: LocalRegistry, framings: str) -> None:
+    with ConfluentStandIn() as second:
+        ids = [second.register("t-value", schema) for schema in (LEFT, RIGHT)]
+        headers = [[("__value_schema_id", b"\0" + number.to_bytes(4, "big"))] for number in ids]
+        body = b"\x14xxxxxxxxxx\x02y"
+        reader = framed_by(registry, second, framings, LEFT)
+        expected = [{"a": "x" * 10, "b": "y"}, {"a": "y", "b": "x" * 10}]
+        assert reader.deserialize_batch("t", [body, body], headers=headers).to_pylist() == expected
+        assert [reader.deserialize("t", body, headers=each) for each in headers] == expected
+
+
+def test_messages_with_equal_beginnings_are_each_tried_without_a_header_first(registry: LocalRegistry) -> None:
+    def of(size: int, name: str) -> dict[str, Any]:
+        fixed = {"type": "fixed", "name": f"F{size}", "size": size}
+        fields = [{"name": name, "type": fixed}, {"name": "t", "type": "string"}]
+        return {"type": "record", "name": "R", "fields": fields}
+
+    register(registry, of(9, "raw"))
+    with ConfluentStandIn() as second:
+        number = second.register("t-value", of(5, "q"))
+        target = {"type": "record", "name": "R", "fields": [{"name": "t", "type": "string"}]}
+        reader = framed_by(registry, second, "snip42,headerless,confluent", target)
+        head = b"\0" + number.to_bytes(4, "big") + b"aaaa\x04"
+        messages = [head + b"\x06abc", head + b"\x02b"]  # the first is too long without a header
+        assert reader.deserialize_batch("t", messages).column("t").to_pylist() == ["abc", "\x02b"]
+        assert [reader.deserialize("t", each)["t"] for each in messages] == ["abc", "\x02b"]
+
+
+def test_a_bad_message_behind_a_bare_one_is_refused_under_its_own_version(registry: LocalRegistry) -> None:
+    order = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *LEFT["fields"][:1]]}
+    register(registry, order)
+    good = FRAMED[:10] + b"\0\x0ahello"
+    with ConfluentStandIn() as second:
+        reader = framed_by(registry, second, "snip42,headerless,confluent,confluent-header")
+        messages = [good[10:], good, good[10:], good[:-1]]
+        batch = reader.deserialize_batch("t", messages, headers=[None] * 4, error_column="why")
+        assert batch.column("a").to_pylist() == ["hello", "hello", "hello", None]
+        assert "schema version 0, field a" in batch.column("why")[3].as_py()
+        assert reader.stats()["headerless"] == 2
+
+
+def test_short_messages_with_confluents_prefix_are_not_read_beyond_their_end(registry: LocalRegistry) -> None:
+    number_of: dict[str, Any] = {"type": "record", "name": "N", "fields": [{"name": "n", "type": "long"}]}
+    with ConfluentStandIn() as second:
+        number = second.register("t-value", number_of)
+        message = b"\0" + number.to_bytes(4, "big") + b"\x0e"
+        reader = framed_by(registry, second, "snip42,confluent", number_of)
+        libc = ctypes.CDLL(None)
+        libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        end = start + mmap.PAGESIZE
+        assert libc.mprotect(end, mmap.PAGESIZE, 0) == 0  # what is behind the message cannot be read
+        ctypes.memmove(end - len(message), message, len(message))
+        data = pa.foreign_buffer(end - len(message), len(message))
+        offsets = pa.array([0, len(message)], pa.int32()).buffers()[1]
+        array = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
+        assert reader.deserialize_batch("t", array).to_pylist() == [{"n": 7}]
+
+
+def test_a_topic_without_a_schema_may_turn_out_to_be_of_another_type(registry: LocalRegistry) -> None:
+    reader = KafkaAvroDeserializer(conf(registry, **{"cache.missing.ttl.sec": 60}), USER)
+    for _ in range(3):
+        batch = reader.deserialize_batch("t", [BARE], error_column="why")
+        assert "Schema not found" in batch.column("why")[0].as_py()
+    pair = KeyValueSchema(USER, USER, encoding="INLINE")
+    with KafkaAvroSerializer(conf(registry, **{"key.value.framing": "value", "retries.wait.ms": 201}), pair) as writer:
+        message = writer.serialize("t", ({"name": "k"}, {"name": "v"}))
+    with pytest.raises(SchemaNotFoundError):  # the registry's answer about the latest is remembered
+        reader.deserialize_batch("t", [message])
+    policy_of(reader).binding.expire()
+    for _ in range(3):
+        assert reader.deserialize_batch("t", [message]).to_pylist() == [{"key": {"name": "k"}, "value": {"name": "v"}}]
 
 
 # What is kept

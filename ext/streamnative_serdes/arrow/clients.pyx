@@ -258,7 +258,7 @@ cdef class Deliveries:
         return self.offsets
 
 
-def produce_all(produce, str topic not None, messages, tuple refused not None, again, look, Py_ssize_t every):
+def produce_all(produce, topic, messages, tuple refused not None, again, look, Py_ssize_t every):
     """Call ``produce(topic, value, key)`` for each (value, key) of ``messages``, as a loop in Python would.
 
     If it raises one of ``refused``, ``again(value, key)`` is called; after each ``every`` messages, ``look()`` is.

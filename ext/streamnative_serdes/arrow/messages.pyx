@@ -411,6 +411,7 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
             p = bytes_at(&batch.rows, row, &size)
         # Mostly the header is that of the message before. Compared as a whole, it need not be read before the body is.
         if not (headed and size >= HEADER_SIZE and memcmp(p, head, HEADER_SIZE) == 0):
+            headed = False
             batch.version = version_of(p, size) if batch.framed else HEADERLESS
             if unlikely(batch.signs and batch.version == HEADERLESS):
                 why[0] = read_bare(batch, p, size, row)
@@ -426,7 +427,7 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
                 if route is NULL:
                     why[0] = UNKNOWN
                     return row
-            headed = batch.framed and batch.version != HEADERLESS
+            headed = batch.version >= 0     # what shows a sign of Confluent's may be shorter, and be read in other ways
             if headed:
                 memcpy(head, p, HEADER_SIZE)
         set_bytes(batch, p + route.offset, p + size)
