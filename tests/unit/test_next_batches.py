@@ -8,6 +8,7 @@ import math
 import mmap
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -269,6 +270,7 @@ def test_threads_read_batches_of_one_topic_at_once(registry: LocalRegistry) -> N
             done.result(PATIENCE)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 def test_after_a_fork_the_next_batch_starts_the_watch(registry: LocalRegistry) -> None:
     register(registry, USER)
     reader = KafkaAvroDeserializer(conf(registry))
@@ -388,6 +390,7 @@ def test_a_bad_message_behind_a_bare_one_is_refused_under_its_own_version(regist
         assert reader.stats()["headerless"] == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="mprotect is a function of Unix")
 def test_short_messages_with_confluents_prefix_are_not_read_beyond_their_end(registry: LocalRegistry) -> None:
     number_of: dict[str, Any] = {"type": "record", "name": "N", "fields": [{"name": "n", "type": "long"}]}
     with ConfluentStandIn() as second:
