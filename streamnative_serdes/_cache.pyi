@@ -33,7 +33,7 @@ class LruMap(Generic[_T]):
     def __new__(cls, capacity: int) -> Self: ...
     def get(self, key: Hashable) -> _T | None: ...
     def use(self, key: Hashable) -> _T | None:
-        """Return an entry, which is dropped after all others from now on. Takes the lock."""
+        """Return an entry or None. All others are dropped before it from now on. Takes the lock."""
 
     def change(self, key: Hashable, step: Callable[[_T | None], _S], used: bool = False) -> _S:
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.

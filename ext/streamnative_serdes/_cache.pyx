@@ -88,7 +88,7 @@ cdef class LruMap:
         return self.entries.get(key)
 
     def use(self, key):
-        """Return the entry, which is dropped after all others then; None if there is none."""
+        """Return the entry or None. All other entries are dropped before it from now on."""
         entry = self.entries.get(key)
         if entry is not None:
             with self.lock:

@@ -23,7 +23,7 @@ class Unchanged(Generic[_T]):
         self._kept: dict[Hashable, tuple[TopicState, float, _T]] = {}
 
     def get(self, key: Hashable, state: TopicState) -> _T | None:
-        """The thing of this key; None if there is none, or if it is not valid any more."""
+        """Return the thing of this key, or None if it is missing or no longer valid."""
         return _valid(self._kept.get(key), state)
 
     def take(self, key: Hashable, state: TopicState) -> _T | None:
