@@ -80,7 +80,7 @@ def read_batch(
 def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Read | None:
     """The batch by what has read the batch before; None if something about the topic has changed since.
 
-    Otherwise a small batch would take longer to find out how its messages are read than to read them.
+    To find out how messages are read takes longer than to read a small batch.
     """
     policy, topic, dialect, large_types, check = wanted
     if check is not None or type(topic) is not str or topic not in policy.topics:
@@ -119,6 +119,7 @@ def _read_first(
     message_keys: Any,
     read_as: Known | None,
 ) -> _Read:
+    """The batch where nothing is kept of one before; what has read it is kept if it may read the next one."""
     policy, topic, dialect, large_types, _ = wanted
     if policy.is_key:
         hint = "pass keys=... to deserialize_batch of a deserializer for values"

@@ -63,7 +63,8 @@ def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make:
     bound = policy.batch_writers.get(topic, state)
     if bound is None:
         bound = _bound_first(serdes, policy, topic, make)
-        if policy.conf["auto.register.schemas"] or not policy.has_schema:  # otherwise a refusal may decide, for a time
+        if policy.conf["auto.register.schemas"] or not policy.has_schema:
+            # Else the answer may rest on what the registry refused, which is remembered for a time only.
             policy.batch_writers.keep(topic, state, _until(policy, state), bound)
     return bound
 
@@ -78,6 +79,7 @@ def _until(policy: WritePolicy, state: TopicState) -> float:
 def _bound_first(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
 ) -> BatchWriter:
+    """What writes the topic, by its state now."""
     other = policy.other_type(serdes, topic)
     if other is not None:
         if policy.is_key:
