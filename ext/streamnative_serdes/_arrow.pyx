@@ -15,6 +15,7 @@ module, made of these files:
     arrow/read.pyx      decodes bytes into slots of columns
     arrow/leaves.pyx    decodes numbers, text, decimals and UUIDs
     arrow/skip.pyx      skips values that have no column
+    arrow/blocks.pyx    decodes a block of messages column by column
     arrow/plain.pyx     Pulsar's primitive types, from bytes and to bytes
     arrow/pairs.pyx     the halves of KEY_VALUE messages, from bytes and to bytes
     arrow/faults.pyx    converts fault codes to errors
@@ -23,6 +24,7 @@ module, made of these files:
     arrow/stream.pyx    reads the C stream interface
     arrow/clients.pyx   messages as Kafka clients return them
     arrow/messages.pyx  decodes a batch of messages, each by the plan of its schema version
+    arrow/rows.pyx      the loop over the rows of a batch, without the GIL
     arrow/sources.pyx   loads values from columns that are written
     arrow/write_ops.pyx     the ops of a write plan
     arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
@@ -96,6 +98,7 @@ include "arrow/plan.pyx"
 include "arrow/read.pyx"
 include "arrow/leaves.pyx"
 include "arrow/skip.pyx"
+include "arrow/blocks.pyx"
 include "arrow/faults.pyx"
 include "arrow/names.pyx"
 include "arrow/checks.pyx"
@@ -103,6 +106,7 @@ include "arrow/arrays.pyx"
 include "arrow/stream.pyx"
 include "arrow/clients.pyx"
 include "arrow/messages.pyx"
+include "arrow/rows.pyx"
 include "arrow/sources.pyx"
 include "arrow/write_plan.pyx"
 include "arrow/write.pyx"

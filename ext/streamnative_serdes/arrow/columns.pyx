@@ -176,13 +176,20 @@ cdef int put_null(Column* c) noexcept nogil:
     c.nulls += 1
     if c.storage == NOTHING:
         return 0
-    if c.valid is NULL:
-        c.valid = <uint8_t*>malloc(max((c.capacity + 7) >> 3, 1))
-        if c.valid is NULL:
-            return NO_MEMORY
-        memset(c.valid, 0xFF, max((c.capacity + 7) >> 3, 1))
+    if c.valid is NULL and not begin_valid(c):
+        return NO_MEMORY
     c.valid[slot >> 3] &= <uint8_t>~(1 << (slot & 7))
     return 0
+
+
+cdef bint begin_valid(Column* c) noexcept nogil:
+    """Allocate the null bitmap, without nulls."""
+    cdef int64_t size = max((c.capacity + 7) >> 3, 1)
+    c.valid = <uint8_t*>malloc(size)
+    if c.valid is NULL:
+        return False
+    memset(c.valid, 0xFF, size)
+    return True
 
 
 cdef int put_blank(Column* c) noexcept nogil:

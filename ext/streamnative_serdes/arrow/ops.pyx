@@ -62,6 +62,7 @@ cdef extern from "arrow/skip.h":
         const uint8_t* p
         const Skip* skip
     const int SNS_SKIP_REACH
+    int64_t sns_step_size(const Skip*, int, const uint8_t*) noexcept nogil
     Skipped sns_skip_freely(const Skip*, const uint8_t*, const uint8_t*, const uint8_t*) noexcept nogil
     Skipped sns_skip_within(const Skip*, const uint8_t*, const uint8_t*, const uint8_t*) noexcept nogil
 
@@ -93,6 +94,8 @@ cdef struct Op:
     Symbol* symbols             # READ_ENUM
     Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
     int64_t reach               # bytes that it may look at without comparing with the end
+    bint in_blocks              # blocks.pyx has a loop for it; READ_RECORD: its fields are read in blocks
+    bint counted                # it may have values that are counted against the limits of a message
 
 cdef struct Step:               # an open container
     Op* op
@@ -153,6 +156,29 @@ cdef bint settle_op(Op* op) noexcept:
     changed = size != op.min_size or empty != op.empty_fields
     op.min_size, op.empty_fields = size, empty
     return changed
+
+
+# Blocks
+
+cdef int set_blocks(Op* op) except -1:
+    """Set whether an op is read in blocks. Its parts come first."""
+    cdef int i, others = 0
+    cdef Op* part
+    if op.kind != READ_RECORD:
+        op.in_blocks = (READ_BOOLEAN <= op.kind <= READ_BYTES) or op.kind == READ_ENUM
+        op.counted = op.kind > READ_UUID and op.kind != READ_DEFAULT and op.kind != READ_SKIPPED
+        for i in range(op.count if op.kind == READ_SKIPPED else 0):
+            op.counted |= op.skips[i].kind == SKIP_FULLY
+        return 0
+    op.in_blocks = op.null_index < 0
+    op.counted = not op.in_blocks and (op.empty_fields > 0 or op.filled > 0)
+    for i in range(op.count):
+        part = op.parts[i]
+        op.counted |= part.counted
+        others += part.counted and not (part.kind == READ_RECORD and part.in_blocks)
+        op.in_blocks &= part.kind != READ_MISMATCH and part.kind != READ_BROKEN
+    op.in_blocks &= 3 * others < op.count or others == 0        # where containers are many, blocks are no faster
+    return 0
 
 
 # The program that skips neighbouring fields

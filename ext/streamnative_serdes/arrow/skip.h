@@ -52,6 +52,44 @@ static inline uint64_t sns_bytes_before(uint64_t word) {
 #endif
 }
 
+#define SNS_THERE ((uint64_t)(p[0] == skip->null) - 1) /* all bits, or none */
+#define SNS_NO_BRANCH (p[0] & ~2) /* neither the first nor the second */
+
+/* Bytes of the value at ``p`` besides those in ``after``; -1 for an unusual encoding. An optional value has no branch for
+ * which of the two it is: half of the guesses would be wrong. SNS_SKIP_REACH bytes have to be readable, or what skip_steps.h
+ * asks for; ``kind`` is that of the step.
+ */
+static inline int64_t sns_step_size(const struct sns_skip *skip, int kind, const uint8_t *p) {
+    uint64_t there, last;
+    switch (kind) {
+    case SKIP_FIXED:
+        return 0;
+    case SKIP_TEXT:
+        return p[0] & 0x81 ? -1 : p[0] >> 1;
+    case SKIP_NUMBER:
+        last = ~sns_word_le(p) & skip->ends;
+        return last ? (int64_t)sns_bytes_before(last) : -1;
+    case SKIP_BYTE:
+        return (p[0] & skip->bits) || p[0] >= skip->most ? -1 : 0;
+    case SKIP_OPTIONAL_FIXED:
+        return SNS_NO_BRANCH ? -1 : (int64_t)(SNS_THERE & skip->size);
+    case SKIP_OPTIONAL_TEXT:
+        there = SNS_THERE;
+        return SNS_NO_BRANCH | (p[1] & 0x81 & there) ? -1 : (int64_t)(there & (1 + (p[1] >> 1)));
+    case SKIP_OPTIONAL_NUMBER:
+        there = SNS_THERE;
+        last = (~sns_word_le(p + 1) & skip->ends) | ~there;
+        return SNS_NO_BRANCH || !last ? -1 : (int64_t)(there & (1 + sns_bytes_before(last)));
+    case SKIP_OPTIONAL_BYTE:
+        there = SNS_THERE;
+        return SNS_NO_BRANCH | (p[1] & skip->bits & there) || (p[1] & there) >= skip->most ? -1 : (int64_t)(there & 1);
+    }
+    return -1;
+}
+
+#undef SNS_THERE
+#undef SNS_NO_BRANCH
+
 /* A step ends with a jump of its own, so that the processor learns what follows each: half the time of a common one. */
 #if defined(__GNUC__) || defined(__clang__)
 #define SNS_STEPS_BEGIN \
@@ -68,9 +106,7 @@ static inline uint64_t sns_bytes_before(uint64_t word) {
 #define SNS_STEPS_END default: goto stop; }
 #endif
 
-/* Without a branch for which of the two an optional value is: half of the guesses would be wrong. */
-#define SNS_THERE ((uint64_t)(p[0] == skip->null) - 1) /* all bits, or none */
-#define SNS_NO_BRANCH (p[0] & ~2) /* neither the first nor the second */
+#define SNS_SKIP_VALUE(kind) { size = sns_step_size(skip, kind, p); if (SNS_LIKELY(size >= 0)) SNS_SKIP(size) }
 
 /* Needs that all that the steps may look at can be read. The end may be behind that of the message. */
 #define SNS_STEPS sns_skip_freely
@@ -81,7 +117,7 @@ static inline uint64_t sns_bytes_before(uint64_t word) {
 /* Compares each step with the end of the message; up to ``limit``, bytes can be read. */
 #define SNS_STEPS sns_skip_within
 #define SNS_READABLE(n) SNS_LIKELY(limit - p >= (n))
-#define SNS_SKIP(n) { const int64_t size = skip->after + (int64_t)(n); if (SNS_UNLIKELY(size > end - p)) goto stop; p += size; skip++; SNS_NEXT; }
+#define SNS_SKIP(n) { const int64_t whole = skip->after + (int64_t)(n); if (SNS_UNLIKELY(whole > end - p)) goto stop; p += whole; skip++; SNS_NEXT; }
 #include "arrow/skip_steps.h"
 
 #endif
