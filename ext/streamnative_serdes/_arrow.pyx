@@ -76,6 +76,7 @@ cdef extern from "arrow/values.h":
     ctypedef struct sns_int128:
         uint64_t low, high
     void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
+    bint sns_copy_utf8(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_is_utf8(const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_get_int128(const uint8_t*, Py_ssize_t, sns_int128*) noexcept nogil
     bint sns_within(sns_int128, sns_int128) noexcept nogil

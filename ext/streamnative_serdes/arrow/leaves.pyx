@@ -173,10 +173,23 @@ cdef inline const uint8_t* read_bytes(Op* op, Column* c, const uint8_t* p, const
     if op.kind == READ_STRING:
         if likely(size <= SNS_SHORT and (end - p >= SNS_SHORT or r.limit - p >= SNS_SHORT) and put_short(c, p, size)):
             return p + size
-        if unlikely(not sns_is_utf8(p, size)):
-            r.text = p
-            return stop(r, p + size, BAD_TEXT, size)
+        return put_checked_text(c, p, size, r)
     return p + size if made(r, put_bytes(c, p, size)) else NULL
+
+
+cdef const uint8_t* put_checked_text(Column* c, const uint8_t* text, int64_t size, Reader* r) noexcept nogil:
+    """Append a VARIABLE slot of text that is to be checked. Returns the end of the text, or NULL with a fault."""
+    cdef int fault
+    if unlikely(size > c.room - c.used or c.length == c.capacity):
+        fault = grow_both(c, size)
+        if fault:
+            return stop(r, text, fault)
+    if unlikely(not sns_copy_utf8(c.data + c.used, text, size)):
+        r.text = text
+        return stop(r, text + size, BAD_TEXT, size)
+    c.used += size
+    end_slot(c, c.used)
+    return text + size
 
 
 cdef inline const uint8_t* read_enum(Op* op, Column* c, const uint8_t* p, const uint8_t* end,

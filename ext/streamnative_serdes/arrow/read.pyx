@@ -281,10 +281,10 @@ cdef bint read_key(Column* c, Step* step, Reader* r) noexcept nogil:
     if likely(size <= SNS_SHORT and r.limit - p >= SNS_SHORT and put_short(c, p, size)):
         step.key, step.key_size = p, size
         return True
-    if unlikely(not sns_is_utf8(p, size)):
-        return fail_text(r, BAD_TEXT, p, size)
+    if unlikely(put_checked_text(c, p, size, r) is NULL):
+        return False
     step.key, step.key_size = p, size
-    return made(r, put_bytes(c, p, size))
+    return True
 
 
 cdef bint read_member(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:

@@ -35,6 +35,41 @@ static SNS_NOINLINE int sns_check_utf8(const uint8_t *p, Py_ssize_t n) {
     return 1;
 }
 
+/* Copy n > 32 bytes, and return whether all are ASCII. One loop takes less time than memcpy alone. */
+static SNS_NOINLINE int sns_copy_ascii(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
+#if defined(SNS_SSE2)
+    __m128i any[4], text[4];
+    Py_ssize_t i;
+    int k;
+    if (n < 64) { /* the first and the last 32 bytes */
+        for (k = 0; k < 4; k++) any[k] = _mm_loadu_si128((const __m128i *)(from + (k < 2 ? 0 : n - 64) + 16 * k));
+        for (k = 0; k < 4; k++) _mm_storeu_si128((__m128i *)(to + (k < 2 ? 0 : n - 64) + 16 * k), any[k]);
+    } else {
+        for (k = 0; k < 4; k++) any[k] = _mm_setzero_si128();
+        for (i = 0;; i += 64) {
+            if (i > n - 64) i = n - 64; /* the last 64 bytes, some of them once more */
+            for (k = 0; k < 4; k++) {
+                text[k] = _mm_loadu_si128((const __m128i *)(from + i + 16 * k));
+                _mm_storeu_si128((__m128i *)(to + i + 16 * k), text[k]);
+                any[k] = _mm_or_si128(any[k], text[k]);
+            }
+            if (i == n - 64) break;
+        }
+    }
+    return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(any[0], any[1]), _mm_or_si128(any[2], any[3]))) == 0;
+#else
+    memcpy(to, from, (size_t)n);
+    return sns_is_ascii(from, n);
+#endif
+}
+
+/* Copy n bytes, and return whether they are valid UTF-8. */
+static inline int sns_copy_utf8(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
+    if (n > SNS_SHORT) return SNS_LIKELY(sns_copy_ascii(to, from, n)) || sns_check_utf8(from, n);
+    sns_copy(to, from, n);
+    return sns_is_ascii(from, n) || sns_check_utf8(from, n);
+}
+
 static inline int sns_is_utf8(const uint8_t *p, Py_ssize_t n) { return sns_is_ascii(p, n) || sns_check_utf8(p, n); }
 
 /* --- whole numbers of 128 bits, two's complement ------------------------------------------------------------------ */

@@ -84,8 +84,8 @@ cdef uint8_t* write_values(WriteOp** parts, int64_t count, int stride, int64_t s
                         and (sns_copy_short(p + 1, data, size) or op.kind == WRITE_BYTES)):
                     p[0] = <uint8_t>(2 * size)          # one byte, since the size is at most 32
                     p += 1 + size
-                elif op.kind == WRITE_TEXT and unlikely(not sns_is_utf8(data, size)):
-                    p = halt_at(w, op, BAD_TEXT, data, size)
+                elif op.kind == WRITE_TEXT:
+                    p = write_text(op, data, size, p, w)
                 else:
                     p = write_sized(op, data, size, True, p, w)
             elif op.kind == WRITE_LONG:
@@ -226,6 +226,17 @@ cdef inline uint8_t* write_sized(WriteOp* op, const uint8_t* data, int64_t size,
     if counted:
         p = put_whole(p, size)
     sns_copy(p, data, size)
+    return p + size
+
+
+cdef uint8_t* write_text(WriteOp* op, const uint8_t* data, int64_t size, uint8_t* p, Writer* w) noexcept nogil:
+    if size > SHORT:
+        p = room(w, p, size + LEAST_ROOM)
+        if unlikely(p is NULL):
+            return NULL
+    p = put_whole(p, size)
+    if unlikely(not sns_copy_utf8(p, data, size)):
+        return halt_at(w, op, BAD_TEXT, data, size)
     return p + size
 
 
