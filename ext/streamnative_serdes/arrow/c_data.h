@@ -122,10 +122,10 @@ static inline void sns_advise(void *block, size_t size, int advice) {
     if (end > start) (void)madvise((void *)start, end - start, advice); /* a hint: without it, nothing but speed changes */
 }
 
-static inline void *sns_take_kept(size_t size) {
+static inline void *sns_take_kept(size_t least, size_t most) {
     void *block = __atomic_exchange_n(&sns_kept, NULL, __ATOMIC_ACQ_REL);
     size_t room = block == NULL ? 0 : malloc_usable_size(block);
-    if (room >= size && room / 2 <= size) return block;
+    if (room >= least && room <= most) return block;
     free(__atomic_exchange_n(&sns_kept, block, __ATOMIC_ACQ_REL)); /* put it back; meanwhile there may be another one */
     return NULL;
 }
@@ -148,7 +148,7 @@ static inline void *sns_resized(void *block, size_t size) {
 #ifdef SNS_KEEPS
     void *made;
     if (block == NULL && size >= SNS_LEAST_KEPT) {
-        made = sns_take_kept(size);
+        made = sns_take_kept(size, 2 * size);
         if (made != NULL) return made;
     }
     made = realloc(block, size);
@@ -159,6 +159,20 @@ static inline void *sns_resized(void *block, size_t size) {
 #else
     return realloc(block, size);
 #endif
+}
+
+/* A new block for the buffer of a batch that takes about ``size`` bytes; sets ``size`` to how many there are. */
+static inline void *sns_new_block(size_t *size) {
+#ifdef SNS_KEEPS
+    if (*size >= SNS_LEAST_KEPT) {
+        void *made = sns_take_kept(*size - *size / 4, 2 * *size);
+        if (made != NULL) {
+            *size = malloc_usable_size(made);
+            return made;
+        }
+    }
+#endif
+    return sns_resized(NULL, *size);
 }
 
 /* --- arrays, which own their malloc'ed buffers -------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 # Encodes a batch of Arrow columns as an array of messages, and converts fault codes to errors.
 
 cdef enum:
-    ROW_BYTES = 16              # initial buffer size per row, besides text
-    MOST_BYTES = 1 << 30        # largest initial buffer size for text
+    MOST_BYTES = 1 << 30        # largest initial size of the buffer, without headers
+    MOST_HEADER = 16            # bytes
 
 WRITE_FAULTS = {
     NULL_VALUE: ("expected {label}, got null", None),
@@ -25,6 +25,11 @@ WRITE_FAULTS = {
 WHOLE_BITS = {"int": 32, "long": 64, "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 
 
+# Bytes that a value of each kind of column takes on average, about.
+cdef int64_t[LOAD_STRUCT + 1] USUAL_BYTES
+USUAL_BYTES[:] = [0, 1, 1, 2, 3, 6, 1, 2, 3, 6, 4, 8, 6, 0, 2, 2, 2, 0]
+
+
 cdef struct Opened:
     ArrowArray* array
     Span below                  # slots of its children that rows may refer to
@@ -39,6 +44,7 @@ cdef class Encoding:
     cdef Column messages
     cdef bytes header
     cdef int64_t done           # rows of the arrays before
+    cdef int64_t expected       # bytes that the current array will take, about, without headers
 
     def __cinit__(self, WritePlan plan, bytes header, bint large):
         self.plan, self.header = plan, header       # kept alive
@@ -65,6 +71,7 @@ cdef class Encoding:
             raise MemoryError()
         try:
             opened[0].array = array
+            self.expected = 0
             for kind in self.plan.sources:
                 self.open_column(kind, opened)
         except EncodeError as error:
@@ -89,7 +96,18 @@ cdef class Encoding:
             offset = self.sources[kind.parent].slots.offset if kind.inherits else 0
         if it.array is not NULL:
             offset += it.array.offset
-        return open_source(&self.sources[kind.number], kind, it.array, offset, used, &it.below)
+        open_source(&self.sources[kind.number], kind, it.array, offset, used, &it.below)
+        self.expected = min(self.expected + self.expected_bytes(kind, used.count), <int64_t>MOST_BYTES)
+        return 0
+
+    cdef int64_t expected_bytes(self, SourceType kind, int64_t count) noexcept:
+        """Return about how many bytes ``count`` values of a column take, branches of unions not included."""
+        cdef int64_t size
+        count = min(count, <int64_t>MOST_BYTES)
+        if kind.load != LOAD_BYTES:
+            return count * USUAL_BYTES[kind.load]
+        size = min(self.sources[kind.number].slots.size, <int64_t>MOST_BYTES)
+        return size + (count if size < 64 * count else 2 * count)       # with the length before each
 
     cdef int write(self, ArrowArray* array) except -1:
         """Encode one more array."""
@@ -104,30 +122,23 @@ cdef class Encoding:
         return 0
 
     cdef int reserve(self, int64_t count) except -1:
-        """Make room for ``count`` more rows; exactly that for the first array."""
+        """Make room for ``count`` more rows, about as much as they take."""
         cdef int64_t used = self.w.p - self.w.base, before = self.w.end - self.w.base, need
-        cdef uint8_t* base = self.w.base
-        if count > INT64_MAX // (2 * ROW_BYTES) - self.done:
+        cdef size_t size
+        cdef uint8_t* base
+        if count > INT64_MAX // (2 * MOST_HEADER) - self.done:
             raise MemoryError()
-        need = used + count * ROW_BYTES + self.text_size() + LEAST_BYTES
-        if base is NULL or need > before:
-            base = <uint8_t*>sns_resized(base, max(need, 2 * before))
+        need = used + count * self.w.header_size + self.expected + LEAST_BYTES
+        if need > before:
+            size = max(need, 2 * before)
+            base = <uint8_t*>(sns_new_block(&size) if self.w.base is NULL else sns_resized(self.w.base, size))
             if base is NULL:
                 raise MemoryError()
-            self.w.base, self.w.p, self.w.end = base, base + used, base + max(need, 2 * before)
+            self.w.base, self.w.p, self.w.end = base, base + used, base + size
         need = self.messages.length + count
         if need > self.messages.capacity and not resize(&self.messages, max(need, 2 * self.messages.capacity)):
             raise MemoryError()
         return 0
-
-    cdef int64_t text_size(self) except -1:
-        """Estimate the bytes to write: the total size of text and bytes, up to a limit."""
-        cdef int64_t size = 0
-        cdef int i
-        for i in range(len(self.plan.sources)):
-            if (<SourceType>self.plan.sources[i]).load == LOAD_BYTES:
-                size = min(size + self.sources[i].slots.size, MOST_BYTES)
-        return size
 
     cdef int fail(self, int64_t row) except -1:
         if self.w.fault == NO_MEMORY:
