@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 from streamnative_serdes import Codec, DecodeError  # noqa: E402 - requires pyarrow
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
-MEAN = 256  # bytes up to which messages are copied
+MEAN = 1024  # bytes up to which messages are copied
 SCHEMA = '{"type": "record", "name": "R", "fields": [{"name": "text", "type": "string"}]}'
 
 

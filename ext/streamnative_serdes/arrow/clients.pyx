@@ -32,7 +32,7 @@ cdef object unbound(type cls, str name):
 
 
 cdef enum:
-    GATHERED_BYTES = 256        # mean size up to which messages are copied into one buffer
+    GATHERED_BYTES = 1024       # mean size up to which messages are copied into one buffer
 
 
 @cython.final
@@ -42,8 +42,8 @@ cdef class Values:
     ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
     items are bytes themselves. None stands for no message. Any other item raises TypeError.
 
-    Short messages are copied into one buffer, where the decoder reads text beyond the end of a message, and so without
-    a branch for its size. Others are read where they are.
+    Short messages are copied into one buffer, where the decoder reads them in blocks, and text beyond the end of a message
+    and so without a branch for its size. Others are read where they are.
     """
     cdef Py_ssize_t count
     cdef list held              # bytes objects, kept alive
