@@ -97,9 +97,9 @@ static int sns_fill_schema(struct ArrowSchema *out, const char *format, const ch
     return 0;
 }
 
-/* glibc returns freed memory to the system above a threshold, which grows with the largest block freed so far. With the
- * initial threshold each batch would be built in fresh pages and take half as long again. The pointer is volatile because
- * compilers remove a malloc whose result is only freed.
+/* glibc returns freed memory to the system above a threshold, which is twice the largest block freed so far. With the
+ * initial threshold each batch would be built in fresh pages, and take up to twice as long. The pointer is volatile
+ * because compilers remove a malloc whose result is only freed.
  */
 static inline void sns_keep_freed_memory(size_t size) {
     void *volatile block = malloc(size);

@@ -107,7 +107,7 @@ cdef class Encoding:
         if kind.load != LOAD_BYTES:
             return count * USUAL_BYTES[kind.load]
         size = min(self.sources[kind.number].slots.size, <int64_t>MOST_BYTES)
-        return size + (count if size < 64 * count else 2 * count)       # with the length before each
+        return size + count * (1 if size < 64 * count else 2 if size < 8192 * count else 3)     # with their lengths
 
     cdef int write(self, ArrowArray* array) except -1:
         """Encode one more array."""
@@ -128,7 +128,8 @@ cdef class Encoding:
         cdef uint8_t* base
         if count > INT64_MAX // (2 * MOST_HEADER) - self.done:
             raise MemoryError()
-        need = used + count * self.w.header_size + self.expected + LEAST_BYTES
+        need = count * self.w.header_size + self.expected
+        need += used + need // 16 + LEAST_BYTES         # to grow takes longer than to leave a part unused
         if need > before:
             size = max(need, 2 * before)
             base = <uint8_t*>(sns_new_block(&size) if self.w.base is NULL else sns_resized(self.w.base, size))
