@@ -42,8 +42,8 @@ cdef class Values:
     ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
     items are bytes themselves. None stands for no message. Any other item raises TypeError.
 
-    Short messages are copied into one buffer, where the decoder reads them in blocks, and text beyond the end of a message
-    and so without a branch for its size. Others are read where they are.
+    Short messages are copied into one buffer, where the decoder reads them in blocks, and text beyond the end of a
+    message, so without a branch for its size. Others are read where they are.
     """
     cdef Py_ssize_t count
     cdef list held              # bytes objects, kept alive
@@ -82,7 +82,7 @@ cdef class Values:
             sns_free(self.data)
             free(self.offsets)
             free(self.valid)
-            self.data, self.offsets, self.valid, self.size = NULL, NULL, NULL, 0
+            self.data, self.offsets, self.valid, self.size, self.room = NULL, NULL, NULL, 0, 0
         return done
 
     cdef bint copied(self, list items) except -1:
@@ -101,6 +101,7 @@ cdef class Values:
                     if size > most - self.size:
                         return False
                     self.grow(min(max(2 * self.room, self.size + size, LEAST_BYTES, self.expected(i)), most))
+                    self.room = min(self.room, most)
                 sns_copy(self.data + self.size, bytes_start(item), size)
                 self.size += size
             elif item is Py_None:
