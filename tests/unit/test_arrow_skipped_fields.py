@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import itertools
-import mmap
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +9,9 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes import Codec, DecodeError  # noqa: E402 - requires pyarrow
+from arrow_blocks import before_protected_memory, protects_memory  # noqa: E402 - requires pyarrow
+
+from streamnative_serdes import Codec, DecodeError  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
 INNER: dict[str, Any] = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": "string"}]}
@@ -129,7 +127,7 @@ def damaged(good: bytes) -> Iterator[bytes]:
             yield good[:place] + bytes([byte]) + good[place + 1 :]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="protects a page of memory by Linux's mprotect")
+@protects_memory
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_nothing_behind_the_array_is_read(rows: int) -> None:
     """Memory behind the last message cannot be read: to look at it would end the process."""
@@ -143,20 +141,6 @@ def test_nothing_behind_the_array_is_read(rows: int) -> None:
     for last in (good[:-1], few[:-1], few[:-3]):
         with pytest.raises(DecodeError, match=f"row {rows}, field o39"):
             columns.decode(before_protected_memory([good] * rows + [last]))
-
-
-def before_protected_memory(messages: list[bytes]) -> Any:
-    """An array of these messages whose bytes end where memory begins that cannot be read."""
-    data = b"".join(messages)
-    size = -(-len(data) // mmap.PAGESIZE) * mmap.PAGESIZE
-    pages = mmap.mmap(-1, size + mmap.PAGESIZE)
-    pages[size - len(data) : size] = data
-    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(start + size), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-    offsets = pa.array([0, *itertools.accumulate(map(len, messages))], pa.int32())
-    body = pa.foreign_buffer(start + size - len(data), len(data), base=pages)
-    return pa.Array.from_buffers(pa.binary(), len(messages), [None, offsets.buffers()[1], body])
 
 
 @pytest.mark.parametrize("name", ALL)
