@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,64 @@ import pyarrow as pa
 from arrow_values import as_object, equal, plain_numbers
 from oracle import NOTHING, Finding
 
-from streamnative_serdes._schema import Schema
+from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.arrow import ColumnCodec
-from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.errors import BatchTooLargeError, SchemaError
+
+AROUND = 6  # messages before one, and behind it; more than eight neighbours are read in blocks
 
 
 def columns_of(schema: Schema, reader: Schema | None = None, **options: Any) -> ColumnCodec | None:
     """Return a ColumnCodec; None if Arrow has no types for the schema."""
     try:
         return ColumnCodec(schema, reader, dialect="spark", **options)
+    except SchemaError:
+        return None
+
+
+class Neighbours:
+    """Reads a message among others that can be read, as a field of a record: all but the first one are a block."""
+
+    def __init__(self, schema: Schema, reader: Schema | None = None, **options: Any) -> None:
+        schemas = [in_a_record(json.loads(each.text)) for each in (schema, reader) if each is not None]
+        self.codec = ColumnCodec(*(parse(each, strict=False) for each in schemas), dialect="spark", **options)
+        self.others: tuple[bytes, pa.RecordBatch] | None = None  # the first message that could be read, and its rows
+
+    def check(self, data: bytes) -> None:
+        """Check that the message and those around it are read as they are alone."""
+        message = b"\x54\4ab" + data + b"\1\2\6"
+        row = self.codec.decode(pa.array([message]), error_column="")
+        if self.others is None and row.column("")[0].as_py() is None:
+            self.others = message, row.take([0] * AROUND)
+        if self.others is None:
+            return
+        other, rows = self.others
+        try:
+            batch = self.codec.decode(pa.array([other] * AROUND + [message] + [other] * AROUND), error_column="")
+        except BatchTooLargeError:
+            return
+        batch.validate(full=True)
+        for start, expected in ((AROUND, row), (0, rows), (AROUND + 1, rows)):
+            found = batch.slice(start, expected.num_rows)
+            if not same_batch(found, expected):
+                told = f"{found.to_pylist()!r:.300}, alone: {expected.to_pylist()!r:.300}"
+                raise Finding(f"among {other.hex()}, {message.hex()} is read as {told}")
+
+
+def in_a_record(kind: Any) -> Any:
+    """A record with a field of this type among others, so many that it is read in blocks whatever the type is."""
+    fields = {"n": "long", "text": "string", "x": kind, "flag": "boolean", "last": ["null", "int"]}
+    return {
+        "type": "record",
+        "name": "Among",
+        "fields": [{"name": name, "type": each} for name, each in fields.items()],
+    }
+
+
+def neighbours_of(*schemas: Schema, **options: Any) -> Neighbours | None:
+    """Return what reads messages among others; None if Arrow has no types for that."""
+    try:
+        return Neighbours(*schemas, **options)
     except SchemaError:
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from classes import plain, shapes_of
 from clients import check_clients, check_parts
-from columns import check_columns, columns_of
+from columns import check_columns, columns_of, neighbours_of
 from oracle import NOTHING, Finding, check_written, read, same, write
 from pairs import pairs_of
 from schema_changes import reader_of, same_in_other_words
@@ -73,10 +73,11 @@ class Readings:
             shapes = self.reader_shapes
             self.resolving_shaped = codec_of(schema, self.reader.schema, shapes=shapes, schema_resolution=rules)
         self.columns, self.resolving_columns = columns_of(schema, max_empty_values=MAX_EMPTY), None
+        self.neighbours, self.resolving_neighbours = neighbours_of(schema, max_empty_values=MAX_EMPTY), None
         if self.reader is not None:
-            self.resolving_columns = columns_of(
-                schema, self.reader.schema, max_empty_values=MAX_EMPTY, schema_resolution=rules
-            )
+            options: dict[str, Any] = {"max_empty_values": MAX_EMPTY, "schema_resolution": rules}
+            self.resolving_columns = columns_of(schema, self.reader.schema, **options)
+            self.resolving_neighbours = neighbours_of(schema, self.reader.schema, **options)
         self.pairs = None if self.columns is None else pairs_of(schema, self.codec, rng, max_empty_values=MAX_EMPTY)
         self.checks: list[Callable[[bytes, Any], bool]] = [
             *(
@@ -184,6 +185,8 @@ class Readings:
 
     def check_columns(self, data: bytes, value: Any) -> bool:
         assert self.columns is not None
+        if self.neighbours is not None:
+            self.neighbours.check(data)
         return check_columns(self.columns, data, value)
 
     def check_clients(self, data: bytes, _: Any) -> bool:
@@ -202,6 +205,8 @@ class Readings:
     def check_resolved_columns(self, data: bytes, _: Any) -> bool:
         assert self.resolving is not None
         assert self.resolving_columns is not None
+        if self.resolving_neighbours is not None:
+            self.resolving_neighbours.check(data)
         return check_columns(self.resolving_columns, data, read(self.resolving.decode, data))
 
     def _agree(self, one: Any, other: Any, what: str) -> None:

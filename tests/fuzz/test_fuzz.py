@@ -46,6 +46,14 @@ CLIENT_MISTAKES = {
     ),
 }  # fmt: skip
 
+# How columns read many messages with a mistake, and the expected finding.
+COLUMN_MISTAKES = {
+    "a message among many is another one": ("right(self, data.take([0] * len(data)) if len(data) > 8 else data, **more)", "among"),
+    "a message among many changes the last": (
+        "right(self, data.take([*range(len(data) - 1), len(data) // 2]) if len(data) > 8 else data, **more)", "among",
+    ),
+}  # fmt: skip
+
 IN_CODEC = """
 import streamnative_serdes.codec as module
 right = module.Codec
@@ -63,6 +71,17 @@ from streamnative_serdes.arrow import pieces
 right, columns = pieces.Values, clients.kafka_columns
 {mistake}
 """
+IN_COLUMNS = """
+import columns
+right = columns.ColumnCodec.decode
+columns.ColumnCodec.decode = lambda self, data, **more: {mistake}
+"""
+TEMPLATES = [
+    (MISTAKES, IN_CODEC),
+    (OTHER_MISTAKES, IN_FORMATS),
+    (CLIENT_MISTAKES, IN_CLIENTS),
+    (COLUMN_MISTAKES, IN_COLUMNS),
+]
 SABOTAGED = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
@@ -94,10 +113,10 @@ def test_the_same_seed_gives_the_same_mutants_with_any_number_of_processes() -> 
     assert one.partition("second;")[2] == two.partition("second;")[2] != ""
 
 
-@pytest.mark.parametrize("name", [*MISTAKES, *OTHER_MISTAKES, *CLIENT_MISTAKES])
+@pytest.mark.parametrize("name", [name for mistakes, _ in TEMPLATES for name in mistakes])
 def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
-    mistake, said = {**MISTAKES, **OTHER_MISTAKES, **CLIENT_MISTAKES}[name]
-    template = IN_CODEC if name in MISTAKES else IN_FORMATS if name in OTHER_MISTAKES else IN_CLIENTS
+    mistakes, template = next((mistakes, template) for mistakes, template in TEMPLATES if name in mistakes)
+    mistake, said = mistakes[name]
     sabotage = template.format(mistake=mistake)
     program = tmp_path / "sabotaged.py"
     program.write_text(SABOTAGED.format(sabotage=sabotage, folder=str(MUTATE.parent)))
