@@ -42,9 +42,14 @@ def rows(codec: ColumnCodec, data: list[bytes | None]) -> list[tuple[Any, str | 
 
 def check(codec: Codec, columns: ColumnCodec, data: list[bytes]) -> None:
     """Decode ``data`` as one batch, with a null after each message, and compare with Codec row by row."""
-    root = columns.reader_schema.root
     got = rows(columns, [row for one in data for row in (one, None)])
-    for one, (datum, error) in zip(data, got[::2], strict=True):
+    compare(codec, columns, data, got[::2])
+    assert all(error is None for _, error in got[1::2])
+
+
+def compare(codec: Codec, columns: ColumnCodec, data: list[bytes], got: list[tuple[Any, str | None]]) -> None:
+    root = columns.reader_schema.root
+    for one, (datum, error) in zip(data, got, strict=True):
         try:
             expected = codec.decode(one)
         except DecodeError as refused:
@@ -52,7 +57,28 @@ def check(codec: Codec, columns: ColumnCodec, data: list[bytes]) -> None:
         else:
             assert error is None, one.hex()
             assert equal(datum, plain_numbers(expected, root)), (one.hex(), datum, expected)
-    assert all(error is None for _, error in got[1::2])
+
+
+def in_a_record(kind: Any, *, left_out: bool = False) -> Any:
+    """A record with a field of this type among others, so many that it is read in blocks whatever the type is."""
+    before, behind = [("n", "long"), ("text", "string")], [("flag", "boolean"), ("last", ["null", "int"])]
+    fields = [*before, *([] if left_out else [("x", kind)]), *behind]
+    return {"type": "record", "name": "Block", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+BLOCK = 40  # messages
+PLACES = st.integers(0, BLOCK - 1)
+
+
+def neighbours(codec: Codec, data: list[Any], edits: list[tuple[int, Any]]) -> list[bytes]:
+    """So many messages with data of the field, of which some are damaged."""
+    found = []
+    for row in range(BLOCK):
+        rest = {"text": "é" * (row % 19), "flag": row % 3 == 0, "last": None if row % 5 else row}
+        found.append(codec.encode({"n": row**9, "x": data[row % len(data)], **rest}))
+    for place, edit in edits:
+        found[place] = edited(found[place], edit)
+    return found
 
 
 @given(schema_and_data(), st.data())
@@ -96,6 +122,37 @@ def test_a_readers_schema_reads_or_refuses_as_the_codec_does(
     columns = column_codec(writer, reader, schema_resolution=rules)
     data = codec.encode(datum)
     check(codec, columns, [data, *(edited(data, edit) for edit in edits)])
+
+
+@given(schema_and_data(), st.data(), st.lists(st.tuples(PLACES, EDITS), max_size=5))
+@examples(100)
+def test_neighbouring_messages_are_read_or_refused_as_by_the_codec(
+    sample: tuple[Any, Any], draw: st.DataObject, edits: list[tuple[int, Any]]
+) -> None:
+    schema, strategy = sample
+    columns, codec = column_codec(in_a_record(schema)), Codec(in_a_record(schema))
+    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), edits)
+    compare(codec, columns, data, rows(columns, list(data)))
+
+
+@given(
+    writer_reader_datum(),
+    st.booleans(),
+    st.lists(st.tuples(PLACES, EDITS), max_size=5),
+    st.sampled_from(["java", "spec"]),
+)
+@examples(150)
+def test_a_readers_schema_reads_or_refuses_neighbouring_messages_as_the_codec_does(
+    pair: tuple[Any, Any, Any], left_out: bool, edits: list[tuple[int, Any]], rules: Any
+) -> None:
+    writer, reader, datum = in_a_record(pair[0]), in_a_record(pair[1], left_out=left_out), pair[2]
+    try:
+        codec = Codec(writer, reader, schema_resolution=rules)
+    except SchemaError:
+        assume(False)
+    columns = column_codec(writer, reader, schema_resolution=rules)
+    data = neighbours(codec, [datum], edits)
+    compare(codec, columns, data, rows(columns, list(data)))
 
 
 @given(schema_and_data(), st.lists(st.binary(max_size=60), max_size=20))
