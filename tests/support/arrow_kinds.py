@@ -83,6 +83,7 @@ KINDS: dict[str, tuple[Any, Any, list[Any]]] = {
     "uuid": (*[logical("string", "uuid")] * 2, [UUID(int=7), UUID(int=2**127 + 1)]),
     "duration": (*[fixed("U", 12, logicalType="duration")] * 2, [Duration(0, 1, 2), Duration(*[2**32 - 1] * 3)]),
     "record": (INNER, INNER, INNERS),
+    "record of numbers": (*[record("Numbers", ("v", "int"), ("w", "int"))] * 2, [{"v": 1, "w": 7}, {"v": 9, "w": 5}]),
     "record of which a part is read": (INNER, record("Inner", ("c", "boolean"), ("z", "int", 7)), INNERS),
     "record of a record": (
         *[record("Outer", ("r", INNER), ("s", ["Inner", "null"]), ("t", "int"))] * 2,

@@ -90,6 +90,25 @@ def test_fields_without_bytes_and_items_without_bytes_are_counted_together(left_
         assert refused(read, [*good[:place], NUMBERS + nothings(most + 1), *good[place + 1 :]]) == [place]
 
 
+@pytest.mark.parametrize("what", ["without bytes", "from defaults"])
+def test_a_record_behind_items_that_take_all_but_a_part_of_a_limit_is_too_much(what: str) -> None:
+    """The record takes three of what the items have left."""
+    empty = what == "without bytes"
+    option: dict[str, Any] = {"max_empty_values" if empty else "max_items": 10}
+    three: list[Any] = [(name, "null") for name in "xyz"] if empty else [(name, "int", 5) for name in "xyz"]
+    items, one = (array("null"), nothings) if empty else (array("int"), numbers)
+    writer, reader = (
+        record("R", *PLAIN, ("a", items), ("n", record("N", ("w", "int"), *fields)))
+        for fields in (three if empty else [], three)
+    )
+    columns = ColumnCodec(writer, reader, **option)
+    good = [NUMBERS + one(row % 8) + b"\2" for row in range(100)]
+    assert refused(columns, good) == []
+    for items_of_one in (8, 9, 10, 11):
+        for place in (1, 30, 64, 99):
+            assert refused(columns, [*good[:place], NUMBERS + one(items_of_one) + b"\2", *good[place + 1 :]]) == [place]
+
+
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("arrays", [False, True])
 def test_fields_without_bytes_count_in_each_message(nested: bool, arrays: bool) -> None:

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 from confluent_stand_in import ConfluentStandIn  # noqa: E402 - requires pyarrow
 from versions import SEEN, as_version, bare, damaged, framed, register, schema  # noqa: E402
 
-from streamnative_serdes import DecodeError, KafkaAvroDeserializer  # noqa: E402
+from streamnative_serdes import Codec, DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer  # noqa: E402
 from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import Columns  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
@@ -125,6 +125,44 @@ def test_a_version_that_differs_in_the_last_byte_or_the_first_one_ends_a_block()
     assert asked == numbers
 
 
+def test_versions_whose_messages_could_be_read_by_each_other_are_not_mixed() -> None:
+    """Two fields that changed places."""
+    fields = [[{"name": name, "type": "int"} for name in order] for order in ("ab", "ba")]
+    schemas = [parse({"type": "record", "name": "R", "fields": each}) for each in fields]
+    columns = Columns(schemas[0], {}, "arrow", large_types=False)
+    order = [1 << 56, 0, 1, 256, *[0] * 30, *[1] * 9, 0, *[1] * 70, *[1 << 56] * 8, *[256] * 20, *[257] * 20, *[0] * 20]
+    data = [b"\3\4" + number.to_bytes(8, "big") + b"\2\4" for number in order]
+
+    def find(version: int) -> Any:
+        return ((columns.plan(schemas[version % 2]), 10, False),)
+
+    def failed(version: int, errors: list[DecodeError], message: bytes) -> DecodeError:
+        raise AssertionError(errors)
+
+    batch, counts = columns.decode(pa.array(data), find, failed)
+    assert batch.to_pylist() == [{"a": 2, "b": 1} if number % 2 else {"a": 1, "b": 2} for number in order]
+    assert counts == {(number, 0): count for number, count in Counter(order).items()}
+
+
+def test_messages_that_could_be_read_without_their_header_are_read_with_it(registry: LocalRegistry) -> None:
+    """The header would be ten numbers, and the datum an array. A message without a header stands before them."""
+    names = "abcdefghij"
+    numbers = [{"name": name, "type": "long"} for name in names]
+    kind = {
+        "type": "record",
+        "name": "T",
+        "fields": [*numbers, {"name": "k", "type": {"type": "array", "items": "long"}}],
+    }
+    datum = {**dict(zip(names, [9, *range(9)], strict=True)), "k": []}
+    conf = {"schema.registry.url": registry.url}
+    with KafkaAvroSerializer(conf, kind) as serializer:
+        message = serializer.serialize("t", datum)
+    assert message is not None
+    assert Codec(kind).decode(message)["k"] == list(range(9))
+    data = [message, message, message[10:], *[message] * 20, message[10:], *[message] * 20, message[10:]]
+    assert KafkaAvroDeserializer(conf).deserialize_batch("t", pa.array(data)).to_pylist() == [datum] * len(data)
+
+
 @pytest.mark.parametrize("size", range(11))
 @pytest.mark.parametrize("place", [1, 10, 39])
 def test_a_message_that_is_shorter_than_a_header_is_not_read_as_the_others(
@@ -134,8 +172,10 @@ def test_a_message_that_is_shorter_than_a_header_is_not_read_as_the_others(
     deserializer = KafkaAvroDeserializer(conf)
     data = [framed(3)] * 40
     data[place] = data[place][:size]
+    (alone,) = deserializer.deserialize_batch("t", [data[place]], error_column=WHY)[WHY].to_pylist()
     batch = deserializer.deserialize_batch("t", pa.array(data), error_column=WHY)
-    assert [row for row, why in enumerate(batch[WHY].to_pylist()) if why] == [place]
+    assert alone is not None
+    assert batch[WHY].to_pylist() == [alone if row == place else None for row in range(40)]
     assert batch.drop_columns([WHY]).to_pylist() == [NULL if row == place else as_version(3, 3) for row in range(40)]
 
 

@@ -31,7 +31,8 @@ from schemas import array, enum, fixed, logical, mapping, record  # noqa: E402
 from streamnative_serdes import Codec, DecodeError  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
-ROWS = 150  # two blocks and more
+ROWS = 100  # more than a block
+MORE = b"\2" * 16  # bytes that may follow a message
 BLOCK_AND_MORE = 70
 DEFAULTS: dict[str, tuple[Any, Any]] = {
     "int": ("int", 7),
@@ -43,12 +44,12 @@ DEFAULTS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def patterns(null: bytes, rows: int, rng: Random) -> list[list[bool]]:
+def patterns(null: bytes, rng: Random) -> list[list[bool]]:
     """Which rows are null."""
     if not null:
-        return [[False] * rows]
-    drawn = [[rng.random() < part for _ in range(rows)] for part in (0.5, 0.05, 0.95)]
-    return [*drawn, [True] * rows, [False] * rows]
+        return [[False] * ROWS]
+    drawn = [[rng.random() < part for _ in range(ROWS)] for part in (0.5, 0.05, 0.95)]
+    return [*drawn, [True] * ROWS, [False] * ROWS]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -57,13 +58,31 @@ def test_fields_of_each_kind_are_what_they_are_in_a_row_of_its_own(name: str) ->
     data, rng = encoded(kind, values), Random(name)
     for writer, reader, null, there in forms(kind, reads):
         columns = ColumnCodec(schema("R", writer), schema("R", reader))
-        for nulls in patterns(null, ROWS, rng):
-            messages = [message(row, null if absent else there + rng.choice(data)) for row, absent in enumerate(nulls)]
+        for nulls in patterns(null, rng):
+            messages = [message(row, null if one else there + rng.choice(data)) for row, one in enumerate(nulls)]
             batch = agree(columns, messages)
             assert batch["why"].null_count == ROWS
             if null:
                 assert batch["x0"].null_count == sum(nulls)
             same_buffers(columns, messages)
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+@pytest.mark.parametrize("name", KINDS)
+def test_fields_of_each_kind_are_read_where_they_are_whatever_else_would_fit(name: str, left_out: bool) -> None:
+    """There are only numbers around, and more behind: wherever they are read, they would be numbers too."""
+    kind, reads, values = KINDS[name]
+    data, rng, some = encoded(kind, values), Random(name), [(name, "int") for name in "abcdef"]
+    for writer, reader, null, there in forms(kind, reads):
+        records = (record("R", *some[:3], *each, *some[3:]) for each in ([("x", writer)], [("x", reader)]))
+        columns = ColumnCodec(
+            next(records), record("R", *some) if left_out else next(records), ignore_trailing_bytes=True
+        )
+        for nulls in patterns(null, rng):
+            parts = [null if one else there + rng.choice(data) for one in nulls]
+            agree(
+                columns, [b"\2\4\6" + part + b"\x08\x0a%c" % (2 * row % 128) + MORE for row, part in enumerate(parts)]
+            )
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -73,12 +92,22 @@ def test_fields_of_each_kind_that_the_reader_lacks_are_left_out(name: str) -> No
     for writer, _, null, there in forms(kind, kind)[:3]:
         for reader in (schema("R"), record("R", ("flag", "boolean"), ("text", "string"), ("more", "int", 7))):
             columns = ColumnCodec(schema("R", writer, fixed("Behind", 2)), reader)
-            for nulls in patterns(null, ROWS, rng)[:3]:
+            for nulls in patterns(null, rng)[:3]:
                 messages = [
-                    message(row, null if absent else there + rng.choice(data), b"%c." % row)
-                    for row, absent in enumerate(nulls)
+                    message(row, null if one else there + rng.choice(data), b"%c." % row)
+                    for row, one in enumerate(nulls)
                 ]
                 assert agree(columns, messages)["why"].null_count == ROWS
+
+
+def test_a_value_that_is_left_out_in_full_is_that_of_its_own_field() -> None:
+    """Texts of many bytes, which are all numbers too, and numbers of many."""
+    fields = [("a", "long"), ("b", "bytes"), ("c", "long"), ("d", ["null", "bytes"]), ("n", "int"), ("m", "int")]
+    columns = ColumnCodec(record("R", *fields), record("R", ("n", "int")), ignore_trailing_bytes=True)
+    for a, b, c, d in ((1, 70, 1, 1), (1, 1, 2**62, 1), (2**62, 70, 1, 1), (1, 1, 1, 70), (1, 100, 2**62, 100)):
+        numbers, texts = map(Codec("long").encode, (a, c)), [Codec("bytes").encode(b"\2" * size) for size in (b, d)]
+        one = next(numbers) + texts[0] + next(numbers) + b"\2" + texts[1] + b"\x0e\x10"
+        assert agree(columns, [one + MORE] * 40)["n"].to_pylist() == [7] * 40
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -136,6 +165,21 @@ def test_numbers_beyond_a_bound_are_errors_of_their_rows(name: str, optional: bo
         assert batch["why"].is_valid().to_pylist() == [row == 30 for row in range(BLOCK_AND_MORE + 1)], value
 
 
+@pytest.mark.parametrize("count", [*range(1, 20), 31, 32, 33, 62, 63])
+def test_the_symbol_behind_the_last_is_an_error_of_its_row(count: int) -> None:
+    columns = ColumnCodec(schema("R", enum("E", *SYMBOLS[:count])))
+    good = [message(row, Codec("int").encode(row % count)) for row in range(40)]
+    batch = agree(columns, [*good[:20], message(3, Codec("int").encode(count)), *good[20:]])
+    assert batch["why"].is_valid().to_pylist() == [row == 20 for row in range(41)]
+
+
+def test_symbols_of_one_byte_and_of_two_are_told_from_bytes_behind_them() -> None:
+    columns = ColumnCodec(record("R", ("n", "int"), ("e", enum("E", *SYMBOLS))), ignore_trailing_bytes=True)
+    for first in (0, 32, 40, 63, 64, 69):
+        data = [b"\2" + Codec("int").encode(number) + b"\1" for number in [first] * 20 + [*range(70)]]
+        assert agree(columns, data)["e"].to_pylist() == [SYMBOLS[first]] * 20 + SYMBOLS
+
+
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 ROW = schema("R", ["null", "boolean"], "boolean", ["string", "null"], "double", ["null", "long"], array("int"))
@@ -190,8 +234,22 @@ def test_messages_without_bytes_are_rows() -> None:
         for reader in (record("R", *fields), record("R", *fields, ("more", "int", 7)), record("R")):
             columns = ColumnCodec(record("R", *fields), reader)
             assert agree(columns, [b""] * 100)["why"].null_count == 100
+            agree(columns, [b""] * 20 + [None] + [b""] * 20)
             batch = agree(columns, [b""] * 20 + [b"\0"] + [b""] * 20)
             assert batch["why"].is_valid().to_pylist() == [row == 20 for row in range(41)]
+
+
+def test_null_rows_may_have_bytes() -> None:
+    """Those of a message here, which are not to be read: an array may have any bytes there."""
+    columns = ColumnCodec(ROW)
+    messages = rows(150)
+    there = [row % 23 not in (3, 4) for row in range(150)]
+    whole = pa.array(messages)
+    bitmap = pa.array(there).buffers()[1]
+    data = pa.Array.from_buffers(pa.binary(), 150, [bitmap, *whole.buffers()[1:]])
+    expected = [one if is_there else None for one, is_there in zip(messages, there, strict=True)]
+    for start in (0, 1, 3, 5, 20, 70):
+        assert agree(columns, expected[start:], data[start:])["before"].null_count == there[start:].count(False)
 
 
 # --- what holds the messages ------------------------------------------------------------------------------------------
