@@ -58,7 +58,7 @@ def test_text_of_each_size_with_each_place_of_another_character(size: int, codec
             assert batch.to_pylist() == [codec.decode(message) for message in data.to_pylist()]
             assert columns.encode(batch).to_pylist() == data.to_pylist()
     assert columns.decode(messages).to_pylist() == expected  # bytes objects, which are copied into one buffer
-    long = codec.encode({**expected[0], "data": b"\xff" * 300 * len(messages)})  # then they are read where they are
+    long = codec.encode({**expected[0], "data": b"\xff" * 1_100 * len(messages)})  # then they are read where they are
     assert columns.decode([*messages, long]).to_pylist()[:-1] == expected
 
 
