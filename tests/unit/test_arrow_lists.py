@@ -10,6 +10,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from streamnative_serdes import Codec, DecodeError  # noqa: E402 - requires pyarrow
+from streamnative_serdes._arrow import Values  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
 MEAN = 1024  # bytes up to which messages are copied
@@ -118,3 +119,10 @@ def test_a_list_may_change_while_it_is_read(columns: ColumnCodec) -> None:
     finally:
         ending.set()
         other.join(30)
+
+
+def test_a_kept_block_that_is_smaller_than_a_message_is_not_written_beyond_its_end() -> None:
+    """A block of 32 MB and more is kept for the next batch, even if that expects up to a third more bytes."""
+    Values([b"a" * 1_000] * 33_000)  # freed at once, and kept
+    large = b"x" * 44_000_000
+    assert len(Values([large, *[b""] * 49_999])) == 50_000

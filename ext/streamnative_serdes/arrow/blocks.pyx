@@ -88,12 +88,12 @@ cdef bint read_field_of_all(Op* op, Column* c, Step* step, Block* b, Reader* r) 
     """Append one field of each row."""
     cdef int64_t first = c.length
     cdef uint64_t nulls = 0
-    if not has_slots(c, b.count):
-        return False
     if op.kind == READ_RECORD and op.in_blocks:
         return read_records(op, c, b, r)
     if not op.in_blocks:
         return read_one_by_one(op, step, b, r)
+    if not has_slots(c, b.count):
+        return False
     if op.null_index >= 0 and not read_branches(op, b, &nulls, r.limit):
         return False
     if op.kind == READ_STRING or op.kind == READ_BYTES:

@@ -107,7 +107,7 @@ static inline void sns_keep_freed_memory(size_t size) {
 }
 
 /* One very large block that was freed is kept for the next batch: fresh pages are cleared by the system, which takes as
- * long as to fill them. Smaller ones are left to malloc, which keeps up to 32 MB for each thread.
+ * long as to fill them. Smaller ones are left to malloc.
  */
 #define SNS_HUGE ((size_t)4 << 20) /* least size in bytes of a block of huge pages */
 #define SNS_LEAST_KEPT ((size_t)32 << 20)
@@ -161,17 +161,21 @@ static inline void *sns_resized(void *block, size_t size) {
 #endif
 }
 
-/* A new block for the buffer of a batch that takes about ``size`` bytes; sets ``size`` to how many there are. */
-static inline void *sns_new_block(size_t *size) {
+/* A new block for the buffer of a batch that takes about ``size`` bytes, and at least ``least``. Sets ``size`` to how many
+ * there are, which may be a quarter less.
+ */
+static inline void *sns_new_block(size_t least, size_t *size) {
 #ifdef SNS_KEEPS
     if (*size >= SNS_LEAST_KEPT) {
-        void *made = sns_take_kept(*size - *size / 4, 2 * *size);
+        size_t about = *size - *size / 4;
+        void *made = sns_take_kept(about > least ? about : least, 2 * *size);
         if (made != NULL) {
             *size = malloc_usable_size(made);
             return made;
         }
     }
 #endif
+    if (*size < least) *size = least;
     return sns_resized(NULL, *size);
 }
 

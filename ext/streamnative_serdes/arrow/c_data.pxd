@@ -32,6 +32,6 @@ cdef extern from "arrow/c_data.h":
     object sns_new_schema()
     object sns_new_array()
     void sns_keep_freed_memory(size_t) noexcept nogil
-    void* sns_new_block(size_t*) noexcept nogil
+    void* sns_new_block(size_t, size_t*) noexcept nogil
     void* sns_resized(void*, size_t) noexcept nogil
     void sns_free(void*) noexcept nogil

@@ -42,8 +42,8 @@ cdef class Values:
     ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
     items are bytes themselves. None stands for no message. Any other item raises TypeError.
 
-    Short messages are copied into one buffer, where the decoder reads them in blocks, and text beyond the end of a
-    message, so without a branch for its size. Others are read where they are.
+    Short messages are copied into one buffer, where the decoder reads them in blocks, and needs no branch for the size
+    of text, since it may read beyond the end of a message. Others are read where they are.
     """
     cdef Py_ssize_t count
     cdef list held              # bytes objects, kept alive
@@ -100,7 +100,7 @@ cdef class Values:
                 if unlikely(size > self.room - self.size):
                     if size > most - self.size:
                         return False
-                    self.grow(min(max(2 * self.room, self.size + size, LEAST_BYTES, self.expected(i)), most))
+                    self.grow(self.size + size, min(max(2 * self.room, LEAST_BYTES, self.expected(i)), most))
                     self.room = min(self.room, most)
                 sns_copy(self.data + self.size, bytes_start(item), size)
                 self.size += size
@@ -115,8 +115,9 @@ cdef class Values:
         """Return the bytes of all messages, by the mean size of the first ``done``; 0 if they are too few."""
         return self.size // done * self.count // 16 * 17 if done >= 16 else 0
 
-    cdef int grow(self, size_t room) except -1:
-        cdef uint8_t* made = <uint8_t*>sns_new_block(&room)
+    cdef int grow(self, int64_t least, size_t room) except -1:
+        """Give the buffer at least ``least`` bytes, about ``room``."""
+        cdef uint8_t* made = <uint8_t*>sns_new_block(least, &room)
         if made is NULL:
             raise MemoryError()
         if self.size:

@@ -6,7 +6,7 @@
 cdef enum:
     LEAST_SLOTS = 64            # initial capacity of a column of items
     LEAST_BYTES = 1024          # initial capacity for text or bytes
-    KEPT_BYTES = 31 << 20       # of a block that malloc is shown; it looks at none of more than 32 MB
+    KEPT_BYTES = 31 << 20       # glibc adapts its thresholds to freed blocks of up to 32 MB
 
 cdef enum Storage:              # how a column stores its slots, besides the null bitmap
     NOTHING                     # the null type

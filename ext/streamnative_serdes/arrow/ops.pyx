@@ -1,7 +1,7 @@
 # The ops of a read plan, a table compiled once: their kinds, the number ranges they accept, and the minimum size of a
 # value.
 
-cdef enum OpKind:
+cdef enum OpKind:               # set_blocks relies on the order: leaves come first
     READ_NULL
     READ_BOOLEAN
     READ_INT
@@ -161,7 +161,11 @@ cdef bint settle_op(Op* op) noexcept:
 # Blocks
 
 cdef int set_blocks(Op* op) except -1:
-    """Set whether an op is read in blocks. Its parts come first."""
+    """Set whether an op is read in blocks, after those of its parts.
+
+    What is not counted pays from one budget for a block, as if it were one message. That can only be too little, and then
+    the block is read message by message.
+    """
     cdef int i, others = 0
     cdef Op* part
     if op.kind != READ_RECORD:

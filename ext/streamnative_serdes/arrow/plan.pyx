@@ -83,7 +83,7 @@ cdef class Plan(OpTable):
         for i in range(self.count):
             if self.ops[i].kind == READ_SKIPPED or (self.ops[i].kind == READ_RECORD and self.ops[i].column < 0):
                 make_skips(&self.ops[i])
-        for i in range(self.count):     # parts have lower numbers
+        for i in range(self.count):     # parts with a column have lower numbers
             if self.ops[i].column >= 0:
                 set_blocks(&self.ops[i])
         return 0

@@ -281,10 +281,10 @@ cdef bint read_key(Column* c, Step* step, Reader* r) noexcept nogil:
     if likely(size <= SNS_SHORT and r.limit - p >= SNS_SHORT and put_short(c, p, size)):
         step.key, step.key_size = p, size
         return True
-    if unlikely(put_checked_text(c, p, size, r) is NULL):
+    if unlikely(put_checked_text(c, p, size, r) is NULL and r.fault == BAD_TEXT):
         return False
     step.key, step.key_size = p, size
-    return True
+    return r.fault == NO_FAULT
 
 
 cdef bint read_member(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:

@@ -55,9 +55,9 @@ static inline uint64_t sns_bytes_before(uint64_t word) {
 #define SNS_THERE ((uint64_t)(p[0] == skip->null) - 1) /* all bits, or none */
 #define SNS_NO_BRANCH (p[0] & ~2) /* neither the first nor the second */
 
-/* Bytes of the value at ``p`` besides those in ``after``; -1 for an unusual encoding. An optional value has no branch for
- * which of the two it is: half of the guesses would be wrong. SNS_SKIP_REACH bytes have to be readable, or what skip_steps.h
- * asks for; ``kind`` is that of the step.
+/* Bytes of the value at ``p`` besides those in ``after``; -1 for an unusual encoding, damage, and what is skipped in full.
+ * ``kind`` is that of the step. Needs SNS_SKIP_REACH readable bytes; skip_steps.h knows which kinds need fewer. An optional
+ * value has no branch for which of the two it is: half of the guesses would be wrong.
  */
 static inline int64_t sns_step_size(const struct sns_skip *skip, int kind, const uint8_t *p) {
     uint64_t there, last;

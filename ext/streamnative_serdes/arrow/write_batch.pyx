@@ -132,7 +132,7 @@ cdef class Encoding:
         need += used + need // 16 + LEAST_BYTES         # to grow takes longer than to leave a part unused
         if need > before:
             size = max(need, 2 * before)
-            base = <uint8_t*>(sns_new_block(&size) if self.w.base is NULL else sns_resized(self.w.base, size))
+            base = <uint8_t*>(sns_new_block(1, &size) if self.w.base is NULL else sns_resized(self.w.base, size))
             if base is NULL:
                 raise MemoryError()
             self.w.base, self.w.p, self.w.end = base, base + used, base + size
