@@ -163,8 +163,8 @@ cdef bint settle_op(Op* op) noexcept:
 cdef int set_blocks(Op* op) except -1:
     """Set whether an op is read in blocks, after those of its parts.
 
-    What is not counted pays from one budget for a block, as if it were one message. That can only be too little, and then
-    the block is read message by message.
+    What is not counted pays from one budget for a block, as if it were one message. That can only be too little, and
+    then the block is read message by message.
     """
     cdef int i, others = 0
     cdef Op* part
