@@ -79,7 +79,7 @@ ROOMS = (
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
         (*units("arrow_short_text", "arrow_lists", "arrow_skipped_fields", "arrow_batches", "arrow_topics",
                 "arrow_types", "arrow_bounds", "arrow_pieces", "client_batches", "next_batches", "framings",
-                "typed_batches"),
+                "typed_batches", "arrow_block*"),
          "tests/property/test_arrow_against_codec.py"),
         (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
          "tests/docs/test_arrow_docs.py"),
