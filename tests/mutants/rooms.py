@@ -77,7 +77,7 @@ ROOMS = (
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_short_text", "arrow_lists", "arrow_skipped_fields", "arrow_batches", "arrow_topics",
+        (*units("arrow_*_text", "arrow_lists", "arrow_skipped_fields", "arrow_batches", "arrow_topics",
                 "arrow_types", "arrow_bounds", "arrow_pieces", "client_batches", "next_batches", "framings",
                 "typed_batches", "arrow_block*"),
          "tests/property/test_arrow_against_codec.py"),
