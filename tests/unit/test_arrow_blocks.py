@@ -286,17 +286,15 @@ def test_chunks_are_read_as_one_batch(columns: ColumnCodec, kind: Any, sizes: tu
     agree(columns, messages, pa.chunked_array(chunks))
 
 
-@pytest.mark.parametrize("longest", [10, 200, 2_000])
+@pytest.mark.parametrize("longest", [10, 200, 4_000])
 def test_lists_of_messages_are_read(columns: ColumnCodec, longest: int) -> None:
     """Short ones are copied into one buffer, and are read in blocks; long ones stay where they are."""
     messages: list[Any] = rows(130)
-    messages[70], messages[71] = (
-        None,
-        message(1, b"\0", b"\0", b"\0" + Codec("string").encode("l" * longest), bytes(10)),
-    )
+    long = message(1, b"\0", b"\0", b"\0" + Codec("string").encode("l" * longest), bytes(10))
+    messages[70], messages[71] = None, long
     agree(columns, messages, messages)
     agree(columns, messages * 2, messages * 2)
-    agree(columns, [one for one in messages for _ in range(3)], [one for one in messages for _ in range(3)])
+    agree(columns, [*messages, *[long] * 130], [*messages, *[long] * 130])
 
 
 def test_messages_of_fixed_size_are_read() -> None:
