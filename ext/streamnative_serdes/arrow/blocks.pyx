@@ -290,13 +290,7 @@ cdef bint read_numbers(Op* op, Column* c, uint64_t nulls, Block* b, const uint8_
         if unlikely(not read_varint(&value, nulls, k, b, limit) or (op.narrow and value > 0xFFFFFFFFUL)):
             return False
         number = sns_unzigzag(value)
-        if unlikely(op.by > 1):
-            number = floor_div(number, op.by)
-        elif unlikely(op.times > 1):
-            if not INT64_MIN / op.times <= number <= INT64_MAX / op.times:
-                return False
-            number *= op.times
-        if op.bounded and unlikely(number < op.low or number >= op.high):       # 0, as of null, is always within
+        if unlikely(convert(op, &number) != NO_FAULT):          # of 0, as of null, it never is one
             return False
         put_number(c, op.out, number * op.unit)
     return True
@@ -396,6 +390,7 @@ cdef bint skip_fields_of_all(Op* op, Block* b, Reader* r) noexcept nogil:
 
 
 cdef bint skip_step(Op* op, const Skip* skip, Block* b, Reader* r) noexcept nogil:
+    # The kind is a constant in each call, so that compilers make a loop for each of them.
     if skip.kind == SKIP_TEXT:
         return skip_rows(op, skip, SKIP_TEXT, b, r)
     elif skip.kind == SKIP_NUMBER:

@@ -100,20 +100,27 @@ cdef inline const uint8_t* read_number(Op* op, Column* c, const uint8_t* p, cons
                                        Reader* r) noexcept nogil:
     cdef uint64_t value = 0
     cdef int64_t number
+    cdef int fault
     p = get_varint(&value, p, end, op.narrow, r)
     if unlikely(p is NULL or not has_room(c, r)):
         return NULL
     number = sns_unzigzag(value)
-    if unlikely(op.by > 1):
-        number = floor_div(number, op.by)
-    elif unlikely(op.times > 1):
-        if not INT64_MIN / op.times <= number <= INT64_MAX / op.times:
-            return stop_in(op, r, p, BAD_UNIT, number)
-        number *= op.times
-    if op.bounded and unlikely(number < op.low or number >= op.high):
-        return stop_in(op, r, p, OUT_OF_RANGE, number)
+    fault = convert(op, &number)
+    if unlikely(fault):
+        return stop_in(op, r, p, fault, number)
     put_number(c, op.out, number * op.unit)
     return p
+
+
+cdef inline int convert(const Op* op, int64_t* number) noexcept nogil:
+    """Convert a number to the reader's unit, and compare it with its bounds. Returns 0 or the fault."""
+    if unlikely(op.by > 1):
+        number[0] = floor_div(number[0], op.by)
+    elif unlikely(op.times > 1):
+        if not INT64_MIN / op.times <= number[0] <= INT64_MAX / op.times:
+            return BAD_UNIT
+        number[0] *= op.times
+    return OUT_OF_RANGE if op.bounded and unlikely(number[0] < op.low or number[0] >= op.high) else NO_FAULT
 
 
 cdef const uint8_t* stop_in(Op* op, Reader* r, const uint8_t* p, int fault, int64_t a) noexcept nogil:
