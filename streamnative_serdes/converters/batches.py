@@ -92,8 +92,16 @@ class RecordBatch:
         )
 
 
-def read_batches(buffer: memoryview, limits: BatchLimits) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
+def read_batches(
+    buffer: memoryview, limits: BatchLimits, *, in_entry: bool = False
+) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
     """Yield where each batch begins, in bytes, and the batch.
+
+    Args:
+        buffer: the batches.
+        limits: of a batch.
+        in_entry: whether they are those of an entry of KoP. With ``entryFormat=mixed_kafka`` it stores a batch of n
+            offsets with the base offset -n, which is read as 0, the number that the producer gave.
 
     Raises:
         DecodeError: one is cut off, has a wrong checksum or an impossible number; ``offset`` is the byte.
@@ -103,7 +111,7 @@ def read_batches(buffer: memoryview, limits: BatchLimits) -> Iterator[tuple[int,
         size = _size(buffer, start)
         batch: RecordBatch | LegacyMessage
         if buffer[start + _MAGIC_AT] == 2:
-            batch = _record_batch(buffer[start : start + size], start, limits)
+            batch = _record_batch(buffer[start : start + size], start, limits, in_entry=in_entry)
         else:
             batch = read_legacy(buffer[start : start + size], start, check_crc=limits.check_crc)
         yield start, batch
@@ -135,7 +143,7 @@ def _size(buffer: memoryview, start: int) -> int:
     return length + _OVERHEAD  # type: ignore[no-any-return] # of struct
 
 
-def _record_batch(data: memoryview, start: int, limits: BatchLimits) -> RecordBatch:
+def _record_batch(data: memoryview, start: int, limits: BatchLimits, *, in_entry: bool) -> RecordBatch:
     if len(data) < HEADER_SIZE:
         raise DecodeError(f"batch: expected at least {HEADER_SIZE} bytes, got {len(data)}", offset=start)
     base, _, _, _, crc, attributes, last_delta, first, largest, producer, epoch, sequence, count = _HEADER.unpack_from(
@@ -143,6 +151,8 @@ def _record_batch(data: memoryview, start: int, limits: BatchLimits) -> RecordBa
     )
     if limits.check_crc:
         require_crc("batch", crc, crc32c(data[_CRC_FROM:]), start + _CRC_AT)
+    if in_entry and base == -(last_delta + 1):
+        base = 0
     if last_delta < 0 or base < 0 or base + last_delta >= 2**63:
         raise DecodeError(
             f"batch: expected offsets from 0 to 2**63 - 1, got {base} and {last_delta} more", offset=start

@@ -76,7 +76,8 @@ class KafkaEntryReader:
                 one have been yielded.
         """
         entry = self.kafka_entry(buffer)
-        yield from self._batches(entry.payload, entry.start, _first_offset(entry, self.limits))
+        batches = _batches_in(entry, self.limits)
+        yield from self._messages_of(batches, entry.start, _first_offset(entry, self.limits))
 
     def batches(self, buffer: Buffer) -> Iterator[Message]:
         """Yield the messages of Kafka's batches that follow each other, as in a log segment or a fetch response.
@@ -84,7 +85,7 @@ class KafkaEntryReader:
         Raises:
             DecodeError: a batch is damaged; ``offset`` is the byte. Messages before it have been yielded.
         """
-        yield from self._batches(read_only(buffer), 0, None)
+        yield from self._messages_of(read_batches(read_only(buffer), self.limits), 0, None)
 
     def kafka_entry(self, buffer: Buffer) -> Entry:
         """An entry of Kafka's format, taken apart; its payload is decompressed if a Pulsar producer has compressed it.
@@ -105,8 +106,8 @@ class KafkaEntryReader:
         entry.payload = decompress_pulsar(entry.metadata.compression, entry.payload, size, self.limits.max_batch_size)
         return entry
 
-    def _batches(self, payload: memoryview, start: int, first: int | None) -> Iterator[Message]:
-        for at, batch in _placed(read_batches(payload, self.limits), start):
+    def _messages_of(self, batches: Iterator[tuple[int, Batch]], start: int, first: int | None) -> Iterator[Message]:
+        for at, batch in batches:
             try:
                 count = yield from self._messages(batch, first)
             except DecodeError as error:
@@ -186,18 +187,18 @@ def _first_offset(entry: Entry, limits: BatchLimits) -> int | None:
 def _offsets_in(entry: Entry, limits: BatchLimits) -> int | None:
     """How many offsets the batches take; None if a batch of format 0 or 1 does not say it."""
     taken = 0
-    for _, batch in _placed(read_batches(entry.payload, replace(limits, check_crc=False)), entry.start):
+    for _, batch in _batches_in(entry, replace(limits, check_crc=False)):
         if isinstance(batch, LegacyMessage):
             return None
         taken += batch.offsets
     return taken
 
 
-def _placed(batches: Iterator[tuple[int, Batch]], start: int) -> Iterator[tuple[int, Batch]]:
-    """The batches; positions in errors count from the entry's first byte, not from the payload's."""
+def _batches_in(entry: Entry, limits: BatchLimits) -> Iterator[tuple[int, Batch]]:
+    """The entry's batches; positions in errors count from the entry's first byte, not from the payload's."""
     try:
-        yield from batches
+        yield from read_batches(entry.payload, limits, in_entry=True)
     except DecodeError as error:
         if error.offset is not None:
-            error.offset += start
+            error.offset += entry.start
         raise
