@@ -9,11 +9,11 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Final
 
-from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.errors import ConfigError, DecodeError, SerdesError
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)  # of Kafka
 KAFKA: Final = {NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
@@ -114,34 +114,65 @@ def _inflated(name: str, window: int, data: memoryview, most: int, *, ends: bool
 
 
 def _into(
-    name: str, decompress_into: Callable[[memoryview, mmap.mmap], int], data: memoryview, most: int
+    name: str, decompress_into: Callable[[memoryview, memoryview], int], data: memoryview, most: int
 ) -> memoryview:
-    target = mmap.mmap(-1, max(most, 1))  # there is none of 0 bytes
+    target = _buffer(most)
+    return target[: _filled(name, decompress_into, data, target, most)].toreadonly()
+
+
+def _buffer(size: int) -> memoryview:
     try:
-        size = decompress_into(data, target)
+        return memoryview(mmap.mmap(-1, max(size, 1)))  # there is none of 0 bytes
+    except OSError as error:
+        raise SerdesError(
+            f"cannot get {size} bytes of memory to decompress a batch: {error.strerror}",
+            hint="lower max_batch_size, or give the process more memory",
+        ) from error
+
+
+def _filled(
+    name: str,
+    decompress_into: Callable[[memoryview, memoryview], int],
+    data: memoryview,
+    target: memoryview,
+    most: int,
+) -> int:
+    """Decompress to the beginning of ``target``, and return how many bytes those are."""
+    try:
+        return decompress_into(data, target)
     except _cramjam().DecompressionError as error:
         # cramjam has no type of its own for this, but Rust's text for a full buffer, or snappy's for a large size.
         if "write whole buffer" in str(error) or "output buffer" in str(error):
             raise _too_large(name, most) from None
         raise _damaged(name, error) from None
-    return memoryview(target)[:size].toreadonly()
 
 
 def _snappy(data: memoryview, most: int) -> memoryview:
     """Snappy as it is, or in the chunks of the Java library snappy-java (xerial)."""
     if data[:8] != _XERIAL:
-        return _raw_snappy(data, most)
-    parts, size, start = [], 0, _XERIAL_HEADER
-    if len(data) < start:
-        raise DecodeError(f"snappy: expected a header of {start} bytes, got {len(data)}")
+        return _into("snappy", _cramjam().snappy.decompress_raw_into, data, _snappy_size(data, most))
+    if len(data) < _XERIAL_HEADER:
+        raise DecodeError(f"snappy: expected a header of {_XERIAL_HEADER} bytes, got {len(data)}")
+    target, end = _buffer(sum(size for _, size in _chunks(data, most))), 0
+    for chunk, length in _chunks(
+        data, most
+    ):  # again, since many small ones would take more memory than they have bytes
+        if length:
+            end += _filled("snappy", _cramjam().snappy.decompress_raw_into, chunk, target[end : end + length], length)
+    return target[:end].toreadonly()
+
+
+def _chunks(data: memoryview, most: int) -> Iterator[tuple[memoryview, int]]:
+    """Yield each chunk, and how many bytes it has after decompression: together at most ``most``."""
+    start = before = 0
     while start < len(data):
         if data[start : start + 8] == _XERIAL:  # streams may follow each other
             start += _XERIAL_HEADER
             continue
         chunk, start = _chunk(data, start)
-        parts.append(_raw_snappy(chunk, most, size))
-        size += len(parts[-1])
-    return parts[0] if len(parts) == 1 else memoryview(b"".join(parts))
+        size = _snappy_size(chunk, most, before)
+        before += size
+        yield chunk, size
 
 
 def _chunk(data: memoryview, start: int) -> tuple[memoryview, int]:
@@ -154,16 +185,16 @@ def _chunk(data: memoryview, start: int) -> tuple[memoryview, int]:
     return data[start + 4 : start + 4 + size], start + 4 + size
 
 
-def _raw_snappy(data: memoryview, most: int, before: int = 0) -> memoryview:
-    """The bytes of one chunk; ``before`` it, the stream has had so many."""
+def _snappy_size(data: memoryview, most: int, before: int = 0) -> int:
+    """How many bytes the data have after decompression, as they say themselves; ``before`` them are so many."""
     module = _cramjam()
     try:
-        size = module.snappy.decompress_raw_len(data)
+        size: int = module.snappy.decompress_raw_len(data)
     except module.DecompressionError as error:
         raise _damaged("snappy", error) from None
     if size + before > most:
         raise _too_large("snappy", most)
-    return _into("snappy", module.snappy.decompress_raw_into, data, size) if size else memoryview(b"")
+    return size
 
 
 def _repaired(data: memoryview) -> memoryview:

@@ -82,6 +82,36 @@ def test_golden_commit_marker_releases_its_transaction() -> None:
     assert (message.offset, message.producer_id, message.transactional) == (0, 1, True)
 
 
+# entryFormat=mixed_kafka: a batch of n records, if it is not compressed, has the base offset -n.
+
+
+def mixed(*records: Rec) -> bytes:
+    return kb.patched(kb.batch(*records), 0, ">q", -len(records))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_batches_with_the_base_offset_of_mixed_kafka_are_numbered_up_to_the_index(count: int) -> None:
+    numbers = [message.offset for message in entry(kb.entry(mixed(*RECORDS[:count]), records=count, index=99))]
+    assert numbers == [*range(100 - count, 100)]
+    assert entry(kb.entry(mixed(*RECORDS), records=5, index=4)) == MESSAGES
+
+
+def test_batches_with_the_base_offset_of_mixed_kafka_begin_at_0_without_an_index() -> None:
+    assert entry(kb.entry(mixed(*RECORDS), records=5)) == MESSAGES
+
+
+@pytest.mark.parametrize("base", [-1, -4, -6, -(2**63)])
+def test_any_other_base_offset_below_0_is_refused(base: int) -> None:
+    data = kb.entry(kb.patched(kb.batch(*RECORDS), 0, ">q", base), records=5, index=4)
+    with pytest.raises(DecodeError, match=rf"expected offsets from 0 to 2\*\*63 - 1, got {base} and 4 more"):
+        entry(data)
+
+
+def test_a_base_offset_below_0_is_refused_outside_of_an_entry() -> None:
+    with pytest.raises(DecodeError, match=r"expected offsets from 0 to 2\*\*63 - 1, got -5 and 4 more"):
+        batches(mixed(*RECORDS))
+
+
 # Messages
 
 
@@ -103,6 +133,28 @@ def test_snappy_in_several_chunks_and_streams() -> None:
     chunks = [struct.pack(">i", len(piece)) + piece for piece in pieces]
     data = kb.with_records(plain, front + chunks[0] + chunks[1] + front + chunks[2], attributes=kb.SNAPPY)
     assert batches(data) == MESSAGES
+
+
+def xerial(*chunks: bytes) -> bytes:
+    pieces = [bytes(cramjam.snappy.compress_raw(chunk)) for chunk in chunks]
+    return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + b"".join(struct.pack(">i", len(p)) + p for p in pieces)
+
+
+def test_snappy_in_more_chunks_than_the_system_has_mappings() -> None:
+    """Linux allows 65,530 by default; a chunk may have any size."""
+    plain = kb.batch(Rec(bytes(range(250)) * 280))
+    data = xerial(*(plain[at : at + 1] for at in range(61, len(plain))))
+    assert len(plain) - 61 > 65_530
+    assert batches(kb.with_records(plain, data, attributes=kb.SNAPPY)) == batches(plain)
+
+
+def test_all_chunks_of_snappy_together_have_at_most_the_maximum() -> None:
+    plain = kb.batch(*RECORDS)
+    whole = len(plain) - 61
+    data = kb.with_records(plain, xerial(plain[61:90], b"", plain[90:]), attributes=kb.SNAPPY)
+    assert batches(data, max_batch_size=whole) == MESSAGES
+    with pytest.raises(DecodeError, match=f"expected at most {whole - 1} bytes after decompression, got more"):
+        batches(data, max_batch_size=whole - 1)
 
 
 @pytest.mark.parametrize("codec", [kb.GZIP, kb.LZ4, kb.ZSTD])
