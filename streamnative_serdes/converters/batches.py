@@ -118,16 +118,18 @@ def read_batches(
         start += size
 
 
-def placed_error(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> DecodeError:
-    """The error with its position in the buffer, in which the batch begins ``at`` a byte.
+def place_error(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> None:
+    """Put the position in the buffer, in which the batch begins ``at`` a byte, into the error.
 
-    Positions in compressed records stay as they are, and say so.
+    Positions in compressed records stay as they are, and say so. The error itself is changed: in a new one, the old one
+    and its frames would stay in memory with the buffers that they refer to, until cycles are collected.
     """
     if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
-        return DecodeError(error.message, offset=at + HEADER_SIZE + error.offset, hint=error.hint)
+        error.offset += at + HEADER_SIZE
+        return
     name = KAFKA[batch.codec]
     where = "" if error.offset is None else f" at byte {error.offset} of the records, which are compressed with {name}"
-    return DecodeError(f"batch: {error.message}{where}", offset=at, hint=error.hint)
+    error.message, error.offset = f"batch: {error.message}{where}", at
 
 
 def _size(buffer: memoryview, start: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
-from .batches import RecordBatch, placed_error, read_batches
+from .batches import RecordBatch, place_error, read_batches
 from .compression import decompress_pulsar
 from .converter import read_only
 from .entry import Entry, read_entry
@@ -111,7 +111,8 @@ class KafkaEntryReader:
             try:
                 count = yield from self._messages(batch, first)
             except DecodeError as error:
-                raise placed_error(error, batch, start + at) from None
+                place_error(error, batch, start + at)
+                raise
             if first is not None:
                 first += count
 

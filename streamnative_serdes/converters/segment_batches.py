@@ -9,7 +9,7 @@ from typing import Final
 
 from streamnative_serdes.errors import DecodeError
 
-from .batches import RecordBatch, placed_error
+from .batches import RecordBatch, place_error
 from .limits import BatchLimits
 from .message_sets import LegacyMessage
 from .segment_files import in_file
@@ -103,7 +103,8 @@ class SegmentBatch:
             try:
                 yield
             except DecodeError as error:
-                raise placed_error(error, self.batch, self.at) from None
+                place_error(error, self.batch, self.at)
+                raise
 
 
 def _copy(data: memoryview | None) -> memoryview | None:

@@ -80,8 +80,9 @@ def in_file(name: str, start: int = 0) -> Iterator[None]:
     try:
         yield
     except DecodeError as error:
-        offset = None if error.offset is None else start + error.offset
-        raise DecodeError(f"{name}: {error.message}", offset=offset, hint=error.hint) from None
+        error.message = f"{name}: {error.message}"
+        error.offset = None if error.offset is None else start + error.offset
+        raise
 
 
 def _opened(source: Source) -> AbstractContextManager[Readable]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import gc
 import io
 import random
 import struct
@@ -21,7 +23,7 @@ from child import SANITIZED, run_limited
 from kafka_batches import Rec
 from wire import varint
 
-from streamnative_serdes.converters import Message, read_segment, read_segment_batches
+from streamnative_serdes.converters import KafkaEntryReader, Message, read_segment, read_segment_batches
 from streamnative_serdes.errors import DecodeError
 
 RECORDS = (Rec(golden.A, b"k1", [("h", b"v"), ("n", None)]), Rec(None, b"k2"), Rec(b"value" * 40, None))
@@ -186,6 +188,26 @@ def test_a_buffer_that_changes_while_it_is_read_makes_no_invalid_columns() -> No
     with pytest.raises(DecodeError):
         reader.fill(built)
     pa.record_batch(_Capsules(built.take())).validate(full=True)
+
+
+@pytest.mark.parametrize("read", [messages, columns, lambda data: list(KafkaEntryReader().batches(data))])
+@pytest.mark.parametrize("kind", ["damaged", "bomb"])
+def test_the_buffers_of_a_refused_batch_are_free_as_soon_as_its_error_is(read: Any, kind: str) -> None:
+    """A cycle through the error would keep them until Python collects cycles, and large batches would add up."""
+    whole = kb.batch(Rec(b"x" * 100))
+    records = kb.gzipped(bytes(65 << 20)) if kind == "bomb" else kb.gzipped(b"x")
+    data = kb.with_records(whole, records, attributes=kb.GZIP)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):  # the first time, modules are imported and functions made
+            gc.collect()
+            with contextlib.suppress(DecodeError):
+                read(data)
+                pytest.fail("it was read")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 class _Capsules:

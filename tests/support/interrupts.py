@@ -32,6 +32,7 @@ def interrupted(work: Callable[[], object], at: int) -> KeyboardInterrupt | None
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 sends no event of a bytecode unless a frame wants them by now
     sys.settrace(trace)
     try:
         work()
