@@ -29,7 +29,7 @@ class Plan:
 
     ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
     default, number of values in it, None), or (None, 0, why there is no usable default). With ``skips``, it can tell
-    too whether bytes are a datum, without columns.
+    too whether bytes are a datum, without columns. With ``unsized``, the writer's root is ``bytes`` without length.
     """
 
     def __new__(
@@ -39,6 +39,7 @@ class Plan:
         schema: Any,
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],
         skips: bool = False,
+        unsized: bool = False,
     ) -> Plan: ...
     @property
     def layout(self) -> Layout: ...

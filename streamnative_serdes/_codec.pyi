@@ -17,7 +17,12 @@ class Codec:
     """The compiled plan of one schema. Immutable after construction, so threads may share it."""
 
     def __new__(
-        cls, root: AvroType, resolution: Resolution | None, options: Mapping[str, Any], shapes: Shapes
+        cls,
+        root: AvroType,
+        resolution: Resolution | None,
+        options: Mapping[str, Any],
+        shapes: Shapes,
+        without_size: bool = False,
     ) -> Self: ...
     def encode(self, datum: Any) -> bytes:
         """Encode ``datum`` as Avro bytes. Raises EncodeError with the path of the field that does not fit."""

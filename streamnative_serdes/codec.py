@@ -9,7 +9,7 @@ from . import _config as config
 from ._codec import Codec as _CompiledCodec
 from ._codec import Duration
 from ._codec import weight as weight  # noqa: PLC0414 - for arrow/, not for users
-from ._schema import Limits, Schema, Shapes, parse, resolve
+from ._schema import Schema, Shapes, parse, resolve
 
 __all__ = ["Codec", "Duration"]
 
@@ -53,16 +53,13 @@ class Codec(_CompiledCodec):
             java = checked["schema.resolution"] == "java"
             resolution = resolve(writer, reader, java=java, logical=checked["avro.logical.types"])
         known = {} if shapes is None else dict(shapes)
-        self = super().__new__(cls, writer.root, resolution, checked, known)
+        self = super().__new__(cls, writer.root, resolution, checked, known, writer.unsized)
         self.schema, self.reader_schema, self._options, self._shapes = writer, reader, options, known
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
-        return _from_text, (self.schema.text, self.reader_schema.text, self._shapes, self._options)
+        return _of_schemas, (self.schema, self.reader_schema, self._shapes, self._options)
 
 
-def _from_text(writer: str, reader: str, shapes: Shapes, options: config.CodecArguments) -> Codec:
-    # Parse leniently and without limits: these schemas were accepted before, a registry's lenient ones included.
-    limits = Limits(size=max(len(writer), len(reader)), names=1_000_000, depth=1_000)
-    schema, reader_schema = (parse(text, strict=False, limits=limits) for text in (writer, reader))
-    return Codec(schema, reader_schema, shapes, **options)
+def _of_schemas(writer: Schema, reader: Schema, shapes: Shapes, options: config.CodecArguments) -> Codec:
+    return Codec(writer, reader, shapes, **options)

@@ -17,6 +17,7 @@ Source: Avro specification 1.12, "Binary Encoding" and "Logical Types". One exte
     codec/quick.pyx     fast path for the most common leaf types
     codec/skip.pyx      finds the end of a datum without decoding it
     codec/whole.pyx     tells whether bytes are exactly one datum, without an error
+    codec/unsized.pyx   bytes at the root without their length, as in Confluent's framing
     codec/resolve.pyx   schema resolution: decodes the writer's bytes as the reader's schema
     codec/shaped.pyx    records as instances of user classes, both ways
     codec/logical.pyx   logical types, both ways: UUID, duration, and
@@ -62,7 +63,7 @@ from cpython.unicode cimport (
 )
 from libc.math cimport isinf
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from streamnative_serdes.codec.wire cimport *
 
@@ -156,6 +157,7 @@ include "codec/inputs.pyx"
 include "codec/union.pyx"
 include "codec/decode.pyx"
 include "codec/skip.pyx"
+include "codec/unsized.pyx"
 include "codec/whole.pyx"
 include "codec/resolve.pyx"
 include "codec/shaped.pyx"
@@ -180,7 +182,7 @@ try_decode = <PyObject* (*)(Plan, const Limits*, const uint8_t*, Py_ssize_t, Py_
 cdef class Codec:
     """The compiled plan of one schema. Immutable after construction, so threads may share it."""
 
-    def __cinit__(self, root, resolution, options, shapes, *args, **kwargs):
+    def __cinit__(self, root, resolution, options, shapes, bint without_size=False, *args, **kwargs):
         self.limits.depth = options["max.depth"]
         self.limits.empty = options["max.empty.values"]
         self.limits.items = options["max.items"]
@@ -191,6 +193,8 @@ cdef class Codec:
             self.reading = build_resolved(resolution, options, shapes)
         elif options["return.record.name"] or shapes:
             self.reading = build(root, options, shapes, True)
+        if without_size:
+            self.writing, self.reading = unsized(self.writing), unsized(self.reading)
 
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
         return decode_message(self.reading, &self.limits, data, size, offset)

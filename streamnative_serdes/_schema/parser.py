@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
@@ -42,11 +42,19 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(slots=True, eq=False)
 class Schema:
-    """A parsed schema: ``text`` is JSON, ``root`` its tree, ``names`` its named types by full name."""
+    """A parsed schema.
+
+    Args:
+        text: as JSON.
+        root: its tree.
+        names: its named types by full name.
+        unsized: a datum is the data of root ``bytes`` without its length, all of what follows the framing.
+    """
 
     text: str
     root: AvroType
     names: dict[str, Named] = field(default_factory=dict)
+    unsized: bool = False
 
     def same_as(self, other: Schema) -> bool:
         """Whether Pulsar's registry treats both as the same schema (see :func:`comparable`)."""
@@ -55,8 +63,12 @@ class Schema:
         except RecursionError:
             raise NestedTooDeeplyError("the schemas are nested too deeply to be compared") from None
 
-    def __reduce__(self) -> tuple[Callable[[str], Schema], tuple[str]]:
-        return _parsed_again, (self.text,)
+    def in_confluents_framing(self) -> Schema:
+        """This schema for data behind Confluent's framing: its serializers leave out the length of root ``bytes``."""
+        return replace(self, unsized=True) if self.root.kind == "bytes" else self
+
+    def __reduce__(self) -> tuple[Callable[[str, bool], Schema], tuple[str, bool]]:
+        return _parsed_again, (self.text, self.unsized)
 
     def canonical_form(self) -> str:
         """Parsing Canonical Form (Avro specification, "Transforming into Parsing Canonical Form")."""
@@ -66,9 +78,10 @@ class Schema:
         return form
 
 
-def _parsed_again(text: str) -> Schema:
+def _parsed_again(text: str, unsized: bool) -> Schema:
     # What was parsed once parses again: a registry's schema, which may have faults, and one beyond the usual limits.
-    return parse(text, strict=False, limits=Limits(size=len(text), names=1_000_000, depth=1_000))
+    schema = parse(text, strict=False, limits=Limits(size=len(text), names=1_000_000, depth=1_000))
+    return schema.in_confluents_framing() if unsized else schema
 
 
 def load(source: object) -> str:

@@ -153,7 +153,7 @@ class ConfluentSchemas:
 
     def _one_text(self, key: int | bytes, found: ConfluentSchema) -> Compiled:
         try:
-            return Compiled.of(self.client.self_contained(found), self._limits)
+            return Compiled.of(self.client.self_contained(found), self._limits, confluent=True)
         except NestedTooDeeplyError:  # depends on the caller's stack, so the next call may succeed
             raise
         except (SchemaError, SchemaNotFoundError) as error:
@@ -223,7 +223,8 @@ class ConfluentSchemas:
         for key, text in learnt.schemas:
             if self._known.get(key) is None:
                 try:
-                    self._keep(key, key if isinstance(key, int) else NO_ID, Compiled.of(text, self._limits))
+                    compiled = Compiled.of(text, self._limits, confluent=True)
+                    self._keep(key, key if isinstance(key, int) else NO_ID, compiled)
                 except SchemaError as error:  # by a limit of this process: asked for again where it is needed
                     logger.debug("%s was not taken over: %s", _name(key), error)
         for written in learnt.written:

@@ -26,17 +26,25 @@ class Compiled:
 
     __slots__ = ("__weakref__", "_codecs", "schema")
 
-    _all: ClassVar[WeakValueDictionary[tuple[str, Limits], Compiled]] = WeakValueDictionary()
+    _all: ClassVar[WeakValueDictionary[tuple[str, Limits, bool], Compiled]] = WeakValueDictionary()
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self._codecs: dict[Hashable, Codec | SchemaError] = {}
 
     @classmethod
-    def of(cls, text: str, limits: Limits) -> Compiled:
-        """Raises: SchemaError: the text is not an Avro schema, or exceeds the limits."""
-        found = cls._all.get((text, limits))
-        return found or cls._all.setdefault((text, limits), cls(parse(text, strict=False, limits=limits)))
+    def of(cls, text: str, limits: Limits, *, confluent: bool = False) -> Compiled:
+        """The schema with this text; ``confluent``: of data behind Confluent's framing.
+
+        Raises:
+            SchemaError: the text is not an Avro schema, or exceeds the limits.
+        """
+        key = text, limits, confluent
+        found = cls._all.get(key)
+        if found is None:
+            schema = parse(text, strict=False, limits=limits)
+            found = cls._all.setdefault(key, cls(schema.in_confluents_framing() if confluent else schema))
+        return found
 
     def codec(self, options: CodecArguments, reader: Schema | None = None, shapes: Shapes | None = None) -> Codec:
         """The codec that reads this schema, as ``reader`` if one is given; the same arguments share one codec.

@@ -26,7 +26,8 @@ def codec_of(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
 def parsed_of(schema: object, conf: dict[str, Any]) -> Schema:
     """An Avro schema of a user, which may be a class's."""
     given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-    return parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
+    parsed = parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
+    return parsed.in_confluents_framing() if conf.get("framing") == config.CONFLUENT else parsed
 
 
 def shapes_of(cls: type | None, schema: Schema) -> Shapes | None:

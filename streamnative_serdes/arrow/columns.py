@@ -30,6 +30,7 @@ Routes: TypeAlias = tuple[tuple[Plan | None, int, bool], ...]
 _MAX_READ = 1_000  # plans (one per writer's schema) cached by Columns
 _MAX_WRITTEN = 16  # plans (one per Arrow schema) cached by a writer
 _WITH_SCHEMA = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
+_SIZED = Codec("bytes")
 _Rows = TypeVar("_Rows")
 _Done = TypeVar("_Done")
 
@@ -166,7 +167,7 @@ class Columns(BatchColumns):
         self.schema, self._options, self._compares = schema, config.codec_options(options), compares
         self._default_of = partial(default_of, self._options)
         self._layout = Layout(schema.root, self._options["avro.logical.types"], dialect, large_types)
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[tuple[str, bool], Plan] = {}
         self.arrow_schema = pa.schema(self._layout)
 
     def plan(self, writer: Schema) -> Plan:
@@ -175,7 +176,8 @@ class Columns(BatchColumns):
         Raises:
             SchemaError: nothing that ``writer`` writes can be read.
         """
-        plan = self._plans.get(writer.text)
+        key = writer.text, writer.unsized
+        plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= _MAX_READ:
                 self._plans.clear()
@@ -183,8 +185,10 @@ class Columns(BatchColumns):
             if not self.schema.same_as(writer):
                 java, logical = self._options["schema.resolution"] == "java", self._options["avro.logical.types"]
                 resolution = resolve(writer, self.schema, java=java, logical=logical)
-            plan = Plan(self._layout, resolution, self.schema.root, self._default_of, self._compares)
-            self._plans[writer.text] = plan
+            plan = Plan(
+                self._layout, resolution, self.schema.root, self._default_of, self._compares, unsized=writer.unsized
+            )
+            self._plans[key] = plan
         return plan
 
     def decode(
@@ -241,7 +245,11 @@ class ColumnWriter:
         """
         kind, arrays = pieces_of_columns(batch)
         plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
-        return pa.array(Capsules(*encode_batch(plan, arrays, header, large_types)))
+        if not self._schema.unsized:
+            return pa.array(Capsules(*encode_batch(plan, arrays, header, large_types)))
+        data = pa.array(Capsules(*encode_batch(plan, arrays, b"", large_types)))
+        messages = (None if datum is None else header + _SIZED.decode(datum) for datum in data.to_pylist())
+        return pa.array(messages, data.type)
 
     def _plan(self, key: pa.Schema | None, kind: object) -> WritePlan:
         plan = None if key is None else self._plans.get(key)

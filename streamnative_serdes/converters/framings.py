@@ -5,7 +5,7 @@ Their buffers are values of Kafka messages, not entries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
@@ -22,10 +22,11 @@ class ConfluentFramingConverter(MessageConverter):
 
     Args:
         versions: the version in Pulsar's registry for each schema id of Confluent's.
+        bytes_roots: the ids of schemas whose root is ``bytes``: Confluent's framing leaves out their data's length.
     """
 
-    def __init__(self, versions: Mapping[int, int]) -> None:
-        self._rewriter = Rewriter("forward", dict[int | str, int](versions.items()))
+    def __init__(self, versions: Mapping[int, int], bytes_roots: Collection[int] = ()) -> None:
+        self._rewriter = Rewriter("forward", dict[int | str, int](versions.items()), bytes_roots)
 
     def accept(self, buffer: memoryview) -> bool:
         """Whether the value begins with ``0x00`` and a schema id; that is a guess (:func:`header.confluent_id`)."""
@@ -45,10 +46,11 @@ class VersionFramingConverter(MessageConverter):
 
     Args:
         ids: the schema id in Confluent's registry for each version in Pulsar's.
+        bytes_roots: the versions of schemas whose root is ``bytes``.
     """
 
-    def __init__(self, ids: Mapping[int, int]) -> None:
-        self._rewriter = Rewriter("back", dict[int | str, int](ids.items()))
+    def __init__(self, ids: Mapping[int, int], bytes_roots: Collection[int] = ()) -> None:
+        self._rewriter = Rewriter("back", dict[int | str, int](ids.items()), bytes_roots)
 
     def accept(self, buffer: memoryview) -> bool:
         """Whether the value begins with a schema version header."""
@@ -58,6 +60,7 @@ class VersionFramingConverter(MessageConverter):
         """The value with Confluent's prefix.
 
         Raises:
+            DecodeError: the value has another length than it says, and the schema's root is ``bytes``.
             SchemaError: no schema id is known for the version.
         """
         return self._rewriter.rewrite(bytes(buffer), None)[0]

@@ -6,17 +6,20 @@
               header __value_schema_id, and the datum     ->   0x03 0x04 | version, int64 BE | datum, without the header
     back      0x03 0x04 | version, int64 BE | datum       ->   0x00 | schema id, int32 BE | datum
 
+Only a datum of a schema whose root is ``bytes`` is changed: behind Confluent's framing it stands without its length.
+
 A schema is named by what stands in the message: a schema id (int) or GUID (its text) of Confluent's registry, or a
 version (int) of Pulsar's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from streamnative_serdes import header
+from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
 
 from .route import Direction
@@ -27,6 +30,7 @@ Headers: TypeAlias = list[tuple[str, bytes | None]] | None
 VALUE_HEADER: Final = "__value_schema_id"
 KEY_HEADER: Final = "__key_schema_id"
 _PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes
+_BYTES: Final = Codec("bytes")  # with their length
 
 
 class BadMessageError(DecodeError):
@@ -53,18 +57,26 @@ class Rewriter:
     Args:
         direction: see :class:`Route`.
         mapping: the name of each schema in the source's messages, and its number (version or id) in the target's.
+        bytes_roots: the names of those whose root is ``bytes``.
     """
 
-    def __init__(self, direction: Direction, mapping: Mapping[Name, int]) -> None:
+    def __init__(
+        self, direction: Direction, mapping: Mapping[Name, int], bytes_roots: Collection[Name] = frozenset()
+    ) -> None:
         self.direction, self.size = direction, _PREFIX[direction]
+        self._bytes_roots = frozenset(bytes_roots)
         pack_in, pack_out = (header.pack_id, header.pack) if direction == "forward" else (header.pack, header.pack_id)
         self._prefixes = {pack_in(name): pack_out(number) for name, number in mapping.items() if isinstance(name, int)}
         self._by_guid = {name: pack_out(number) for name, number in mapping.items() if isinstance(name, str)}
 
     @property
     def prefixes(self) -> Mapping[bytes, bytes]:
-        """The target's prefix for each prefix of the source; a message with another one goes to :meth:`rewrite`."""
-        return self._prefixes
+        """The target's prefix for each prefix of the source, if no more is to be changed than that.
+
+        A message with another one goes to :meth:`rewrite`.
+        """
+        whole = {self._prefix_in(name) for name in self._bytes_roots if isinstance(name, int)}
+        return {prefix: other for prefix, other in self._prefixes.items() if prefix not in whole}
 
     def name_of(self, value: bytes, headers: Headers) -> tuple[Name, int]:
         """What the message calls its schema, and where its datum begins, in bytes.
@@ -88,7 +100,7 @@ class Rewriter:
         """The value and the headers of the copy.
 
         Raises:
-            BadMessageError: it has no framing of the source.
+            BadMessageError: it has no framing of the source, or its bytes have another length than they say.
             UnmappedSchemaError: its schema is not in the mapping.
         """
         name, start = self.name_of(value, headers)
@@ -98,7 +110,20 @@ class Rewriter:
             prefix = self._prefixes.get(value[:start]) if start else self._prefixes.get(_id_prefix(name))
         if prefix is None:
             raise UnmappedSchemaError(name)
-        return prefix + value[start:], without(VALUE_HEADER, headers) if not start else headers
+        datum = self._with_other_length(name, value[start:]) if name in self._bytes_roots else value[start:]
+        return prefix + datum, without(VALUE_HEADER, headers) if not start else headers
+
+    def _with_other_length(self, name: Name, datum: bytes) -> bytes:
+        if self.direction == "forward":
+            return _BYTES.encode(datum)
+        try:
+            plain: bytes = _BYTES.decode(datum)
+        except DecodeError as error:
+            raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
+        return plain
+
+    def _prefix_in(self, name: int) -> bytes:
+        return _id_prefix(name) if self.direction == "forward" else header.pack(name)
 
 
 def name_in_header(data: bytes) -> Name:

@@ -6,17 +6,20 @@ but in a topic beside the target, where it is part of the same transaction as th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamnative_serdes import _files as files
+from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.errors import FileError
 
 from .framing import Name, Rewriter
 from .route import Route
 
 KIND: Final = "migration state"
+_LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the registries have taken the schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class State:
         path: the file.
         route: the migration.
         mapping: what messages of the source call a schema -> its number in the target.
+        bytes_roots: the names of those whose root is ``bytes``: their data have no length in Confluent's framing.
         widened: strategies that have to be put back.
         findings: what ``migrate plan`` found, as JSON; None before.
         backups: files with the schemas that the target had before.
@@ -55,6 +59,7 @@ class State:
     widened: list[Widened] = field(default_factory=list)
     findings: dict[str, Any] | None = None
     backups: list[str] = field(default_factory=list)
+    bytes_roots: set[Name] = field(default_factory=set)
 
     @classmethod
     def load(cls, path: Path, route: Route) -> State:
@@ -72,9 +77,17 @@ class State:
         try:
             mapping = {_name(name): int(number) for name, number in body["mapping"].items()}
             widened = [Widened(**entry) for entry in body["widened"]]
-            return cls(path, route, mapping, widened, body["findings"], list(body["backups"]))
+            bytes_roots = {_name(name) for name in body["bytes_roots"]}
+            return cls(path, route, mapping, widened, body["findings"], list(body["backups"]), bytes_roots)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileError(f"{path} is not the state of a migration: {error}") from error
+
+    def map(self, names: Iterable[Name], number: int, text: str) -> None:
+        """Note that the schema with this text, which messages call so, has this number in the target."""
+        for name in names:
+            self.mapping[name] = number
+            if parse(text, strict=False, limits=_LIMITS).in_confluents_framing().unsized:
+                self.bytes_roots.add(name)
 
     def save(self) -> None:
         """Write the file, mode 0600, beside its name and renamed.
@@ -87,6 +100,7 @@ class State:
             "widened": [asdict(entry) for entry in self.widened],
             "findings": self.findings,
             "backups": self.backups,
+            "bytes_roots": sorted(str(name) for name in self.bytes_roots),
         }
         files.save(self.path, files.Document(KIND, self.route.identity, body))
 
@@ -98,7 +112,7 @@ class State:
         """
         if not self.mapping:
             raise FileError(f"{self.path} has no schemas", hint="run `migrate schemas` first")
-        return Rewriter(self.route.direction, self.mapping)
+        return Rewriter(self.route.direction, self.mapping, self.bytes_roots)
 
 
 def default_path(route: Route) -> Path:

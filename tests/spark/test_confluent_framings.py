@@ -100,3 +100,18 @@ def test_unreadable_messages_become_dead_letters(
     assert [row.id for row in found] == [None, 1]
     assert "schema id 7" in found[0].error.error
     assert found[0].error.value == rows[0][0]
+
+
+def test_bytes_at_the_root_have_no_length_behind_confluents_framing(
+    spark: SparkSession, both: dict[str, str], second: ConfluentStandIn
+) -> None:
+    """As Confluent's serializers write them; behind our header they have one."""
+    number = second.register("raw-value", '"bytes"')
+    ours = KafkaAvroSerializer({"schema.registry.url": both["schema.registry.url"]}, "bytes")
+    rows: list[tuple[bytes | None, Any]] = [
+        (ours.serialize("raw", b"hi"), None),
+        (number.to_bytes(5) + b"\x04hi", None),
+        (b"\x04hi", [(HEADER, number.to_bytes(5))]),
+    ]
+    decoded = decode_df(spark.createDataFrame(rows, MESSAGES).coalesce(1), both, topic="raw")
+    assert [bytes(row.value) for row in decoded.collect()] == [b"hi", b"\x04hi", b"\x04hi"]

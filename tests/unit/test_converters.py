@@ -296,6 +296,12 @@ def test_a_chain_of_framings_gives_every_value_a_schema_version(value: bytes, co
 
 
 def test_framings_are_converted_back() -> None:
+    chain = ConverterChain([ConfluentFramingConverter({7: 4, 8: 5}, [7])])
+    assert chain.convert(header.pack_id(7) + b"hi") == header.pack(4) + b"\4hi"
+    assert chain.convert(header.pack_id(8) + b"hi") == header.pack(5) + b"hi"
+    chain = ConverterChain([VersionFramingConverter({4: 7, 5: 8}, [4])])
+    assert chain.convert(header.pack(4) + b"\4hi") == header.pack_id(7) + b"hi"
+    assert chain.convert(header.pack(5) + b"\4hi") == header.pack_id(8) + b"\4hi"
     chain = ConverterChain([VersionFramingConverter({4: 9})])
     assert chain.convert(header.pack(4) + b"datum") == header.pack_id(9) + b"datum"
     assert chain.convert(b"datum") == b"datum"

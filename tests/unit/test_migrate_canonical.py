@@ -47,6 +47,19 @@ def test_most_data_have_one_encoding_only(schema: Any, datum: bytes) -> None:
             form(schema).of(datum[:-1])
 
 
+@pytest.mark.parametrize("schema", ["bytes", logical("bytes", "decimal", precision=9, scale=2)])
+@pytest.mark.parametrize("datum", [b"\x04hi", b"\0", b""])
+def test_bytes_at_the_root_have_one_form_behind_both_framings(schema: Any, datum: bytes) -> None:
+    text = json.dumps(schema)
+    confluents = SideSchemas(lambda _: ("AVRO", text), confluent=True).of(7)
+    pulsars = SideSchemas(lambda _: ("AVRO", text)).of(3)
+    assert confluents.value(datum) == pulsars.value(sized(datum)) == Value(pulsars.fingerprint, sized(datum), True)
+    assert confluents.shown(confluents.value(datum)) == pulsars.shown(pulsars.value(sized(datum))) == repr(datum)
+    if datum:
+        confluents.check(datum)
+        pulsars.check(sized(datum))
+
+
 def test_an_enum_has_no_symbol_beyond_its_own() -> None:
     with pytest.raises(DecodeError):
         form(enum("E", "A", "B")).of(b"\x04")

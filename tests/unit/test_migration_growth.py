@@ -26,6 +26,15 @@ def test_with_transactions_only_the_prefix_grows(findings: Any) -> None:
     assert growth("back", findings) == 0
 
 
+def test_bytes_at_the_root_get_their_length_too() -> None:
+    findings: Any = {"probe": None, "ids": [{"name": "shop.User"}, {"name": "bytes"}], "listed": None}
+    assert growth("forward", findings) == growth("forward", {"ids": [], "listed": [{"name": "bytes"}]}) == 10
+    assert growth("back", findings) == 0
+    framed = header.pack_id(7) + b"x" * 2**20
+    copy, _ = Rewriter("forward", {7: 2**62}, {7}).rewrite(framed, None)
+    assert len(copy) - len(framed) == 5 + 4  # and 5 for values of 128 MB and more
+
+
 @pytest.mark.parametrize("size", [50, 55, 60, 63, 8_180, 8_186, 1_048_570])
 def test_a_copy_grows_by_no_more_than_that_and_two_bytes_for_lengths(size: int) -> None:
     rewriter = Rewriter("forward", {7: 2**62, GUID: 2**62})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 from uuid import UUID
 
@@ -67,6 +68,32 @@ def test_only_the_prefix_changes_and_the_way_back_gives_the_same_bytes(name: int
     forward = FORWARD.rewrite(value, headers)  # type: ignore[arg-type]
     assert forward == (header.pack(version) + datum, headers)
     assert BACK.rewrite(*forward) == (value, headers)
+
+
+@pytest.mark.parametrize("datum", [b"", b"\0", b"\x04hi", bytes(64), b"x" * 300])
+def test_bytes_at_the_root_get_their_length_and_lose_it_on_the_way_back(datum: bytes) -> None:
+    """Confluent's serializers leave it out; Avro, and so Pulsar's clients, need it."""
+    forward = Rewriter("forward", {7: 3, 8: 4, str(GUID): 3}, {7, str(GUID)})
+    back = Rewriter("back", {3: 7, 4: 8}, {3})
+    value, sized = header.pack_id(7) + datum, header.pack(3) + Codec("bytes").encode(datum)
+    assert forward.rewrite(value, None) == (sized, None)
+    assert back.rewrite(sized, None) == (value, None)
+    assert forward.rewrite(datum, [(VALUE_HEADER, b"\1" + GUID.bytes)]) == (sized, None)  # type: ignore[list-item]
+    assert forward.rewrite(datum, [(VALUE_HEADER, header.pack_id(7))]) == (sized, None)
+    other = header.pack_id(8) + datum
+    assert forward.rewrite(other, None) == (header.pack(4) + datum, None)
+    for rewriter in (pickle.loads(pickle.dumps(forward)), forward):
+        copier = MessageCopier(rewriter, FakeSchemas(), Rules())  # type: ignore[arg-type]
+        assert copier.copy(FakeMessage(value))[0] == sized  # type: ignore[arg-type]
+        assert copier.copy(FakeMessage(other))[0] == header.pack(4) + datum  # type: ignore[arg-type]
+    copier = MessageCopier(back, FakeSchemas(), Rules())  # type: ignore[arg-type]
+    assert copier.copy(FakeMessage(sized))[0] == value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("datum", [b"", b"\x04h", b"\x04hi!", b"\x03", b"\xff"])
+def test_back_bytes_of_another_length_than_they_say_are_bad(datum: bytes) -> None:
+    with pytest.raises(BadMessageError, match="the value cannot be decoded by schema 3: "):
+        Rewriter("back", {3: 7}, {3}).rewrite(header.pack(3) + datum, None)
 
 
 @pytest.mark.parametrize("value", [b"", b"\0", b"\0\0\0\0", b"\1\0\0\0\7x", b"{}"])

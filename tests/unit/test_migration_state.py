@@ -25,7 +25,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "state"
     widened = [Widened("topic", "persistent://a/b/c", None, "FULL"), Widened("namespace", "a/b", "NONE")]
     mapping: Any = {0: 1, 2**31 - 1: 0, -1: 3, GUID: 4, DIGITS: 5}
-    state = State(path, route(), mapping, widened, {"seen": [1]}, ["backup"])
+    state = State(path, route(), mapping, widened, {"seen": [1]}, ["backup"], {-1, GUID, 2**31 - 1})
     state.save()
     assert State.load(path, route()) == state
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -38,6 +38,17 @@ def test_without_a_file_a_state_begins_empty_and_has_no_rewriter(tmp_path: Path)
         state.rewriter()
     state.mapping[7] = 0
     assert state.rewriter().rewrite(b"\0\0\0\0\7x", None)[0] == b"\3\4" + bytes(8) + b"x"
+
+
+def test_the_names_of_schemas_whose_root_is_bytes_are_noted(tmp_path: Path) -> None:
+    state = State(tmp_path / "state", route())
+    state.map([7, GUID], 0, '{"type": "bytes", "logicalType": "decimal", "precision": 3}')
+    state.map([8], 1, '["null", "bytes"]')
+    state.save()
+    for each in (state, State.load(state.path, route())):
+        assert each.mapping == {7: 0, GUID: 0, 8: 1}
+        assert each.bytes_roots == {7, GUID}
+        assert each.rewriter().rewrite(b"\0\0\0\0\7hi", None)[0] == b"\3\4" + bytes(8) + b"\4hi"
 
 
 @pytest.mark.parametrize("other", [route("back"), route(source="x"), route(target="x")])

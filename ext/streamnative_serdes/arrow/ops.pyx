@@ -29,6 +29,7 @@ cdef enum OpKind:               # set_blocks relies on the order: leaves come fi
     READ_PLAIN                  # one of Pulsar's primitive types
     READ_INLINE                 # a KEY_VALUE message whose key is in the value
     READ_SEPARATED              # one whose key is the message's key
+    READ_UNSIZED                # only at the root: bytes without their length
 
 cdef enum Out:                  # output type of READ_NUMBER
     OUT_INT32

@@ -29,7 +29,7 @@ cdef class Plan(OpTable):
 
     ``resolution`` is None if the writer's schema is also the reader's. ``default_of(field)`` returns (Avro bytes of the
     default, number of values in it, None), or (None, 0, why there is no usable default). With ``skips``, it can tell
-    too whether bytes are a datum, without columns.
+    too whether bytes are a datum, without columns. With ``unsized``, the writer's root is ``bytes`` without length.
     """
     cdef readonly Layout layout
     cdef Op* ops
@@ -41,12 +41,15 @@ cdef class Plan(OpTable):
     cdef dict skips             # id of a type -> (the type, kept alive; its op)
     cdef int64_t filled         # values from defaults so far
 
-    def __cinit__(self, Layout layout not None, resolution, schema, default_of, bint skips=False):
+    def __cinit__(self, Layout layout not None, resolution, schema, default_of, bint skips=False, bint unsized=False):
         self.layout, self.default_of, self.logical = layout, default_of, layout.logical
         self.skips = {}
         step = Same(schema) if resolution is None else resolution
         self.root = self.compile(step, layout.root, 0)
         self.skipped = self.skip(step.writer, 0) if skips else -1
+        if unsized:
+            self.root = self.add(READ_UNSIZED, self.ops[self.root].column, "bytes", [self.root])
+            self.skipped = self.root if skips else -1
         self.edges = link(self.ops, self)
         self.settle()
 

@@ -4,6 +4,7 @@
 # return True, or False with a fault in the Reader, whose ``p`` is then where the object codec would have stopped.
 
 cdef enum:
+    MAX_LENGTH_SIZE = 10        # bytes of a varint
     FREE_SLOTS = 16             # slots that arrays and maps may take per byte of a message, free of the batch's budget
 
 cdef struct Reader:
@@ -123,10 +124,35 @@ cdef bint read_other(Op* op, Column* c, Step* step, Reader* r) noexcept nogil:
         return read_big_decimal(c, r)
     elif op.kind == READ_PLAIN:
         return read_plain(op, c, r)
+    elif op.kind == READ_UNSIZED:
+        return read_unsized(op, step, r)
     elif op.kind == READ_BROKEN and enter(op, r) is NULL:
         return False
     r.op = op
     return fail(r, MISMATCH)
+
+
+cdef bint read_unsized(Op* op, Step* step, Reader* r) noexcept nogil:
+    """Read the rest of the message, as in codec/unsized.pyx: a copy with its length, which lives until it is read."""
+    cdef const uint8_t* start = r.p
+    cdef const uint8_t* end = r.end
+    cdef const uint8_t* limit = r.limit
+    cdef Py_ssize_t size = end - start
+    cdef uint8_t* front = <uint8_t*>malloc(MAX_LENGTH_SIZE + size)
+    cdef uint8_t* data
+    cdef bint done
+    if front is NULL:
+        return fail(r, NO_MEMORY)
+    data = sns_put_varint(front, <uint64_t>size << 1)
+    memcpy(data, start, size)
+    r.p, r.end = front, data + size
+    r.limit = r.end
+    done = read_values(op.parts, 1, 0, step, step.index, r)
+    if not done and (r.fault == BAD_TEXT or r.fault == BAD_UUID):
+        r.text = start + (r.text - data)
+    r.p, r.end, r.limit = end if done else start, end, limit
+    free(front)
+    return done
 
 
 # --- containers -------------------------------------------------------------------------------------------------------

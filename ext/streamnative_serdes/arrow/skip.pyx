@@ -76,6 +76,9 @@ cdef bint skip_other(Op* op, Reader* r) noexcept nogil:
         return skip_record(op, r)
     elif op.kind == READ_UNION:
         return next_branch(&branch, op.count, r) and skip_value(op.parts[branch], r)
+    elif op.kind == READ_UNSIZED:
+        r.p = r.end
+        return True
     return skip_blocks(op, r)
 
 

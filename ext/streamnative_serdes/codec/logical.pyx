@@ -23,6 +23,8 @@ cdef int write_logical(Node node, Writer* w, object value) except -1:
         return write_nanos(node, w, value)
     elif kind == BIG_DECIMAL:
         return write_big_decimal(w, value)
+    elif kind == UNSIZED:
+        return write_unsized(<UnsizedNode>node, w, value)
     return write_duration(w, value)
 
 
@@ -44,6 +46,8 @@ cdef object read_logical(Node node, Reader* r):
         return get_long(r)
     elif kind == BIG_DECIMAL:
         return read_big_decimal(r)
+    elif kind == UNSIZED:
+        return read_unsized(<UnsizedNode>node, r)
     return read_duration(r)
 
 

@@ -32,6 +32,7 @@ cdef enum Kind:
     UUID_TEXT
     UUID_FIXED
     DURATION
+    UNSIZED                 # only at the root: bytes without their length (unsized.pyx)
 
 KINDS = {
     "null": NULL_KIND, "boolean": BOOLEAN, "int": INT, "long": LONG, "float": FLOAT, "double": DOUBLE,

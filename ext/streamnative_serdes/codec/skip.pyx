@@ -68,6 +68,8 @@ cdef Py_ssize_t skip_message(Node root, const Limits* limits, const uint8_t* sta
     open_reader(&r, start, size, offset, limits)
     r.steps = steps_for(limits, stack)
     try:
+        if root.kind == UNSIZED:
+            return size
         skip_value(root, &r)
         return r.p - start
     except DecodeError as error:

@@ -5,7 +5,7 @@ cdef bint is_whole(Node root, const Limits* limits, const uint8_t* start, Py_ssi
     """Whether the datum that begins at ``start`` ends after ``size`` bytes."""
     cdef Reader r
     open_reader(&r, start, size, 0, limits)
-    return pass_value(root, &r) and r.p == r.end
+    return root.kind == UNSIZED or (pass_value(root, &r) and r.p == r.end)
 
 
 cdef bint pass_value(Node node, Reader* r) noexcept:

@@ -29,7 +29,9 @@ class LenientWritePolicy(WritePolicy):
     """Writes by a schema that only brokers accept: its decimals or namespaces are not as Avro has them."""
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:  # noqa: ARG002
-        return Codec(avro.parse(schema, strict=False), **config.codec_arguments(self.conf))
+        parsed = avro.parse(schema, strict=False)
+        framed = parsed if self.confluent is None else parsed.in_confluents_framing()
+        return Codec(framed, **config.codec_arguments(self.conf))
 
 
 class LenientSerializer(KafkaAvroSerializer):

@@ -78,8 +78,9 @@ class NamedSchemas:
                 self._unknown.clear()
             self._unknown.add(name)
             return None
-        schema = self._found[name] = parse(text, strict=False, limits=self._limits)
-        return schema
+        schema = parse(text, strict=False, limits=self._limits)
+        found = self._found[name] = schema if self._confluent is None else schema.in_confluents_framing()
+        return found
 
     def _text(self, name: Name) -> str:
         if self._confluent is not None:

@@ -15,11 +15,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes.errors import ConfigError, RawMessage
-from streamnative_serdes.migration.framing import BadMessageError, Name, Rewriter, UnmappedSchemaError
+from streamnative_serdes.migration.framing import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.migration.topics import bounds, ensure_topic
@@ -94,7 +94,7 @@ class SparkCopy:
         ensure_topic(kafka, progress_topic.name, 1, cleanup_policy="compact")
         settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
         ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
-        task = _CopyTask(route, self._state.mapping, wishes.rules, largest)
+        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest)
         report = Report({})
         for partition, start in starts.items():
             report.progress[partition] = replace(known.get(partition) or Progress(start, places=True), next=start)
@@ -211,13 +211,13 @@ class _CopyTask:
 
     Args:
         route: the migration.
-        mapping: the name of each schema in the source, and its number in the target.
+        rewriter: for the values.
         rules: for the parts of messages.
         largest: the size of the largest message that the target takes, in bytes.
     """
 
     route: Route
-    mapping: Mapping[Name, int] = field(repr=False)
+    rewriter: Rewriter
     rules: Rules
     largest: int
 
@@ -227,12 +227,12 @@ class _CopyTask:
         from streamnative_serdes.spark.outbox import outbox
 
         size = {"message.max.bytes": max(self.largest, 1_000)} if self.largest else {}
-        kafka, rewriter = {**PRODUCER, **size, **self.route.writing.kafka}, Rewriter(self.route.direction, self.mapping)
+        kafka = {**PRODUCER, **size, **self.route.writing.kafka}
         done: _Done | None = None
         with ExitStack() as stack:
             schemas = stack.enter_context(NamedSchemas(self.route))
             out = stack.enter_context(outbox(kafka, self.route.target, places=True))
-            copier = MessageCopier(rewriter, schemas, self.rules)
+            copier = MessageCopier(self.rewriter, schemas, self.rules)
             for batch in batches:
                 for message in _messages(batch):
                     done = done or _Done(message.partition())

@@ -12,6 +12,7 @@ from .cluster import Topic
 from .problems import Problem
 
 PREFIX_GROWTH: Final = 5  # bytes: a schema version header is that much larger than Confluent's prefix
+LENGTH_GROWTH: Final = 5  # bytes: the length of a value whose schema is `bytes`, which Confluent's framing leaves out
 # The lengths of value and record may need one more byte each, where they cross a power of 128.
 _LENGTHS: Final = 2
 _BATCH: Final = 61  # bytes of a record batch (v2) before its records

@@ -16,7 +16,7 @@ from streamnative_serdes.migration.topics import CONSUMER, bounds_of
 
 from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none
-from .settings import PREFIX_GROWTH, SourceMessages, for_new_topic, problems_of
+from .settings import LENGTH_GROWTH, PREFIX_GROWTH, SourceMessages, for_new_topic, problems_of
 
 PLACE_GROWTH: Final = (
     64  # bytes, at most, of the header with the source's place, which copies have without transactions
@@ -137,8 +137,11 @@ def describe(
 
 def growth_of(route: Route, findings: Mapping[str, Any] | None) -> int:
     """By how many bytes copies are larger than their messages, at most."""
-    transactions = ((findings or {}).get("probe") or {}).get("transactions", True)
-    return (PREFIX_GROWTH if route.direction == "forward" else 0) + (0 if transactions else PLACE_GROWTH)
+    found = findings or {}
+    transactions = (found.get("probe") or {}).get("transactions", True)
+    bytes_roots = any(entry["name"] == "bytes" for entry in [*found.get("ids", ()), *(found.get("listed") or ())])
+    prefix = PREFIX_GROWTH + (LENGTH_GROWTH if bytes_roots else 0)
+    return (prefix if route.direction == "forward" else 0) + (0 if transactions else PLACE_GROWTH)
 
 
 def _planned(

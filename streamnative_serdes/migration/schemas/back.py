@@ -147,7 +147,7 @@ class _Work:
             if number is None:
                 number = self._register(info)
             if self.state.mapping.get(info.version) != number:
-                self.state.mapping[info.version] = number
+                self.state.map([info.version], number, info.text)
                 self.state.save()
             yield Returned(info.version, found.name, number, found.origin)
 

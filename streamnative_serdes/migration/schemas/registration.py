@@ -107,7 +107,7 @@ class SchemaCopy:
         for one in self.originals.schemas:
             if not all(name in mapping for name in one.names):
                 number = self._register(one)
-                mapping.update(dict.fromkeys(one.names, number))
+                self.state.map(one.names, number, one.text)
                 self.state.save()
             number = mapping[one.names[0]]
             yield Copied(one, number, number not in known)

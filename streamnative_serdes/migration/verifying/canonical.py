@@ -30,6 +30,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
 
 FINGERPRINT: Final = 16  # bytes
+_BYTES: Final = Codec("bytes")
 _FLOATS: Final = {"float": 4, "double": 8}  # bytes
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the schema was parsed within limits before
 _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, since branches are records here
@@ -46,6 +47,7 @@ class CanonicalForm:
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.fingerprint = schema, fingerprint(schema)
+        self._sized = parse(schema.text, strict=False, limits=_LIMITS) if schema.unsized else schema
         plain = _Plain()
         tree = plain.of(schema.root)
         self._codec = Codec(
@@ -61,6 +63,8 @@ class CanonicalForm:
         Raises:
             DecodeError: it is not exactly one datum of the schema.
         """
+        if self.schema.unsized:
+            return _BYTES.encode(datum)
         decoded = self._codec.decode(datum)
         if self._maps:
             try:
@@ -76,10 +80,10 @@ class CanonicalForm:
 
     @cached_property
     def _raw(self) -> Codec:
-        return Codec(self.schema, avro_logical_types=False, return_record_name=True)
+        return Codec(self._sized, avro_logical_types=False, return_record_name=True)
 
     def shown(self, datum: bytes) -> str:
-        """The datum for people, without logical types. Raises DecodeError."""
+        """The canonical bytes for people, without logical types. Raises DecodeError."""
         return repr(self._raw.decode(datum))
 
 

@@ -69,10 +69,11 @@ class SideSchemas:
     Args:
         fetch: asks the registry for the schema that messages call so, and returns type and text. It raises
             SchemaNotFoundError if there is none, and SchemaError if the text cannot be put together.
+        confluent: whether messages have Confluent's framing.
     """
 
-    def __init__(self, fetch: Callable[[Name], tuple[str, str]]) -> None:
-        self._fetch = fetch
+    def __init__(self, fetch: Callable[[Name], tuple[str, str]], *, confluent: bool = False) -> None:
+        self._fetch, self._confluents = fetch, confluent
         self._known: dict[Name, KnownSchema] = {}
         self._missing: dict[Name, SchemaNotFoundError] = {}
 
@@ -105,7 +106,8 @@ class SideSchemas:
         if kind != "AVRO":
             return _unreadable(name, f"{kind} {text}", f"expected a schema of type AVRO, got type {kind}")
         try:
-            form = CanonicalForm(parse(text, strict=False))
+            schema = parse(text, strict=False)
+            form = CanonicalForm(schema.in_confluents_framing() if self._confluents else schema)
         except SchemaError as error:
             return _unreadable(name, text, str(error))
         return KnownSchema(name, form.fingerprint, form)
@@ -127,7 +129,7 @@ def of_confluent(registry: ConfluentRegistryClient) -> SideSchemas:
         except SchemaNotFoundError as error:  # of a schema that it refers to
             raise SchemaError(f"schema {name} refers to one that does not exist: {error.message}") from error
 
-    return SideSchemas(fetch)
+    return SideSchemas(fetch, confluent=True)
 
 
 def of_pulsar(registry: SchemaRegistryClient, topic: TopicName) -> SideSchemas:
