@@ -101,7 +101,7 @@ def read_batches(
         buffer: the batches.
         limits: of a batch.
         in_entry: whether they are those of an entry of KoP. With ``entryFormat=mixed_kafka`` it stores a batch of n
-            offsets with the base offset -n, which is read as 0, the number that the producer gave.
+            offsets, if it is not compressed, with a base offset that is n too small: near a topic's beginning below 0.
 
     Raises:
         DecodeError: one is cut off, has a wrong checksum or an impossible number; ``offset`` is the byte.
@@ -153,8 +153,8 @@ def _record_batch(data: memoryview, start: int, limits: BatchLimits, *, in_entry
     )
     if limits.check_crc:
         require_crc("batch", crc, crc32c(data[_CRC_FROM:]), start + _CRC_AT)
-    if in_entry and base == -(last_delta + 1):
-        base = 0
+    if in_entry and -(last_delta + 1) <= base < 0:
+        base += last_delta + 1
     if last_delta < 0 or base < 0 or base + last_delta >= 2**63:
         raise DecodeError(
             f"batch: expected offsets from 0 to 2**63 - 1, got {base} and {last_delta} more", offset=start

@@ -82,11 +82,11 @@ def test_golden_commit_marker_releases_its_transaction() -> None:
     assert (message.offset, message.producer_id, message.transactional) == (0, 1, True)
 
 
-# entryFormat=mixed_kafka: a batch of n records, if it is not compressed, has the base offset -n.
+# entryFormat=mixed_kafka: a batch of n records, if it is not compressed, has a base offset that is n too small.
 
 
-def mixed(*records: Rec) -> bytes:
-    return kb.patched(kb.batch(*records), 0, ">q", -len(records))
+def mixed(*records: Rec, base: int = 0) -> bytes:
+    return kb.patched(kb.batch(*records), 0, ">q", base - len(records))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -96,11 +96,13 @@ def test_batches_with_the_base_offset_of_mixed_kafka_are_numbered_up_to_the_inde
     assert entry(kb.entry(mixed(*RECORDS), records=5, index=4)) == MESSAGES
 
 
-def test_batches_with_the_base_offset_of_mixed_kafka_begin_at_0_without_an_index() -> None:
-    assert entry(kb.entry(mixed(*RECORDS), records=5)) == MESSAGES
+@pytest.mark.parametrize("base", range(5))
+def test_a_base_offset_below_0_says_the_offsets_without_an_index_too(base: int) -> None:
+    found = entry(kb.entry(mixed(*RECORDS, base=base), records=5))
+    assert [message.offset for message in found] == [*range(base, base + 5)]
 
 
-@pytest.mark.parametrize("base", [-1, -4, -6, -(2**63)])
+@pytest.mark.parametrize("base", [-6, -7, -(2**63)])
 def test_any_other_base_offset_below_0_is_refused(base: int) -> None:
     data = kb.entry(kb.patched(kb.batch(*RECORDS), 0, ">q", base), records=5, index=4)
     with pytest.raises(DecodeError, match=rf"expected offsets from 0 to 2\*\*63 - 1, got {base} and 4 more"):
