@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-newer test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -66,6 +66,15 @@ servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM;
 
 test: $(BUILT) ## run all tests; PYTEST_ARGS for options
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
+NEWER := $(VENV)-newer
+NEWER_TESTS ?= tests/unit tests/adversity
+test-newer: $(BUILT) ## run unit and adversity tests on the newest Python here, if it is newer than that of $(VENV)
+	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "skipped: no newer Python found"; exit 0; }; \
+	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
+	$(NEWER)/bin/python -m pip install --quiet --editable ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
+	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
 
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
 	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration tests/interop/test_confluent_scripts.py $(PYTEST_ARGS)

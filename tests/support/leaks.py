@@ -11,7 +11,6 @@ from typing import Any
 from streamnative_serdes.errors import SerdesError
 
 PARTS = 3
-WARM_UP = 3
 
 
 class _MallInfo(ctypes.Structure):
@@ -66,9 +65,10 @@ def measure(
 ) -> dict[str, int]:
     """Return how much memory and reference counts grow in ``rounds`` calls each: the minimum of three measurements.
 
-    A leak grows in each of them. Python's own caches, such as that of type attributes, fill up and stop growing.
+    A leak grows in each of them. Python's own caches, such as that of type attributes, fill up and stop growing; since
+    Python 3.13 that takes more than a few rounds, so there is one measurement's worth of calls before the first.
     """
-    go(calls, WARM_UP)
+    go(calls, rounds)
     parts, values = [], 0
     for _ in range(PARTS):
         state(watched)
