@@ -26,7 +26,7 @@ def version_of(program: str) -> tuple[int, ...]:
     """The version of a Python; () if it is none, cannot be started, or has no pip for a new environment."""
     code = "import ensurepip, sys; print(*sys.version_info[:3])"
     try:
-        done = subprocess.run([program, "-c", code], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([program, "-c", code], check=False, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return ()
     return tuple(map(int, done.stdout.split())) if done.returncode == 0 else ()
