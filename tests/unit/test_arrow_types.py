@@ -254,6 +254,32 @@ REFUSED = [
 ]
 
 
+PING = record("Ping", ("id", "string"))
+ORDER = record("Order", ("id", "string"), ("total", "double"), ("lines", array("string"), []))
+STRUCTS = [
+    ([PING, ORDER], {"id": "1"}),
+    ([PING, ORDER], {"id": "1", "total": 9.5}),
+    ([PING, ORDER], {"id": "1", "total": 9.5, "lines": ["a"]}),
+    ([PING, ORDER, record("Offer", ("id", "string"), ("total", "string"))], {"id": "1", "total": "9.50"}),
+    ([ORDER, PING, record("Pong", ("id", "string"), ("at", "int", 0))], {"id": "1", "at": 5, "note": "x"}),
+    ([record("A", ("x", "int"), ("y", "int", 0)), record("B", ("x", "int"))], {"x": 1}),
+]
+
+
+@pytest.mark.parametrize(("union", "datum"), STRUCTS, ids=str)
+def test_a_struct_is_written_to_the_record_that_an_object_is_written_to(union: Any, datum: Any) -> None:
+    schema = record("R", ("f", [*union, "null", "int"]))
+    assert ColumnCodec(schema).encode(pa.table({"f": [datum]})).to_pylist() == [Codec(schema).encode({"f": datum})]
+
+
+def test_a_wrong_type_is_the_error_of_the_only_record_that_has_all_columns_of_a_struct() -> None:
+    for union in ([PING, ORDER], [ORDER, PING, "null", "int"]):
+        columns = pa.table({"f": [{"id": "1", "total": "9.50"}]})
+        with pytest.raises(EncodeError, match="expected a column for double, got a column of type string") as caught:
+            ColumnCodec(record("R", ("f", union))).encode(columns)
+        assert caught.value.path == "f.total"
+
+
 @pytest.mark.parametrize(("schema", "column", "said"), REFUSED, ids=str)
 def test_a_column_of_another_type_is_refused_before_any_row(schema: Any, column: Any, said: str) -> None:
     with pytest.raises(EncodeError, match=said) as caught:

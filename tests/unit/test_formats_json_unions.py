@@ -68,6 +68,13 @@ def test_the_branch_is_told_by_the_form_of_the_value(branches: list[Any], text: 
         ([record(("a", "int"), name="A"), record(("a", "int"),
         ("b", "int"), name="B")], '{"a":1,"b":2}', {"a": 1, "b": 2}),
         ([record(("a", "int"), ("b", "int"), name="B"), record(("a", "int"), name="A")], '{"a":1}', {"a": 1}),
+        # A record that knows all keys, before those that do not
+        ([record(("id", "string"), name="Ping"), record(("id", "string"), ("total", "string"), name="Order")],
+         '{"id":"1","total":"9.50"}', {"id": "1", "total": "9.50"}),
+        ([record(("a", "string"), name="A"), record(("a", "int"), ("b", "int"), name="B"),
+          {"type": "map", "values": "int"}], '{"a":1,"b":2}', {"a": 1, "b": 2}),
+        ([record(("a", "string"), name="A"), record(("a", "boolean"), ("b", "int"), name="B"),
+          {"type": "map", "values": "string"}], '{"a":"x","b":"2"}', {"a": "x", "b": "2"}),
         ([CAT, {"type": "map", "values": "int"}], '{"a":1,"b":2}', {"a": 1, "b": 2}),
         ([CAT, {"type": "map", "values": "string"}], '{"purr":"prr"}', {"purr": "prr"}),
         ([CAT, {"type": "map", "values": "int"}], '{"purr":1,"x":2,"y":3}', {"purr": 1, "x": 2, "y": 3}),
@@ -104,6 +111,14 @@ def test_with_the_names_of_records_the_branch_shows_and_can_be_written_again() -
 def test_a_value_of_no_branch_is_an_error_that_names_field_and_branches(branches: list[Any], text: str) -> None:
     with pytest.raises(DecodeError, match=r"^field x: expected one of \w+, \w+, got "):
         read(["null", *branches], text)
+
+
+@pytest.mark.parametrize("others", [[], [{"type": "map", "values": "boolean"}]])
+def test_a_wrong_form_is_the_error_of_the_only_record_that_knows_all_keys(others: list[Any]) -> None:
+    ping, order = record(("id", "string"), name="Ping"), record(("id", "string"), ("total", "boolean"), name="Order")
+    for union in ([ping, order, *others], [*others, order, ping]):
+        with pytest.raises(DecodeError, match=r"^field x.total: expected boolean, got str '9.50'"):
+            read(union, '{"id":"1","total":"9.50"}')
 
 
 def test_an_error_inside_the_chosen_branch_is_its_error() -> None:

@@ -257,7 +257,7 @@ cdef class WritePlan(OpTable):
     cdef int first_branch(self, list branches, list others, SourceType source) except -1:
         """Compile a column that has the type of a single branch."""
         cdef list path = list(self.path), refused = []
-        for i in others:
+        for i in by_columns(branches, others, source):
             try:
                 return self.of_branch(branches, i, source)
             except EncodeError as error:
@@ -389,6 +389,17 @@ cdef bint is_members(SourceType source, Py_ssize_t count) except -1:
     """Whether the column is a struct with one member for each branch of the union, as Spark represents unions."""
     names = [(<SourceType>child).name for child in source.children]
     return source.load == LOAD_STRUCT and names == [f"member{i}" for i in range(count)]
+
+
+cdef list by_columns(list branches, list others, SourceType source):
+    """Return the branches in the order in which rows prefer them for a dict with the keys of a struct: the records with
+    the fewest unknown columns, then with the fewest missing ones; and only those that know all, if there are any."""
+    cdef set columns = {(<SourceType>child).name for child in source.children}
+    cdef dict fields = {i: {field.name for field in branches[i].fields} for i in others if branches[i].kind == "record"}
+    cdef list order = sorted([(len(columns - known), len(known - columns), i) for i, known in fields.items()])
+    if source.load != LOAD_STRUCT or not order:
+        return others
+    return [i for unknown, _, i in order if unknown == 0 or order[0][0] > 0]
 
 
 cdef int64_t nanos_of_format(str format, str name) except -1:

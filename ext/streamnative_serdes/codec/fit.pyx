@@ -47,6 +47,7 @@ cdef enum:
     YES
 
 cdef int64_t PLACE = (1 << 20) - 1      # mask of the low bits of a rank; unknown and missing fields have as many
+cdef int64_t ONE_UNKNOWN = 1 << 40
 cdef int64_t UNFIT = 1 << 60
 cdef int64_t EXACT_DOUBLE = 1 << 53     # ints up to here convert without loss
 cdef int64_t EXACT_FLOAT = 1 << 24
@@ -207,10 +208,12 @@ cdef int fit_of_int(int kind, object value) except -1:
 
 cdef tuple by_shape(UnionNode node, tuple found, object value):
     """Keep the records and maps whose field names allow ``value``, then those whose field types do. Order them by the
-    fewest unknown fields, then by the fewest missing ones."""
+    fewest unknown fields, then by the fewest missing ones. Names come before types: no record that would leave out a
+    key is a candidate beside one that has all keys."""
     cdef object get = DICT_GET
     cdef set names = None
     cdef list ranks
+    cdef int64_t first, second, last
     if isinstance(value, tuple):
         value = dict(zip(field_names(value), value))
     elif is_dataclass(value):
@@ -219,12 +222,25 @@ cdef tuple by_shape(UnionNode node, tuple found, object value):
         get, names = value.get, set(islice(value, len(value)))
     ranks = [rank_of(<Node>node.branches[i], value, get, names) | place for place, i in enumerate(found)]
     ranks.sort()
-    if ranks[0] < UNFIT <= ranks[1]:
-        return node.alone[found[ranks[0] & PLACE]]
-    if ranks[0] < UNFIT:
-        ranks = [rank for rank in ranks if rank < UNFIT]
+    first, second, last = ranks[0], ranks[1], ranks[len(ranks) - 1]
+    if first < ONE_UNKNOWN and UNFIT <= second:
+        return node.alone[found[first & PLACE]]
+    if ONE_UNKNOWN <= last:
+        ranks = with_all_keys(node, found, ranks)
+        if len(ranks) == 1 or ranks[0] < UNFIT <= ranks[1]:
+            return node.alone[found[ranks[0] & PLACE]]
+        if ranks[0] < UNFIT:
+            ranks = [rank for rank in ranks if rank < UNFIT]
     fitting = [rank for rank in ranks if types_fit(<Node>node.branches[found[rank & PLACE]], value, get)]
     return tuple([found[rank & PLACE] for rank in fitting or ranks])
+
+
+cdef list with_all_keys(UnionNode node, tuple found, list ranks):
+    """Leave out the records that do not have all keys of the value if another record has them; a map has any keys."""
+    cdef list whole = [rank for rank in ranks if rank & ~UNFIT < ONE_UNKNOWN]
+    if not whole:
+        return ranks
+    return sorted(whole + [rank for rank in ranks if (<Node>node.branches[found[rank & PLACE]]).kind == MAP])
 
 
 cdef int64_t rank_of(Node node, object value, object get, set names) except -1:
@@ -234,7 +250,7 @@ cdef int64_t rank_of(Node node, object value, object get, set names) except -1:
     cdef RecordNode record
     cdef bint unfit = False
     if node.kind != RECORD:
-        return <int64_t>1 << 40         # as one unknown field: a map ranks before a record that lacks two of the keys
+        return ONE_UNKNOWN              # as one unknown field: a map ranks before a record that lacks two of the keys
     record = <RecordNode>node
     for i in range(record.count):
         if part_of(value, get, <object>record.fields[i].name) is not ABSENT:

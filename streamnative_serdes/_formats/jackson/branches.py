@@ -9,8 +9,9 @@
 | an array | array; date, time and local timestamp |
 | an object | the record with the fewest fields of another form, then of unknown ones, then of missing ones; map |
 
-Of an array or a map, the first item counts, too. A map is preferred to a record that would not know two of the keys. Of
-equal branches, the first counts.
+A record that knows all keys comes before those that do not, whatever the forms of its fields. Of an array or a map, the
+first item counts, too. A map is preferred to a record that would not know two of the keys. Of equal branches, the first
+counts.
 """
 
 from __future__ import annotations
@@ -60,9 +61,12 @@ def choose(rankers: Sequence[Ranker], nodes: Sequence[AvroType], value: Any) -> 
     """The number of the branch of ``value``. Raises DecodeError if it has the form of none."""
     ranks = [rank(value) for rank in rankers]
     found = [rank for rank in ranks if rank is not None]
+    if any(unknown == 0 for _, unknown, _ in found):  # a map takes any keys
+        found = [rank for rank in found if rank[1] == 0 or rank is _OF_MAP]
     if not found:
         raise DecodeError(f"expected one of {', '.join(map(name_of, nodes)):.300}, got {described(value)}")
-    return ranks.index(min(found))
+    best = min(found)
+    return next(number for number, rank in enumerate(ranks) if rank is best)
 
 
 def ranker_of(node: AvroType, shape: Callable[[Any, Any], Any]) -> Ranker:
