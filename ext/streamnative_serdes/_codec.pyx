@@ -166,12 +166,6 @@ include "codec/datetime.pyx"
 include "codec/decimal.pyx"
 include "codec/fit.pyx"
 
-cdef int64_t[19] POWERS
-POWERS[0] = 1
-for power in range(1, 19):
-    POWERS[power] = POWERS[power - 1] * 10
-
-
 # The same functions, without Cython's exception check after the call: the caller checks for NULL.
 cdef PyObject* (*try_encode)(Plan, const Limits*, object, const char*, Py_ssize_t) noexcept
 cdef PyObject* (*try_decode)(Plan, const Limits*, const uint8_t*, Py_ssize_t, Py_ssize_t) noexcept

@@ -83,7 +83,7 @@ class JavaAvro:
         """Read with ``reader`` (default: the writer's schema), and write the result again. Raises RefusedError.
 
         Flags: ``fast`` for Java's fast reader, ``logical`` for its conversions of logical types, ``blocks`` to write
-        arrays and maps in blocks with a size.
+        arrays and maps in blocks with a size, ``unwritten`` not to write.
         """
         theirs = _text(writer)
         answer = self._ask("read", [*flags], theirs, theirs if reader is None else _text(reader), data)

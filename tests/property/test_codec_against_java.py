@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from avro_strategies import EDITS, edited, schema_and_datum, without_logical_types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from java_values import same
 from examples import examples
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.errors import DecodeError, EncodeError
 
 
 @given(sample=schema_and_datum(any_floats=True))
@@ -49,6 +50,30 @@ def test_we_read_what_java_writes_in_blocks(java: JavaAvro, sample: tuple[Any, A
 
     assert codec.decode(blocks) == codec.decode(data)
     assert codec.skip(blocks) == len(blocks)
+
+
+@given(unscaled=st.integers(-(10**60), 10**60), precision=st.integers(2, 9), extra=st.integers(0, 3))
+@examples(300)
+def test_a_decimal_of_more_digits_than_its_precision_is_read_and_not_written_as_by_java(
+    java: JavaAvro, unscaled: int, precision: int, extra: int
+) -> None:
+    decimal = {"logicalType": "decimal", "precision": precision, "scale": 2}
+    raw = unscaled.to_bytes(unscaled.bit_length() // 8 + 1 + extra, "big", signed=True)
+    fixed = {"type": "fixed", "name": "F", "size": len(raw), **decimal}
+    samples = [({"type": "bytes", **decimal}, Codec("bytes").encode(raw))]
+    samples += [(fixed, raw)] if len(raw) >= 4 else []  # the precision fits its size
+
+    for schema, data in samples:
+        found = Codec(schema).decode(data)
+        assert same(found, java.read(schema, data, None, "logical", "unwritten").value)
+        try:
+            written = java.read(schema, data, None, "logical").written
+        except RefusedError as error:
+            assert "Cannot encode decimal with precision" in error.message
+            with pytest.raises(EncodeError, match="it has more than"):
+                Codec(schema).encode(found)
+        else:
+            assert Codec(schema).encode(found) == written
 
 
 # Our errors for bytes that Java reads. Java reads a boolean of 2 as false, drops the bits of a number beyond its width,

@@ -375,10 +375,8 @@ def test_values_that_could_not_be_read_back_are_refused(schema: Any, datum: Any,
         (UUID_TEXT, sized(b"z" * 36), "which is not a valid UUID"),
         (UUID_TEXT, sized(b"\xff" * 36), "expected text in UTF-8"),
         (decimal(4, 2), b"\x00", "expected a decimal, got no bytes"),
-        (decimal(4, 2), sized((10_000).to_bytes(2, "big")), "expected a decimal of at most 4 digits"),
-        (decimal(4, 2), sized((-10_000).to_bytes(2, "big", signed=True)), "expected a decimal of at most 4 digits"),
-        (decimal(20), sized(b"\x7f" * 100_000), "expected a decimal of at most 20 digits"),
-        (fixed_decimal(2, 4), b"\x7f\xff", "expected a decimal of at most 4 digits"),
+        (decimal(20), sized(b"\x7f" * 100_000), "expected a decimal of at most 4300 digits"),
+        (decimal(20), sized((10**4300).to_bytes(1786, "big")), "expected a decimal of at most 4300 digits"),
         (BIG, b"\x00", "the message ends in the middle of a number"),
         (BIG, sized(b"\x00\x00"), "expected a big-decimal of 1 to 1786 bytes, got 0"),
         (BIG, sized(sized(b"\x01" * 1787) + b"\x00"), "expected a big-decimal of 1 to 1786 bytes, got 1787"),
@@ -396,7 +394,25 @@ def test_bytes_that_represent_no_value_are_refused(schema: Any, data: bytes, tex
     assert text in str(caught.value)
 
 
-def test_pandas_timestamps_keep_nanoseconds_and_nat_is_refused() -> None:
+BEYOND = [10**4, -(10**4), 2**31, -(10**9), 2**63, -(2**63) - 1, 10**38, -(10**100), 10**4300 - 1, 1 - 10**4300]
+
+
+@pytest.mark.parametrize("unscaled", BEYOND, ids=lambda number: f"{len(str(number))} digits")
+def test_a_decimal_beyond_the_precision_of_its_schema_is_read(unscaled: int) -> None:
+    """As by Java: not every producer checks what it writes."""
+    size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    data = unscaled.to_bytes(size, "big", signed=True)
+    expected = Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -2))
+
+    for schema, message in ((decimal(4, 2), sized(data)), (fixed_decimal(size, 4, 2), data)):
+        found = Codec(schema).decode(message)
+        assert (found, found.as_tuple()) == (expected, expected.as_tuple())
+        assert Codec(schema, schema).decode(message) == Codec(["null", schema]).decode(b"\x02" + message) == expected
+        with pytest.raises(EncodeError, match=r"decimal\(4, 2\) cannot hold .*: it has more than 4 digits"):
+            Codec(schema).encode(found)
+
+
+def test_pandas_timestamps_keep_nanoseconds_or_are_refused_and_so_is_nat() -> None:
     pandas = pytest.importorskip("pandas")
     stamp = pandas.Timestamp(1_357_016_400_000_001_999, unit="ns", tz="UTC")
 

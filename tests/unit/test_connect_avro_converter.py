@@ -149,6 +149,29 @@ def test_a_decimal_as_a_fixed_is_filled_up_with_its_sign(converter: AvroConverte
         converter.from_connect_data("fixed", schema, Struct(schema, f=PythonDecimal("21474836.48")))
 
 
+@pytest.mark.parametrize("size", [{}, {"connect.fixed.size": "8"}], ids=["bytes", "fixed"])
+def test_a_decimal_beyond_the_precision_that_it_declares_is_not_written_but_read(
+    conf: dict[str, Any], size: dict[str, str]
+) -> None:
+    price = Decimal.schema(2, parameters={"connect.decimal.precision": "4", **size})
+    schema = struct(a=price, list=SchemaBuilder.array(price).build(), map=SchemaBuilder.map(STRING, price).build())
+    good, bad = PythonDecimal("99.99"), PythonDecimal("100.00")
+    converter = AvroConverter(conf)
+    fields = {"a": good, "list": [good], "map": {"k": good}}
+    message = converter.from_connect_data("t", schema, Struct(schema, **fields))
+    assert converter.to_connect_data("t", message).value == Struct(schema, **fields)
+
+    for name, value, path in (("a", bad, "a"), ("list", [good, -bad], "list[1]"), ("map", {"k": bad}, "map['k']")):
+        for _ in range(2):
+            with pytest.raises(EncodeError, match=r"decimal\(4, 2\) cannot hold -?100.00: .* 4 digits") as caught:
+                converter.from_connect_data("t", schema, Struct(schema, **fields | {name: value}))
+            assert caught.value.path == path
+
+    beyond = (message or b"").replace((9999).to_bytes(2), (10_000).to_bytes(2), 1)
+    assert converter.to_connect_data("t", beyond).value["a"] == bad
+    assert KafkaAvroDeserializer(conf).deserialize("t", beyond)["a"] == bad
+
+
 def test_unset_fields_are_written_as_their_defaults(converter: AvroConverter) -> None:
     inner = SchemaBuilder.struct("I").field("a", OPTIONAL_STRING).build()
     schema = struct(

@@ -133,7 +133,7 @@ cdef object read_decimal(Node node, Reader* r):
 cdef PyObject* read_small_decimal(Plan plan, Reader* r, const uint8_t* p) noexcept:
     """Read a decimal of up to 8 bytes as a product; for others return NULL and read nothing (see read_quickly)."""
     cdef uint64_t number = 0
-    cdef Py_ssize_t size = (<Node>plan).size, scale = (<Node>plan).scale, precision = (<Node>plan).precision
+    cdef Py_ssize_t size = (<Node>plan).size, scale = (<Node>plan).scale
     cdef int64_t unscaled
     cdef PyObject* made
     if r.exact <= 0 or scale >= SCALES:
@@ -144,8 +144,6 @@ cdef PyObject* read_small_decimal(Plan plan, Reader* r, const uint8_t* p) noexce
     if size == 0 or size > 8 or size > r.end - p:
         return NULL
     unscaled = sns_get_signed(p, <int>size)
-    if precision < 19 and not -POWERS[precision] < unscaled < POWERS[precision]:
-        return NULL
     made = sns_if_made(sns_product(PyTuple_GET_ITEM(UNITS, scale), unscaled))
     if made is not NULL:
         r.p = p + size
@@ -166,26 +164,26 @@ cdef bint is_exact_context() except -1:
 
 
 cdef object decimal_of(Node node, const uint8_t* p, Py_ssize_t size):
-    # Bytes beyond the precision may only repeat the sign, so the schema bounds the cost, not the message.
-    cdef Py_ssize_t limit = min(<Py_ssize_t>(node.precision // 2 + 1), MAX_DECIMAL_BYTES)
+    # As in Java, the precision is not checked: not all producers do. Our own limit bounds the cost; bytes beyond it may
+    # only repeat the sign.
     cdef uint8_t sign = 0xFF if size and p[0] & 0x80 else 0
     if size == 0:
         raise DecodeError("expected a decimal, got no bytes")
-    while size > limit and p[0] == sign:
+    while size > MAX_DECIMAL_BYTES and p[0] == sign:
         p += 1
         size -= 1
-    if size > limit:
-        too_precise(node)
+    if size > MAX_DECIMAL_BYTES:
+        too_long()
     unscaled = int.from_bytes((<char*>p)[:size], "big")
     if sign:
         unscaled -= ONE << (8 * size)
-    if abs(unscaled) >= TEN ** node.precision:
-        too_precise(node)
+    if abs(unscaled) >= TOO_LONG:
+        too_long()
     return Decimal(f"{unscaled}E-{node.scale}")
 
 
-cdef int too_precise(Node node) except -1:
-    raise DecodeError(f"expected a decimal of at most {node.precision} digits, got more")
+cdef int too_long() except -1:
+    raise DecodeError("expected a decimal of at most 4300 digits, got more")
 
 
 # --- big-decimal: bytes that hold the unscaled number as bytes, then the scale as int --------------------------------

@@ -264,8 +264,6 @@ cdef Node resolved_leaf(object writer, object reader, ResolvedBuild shared):
     cdef str wrote = writer.kind, reads = reader.kind
     cdef Node wire = build_leaf(writer, wrote, shared.writer), node = build_leaf(reader, reads, shared.reader)
     node.min_size = wire.min_size
-    if node.kind == DECIMAL and wire.kind == DECIMAL:
-        node.precision = max(node.precision, wire.precision)        # as in Java, more digits are read
     if wrote == "float" and reads == "double":
         return wire
     if wrote == "int" and node.kind == LONG:

@@ -278,9 +278,7 @@ class SchemaWriter:
         found = self._connect_properties(schema) if self.options.meta_data else {}
         if schema.name == Decimal.LOGICAL_NAME:
             found |= _decimal(schema)
-            size = names.fixed_size(schema)
-            base = "bytes" if size is None else "fixed"
-            self.exact = self.exact and logical_fault("decimal", base, size or 0, found) is None
+            self.exact = self.exact and most_digits(schema) is not None
         elif schema.name is not None and schema.name in _LOGICAL:
             found["logicalType"] = _LOGICAL[schema.name]
         parameters = schema.parameters or {}
@@ -317,6 +315,13 @@ def _decimal(schema: Schema) -> dict[str, Any]:
         raise SchemaError(f"expected digits as the parameter {names.PRECISION}, got {text!r:.80}")
     precision = names.DEFAULT_PRECISION if text is None else int(text)
     return {"logicalType": "decimal", "precision": precision, "scale": Decimal.scale(schema)}
+
+
+def most_digits(schema: Schema) -> int | None:
+    """The precision of a decimal; None if Avro ignores the logical type, because its scale or size does not fit."""
+    found, size = _decimal(schema), names.fixed_size(schema)
+    fault = logical_fault("decimal", "bytes" if size is None else "fixed", size or 0, found)
+    return found["precision"] if fault is None else None
 
 
 def _widened(schema: Schema, default: Any) -> Any:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
-from streamnative_serdes.connect.logical import Date, Decimal, logical_of
+from streamnative_serdes.connect.logical import Date, Decimal, logical_of, to_bytes
 from streamnative_serdes.connect.schema import Schema, Type
-from streamnative_serdes.connect.values import validate
+from streamnative_serdes.connect.values import joined, validate
 from streamnative_serdes.errors import EncodeError
 
 from . import names
 from .anything import to_anything
 from .options import AvroOptions
-from .to_schema import Translated
+from .to_schema import Translated, most_digits
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -40,8 +41,10 @@ def converter_of(schema: Schema, options: AvroOptions, translated: Translated) -
     """Converts values other than None; None if they are the codec's as they are."""
     logical = logical_of(schema)
     size = names.fixed_size(schema)
+    if logical is Decimal:
+        return _decimal(schema, size)
     if logical is not None:
-        return lambda value: _extended(logical.from_logical(schema, value), size)
+        return lambda value: logical.from_logical(schema, value)
     match schema.type:
         case Type.ARRAY:
             return _array(schema, options, translated)
@@ -61,8 +64,26 @@ def _nullable(schema: Schema, options: AvroOptions, translated: Translated) -> C
     return lambda value: None if value is None else convert(value)
 
 
-def _extended(stored: Any, size: int | None) -> Any:
-    """A decimal as a fixed: filled up with its sign. Others as they are."""
+def _decimal(schema: Schema, size: int | None) -> Convert:
+    """A decimal, of no more digits than the precision that its schema declares, as Avro's own library checks it."""
+    precision = most_digits(schema) if names.PRECISION in (schema.parameters or {}) else None
+    limit = math.inf if precision is None else 10**precision
+    scale = Decimal.scale(schema)
+
+    def convert(value: Any) -> bytes:
+        unscaled = Decimal.unscaled(scale, value)
+        if abs(unscaled) >= limit:
+            raise EncodeError(
+                f"decimal({precision}, {scale}) cannot hold {value!s:.80}: it has more than {precision} digits",
+                hint=f"the precision is the schema's parameter {names.PRECISION}",
+            )
+        return _extended(to_bytes(unscaled), size)
+
+    return convert
+
+
+def _extended(stored: bytes, size: int | None) -> bytes:
+    """A decimal, filled up with its sign if it is a fixed."""
     if size is None:
         return stored
     if len(stored) > size:
@@ -73,17 +94,48 @@ def _extended(stored: Any, size: int | None) -> Any:
 def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
     assert schema.value_schema is not None
     item = _nullable(schema.value_schema, options, translated)
-    return None if item is None else lambda value: [item(each) for each in value]
+    if item is None:
+        return None
+
+    def convert(value: Any) -> list[Any]:
+        try:
+            return [item(each) for each in value]
+        except EncodeError:
+            _say_where((f"[{at}]", item, each) for at, each in enumerate(value))
+            raise
+
+    return convert
 
 
 def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     item = _nullable(schema.value_schema, options, translated)
-    if names.is_avro_map(schema, options):
-        return None if item is None else lambda value: {name: item(each) for name, each in value.items()}
     key_of, value_of = _nullable(schema.key_schema, options, translated) or _same, item or _same
-    return lambda value: [{names.KEY: key_of(name), names.VALUE: value_of(each)} for name, each in value.items()]
+    avro_map = names.is_avro_map(schema, options)
+    if avro_map and item is None:
+        return None
+
+    def convert(value: Any) -> Any:
+        try:
+            if avro_map:
+                return {name: value_of(each) for name, each in value.items()}
+            return [{names.KEY: key_of(name), names.VALUE: value_of(each)} for name, each in value.items()]
+        except EncodeError:
+            _say_where((f"[{name!r:.40}]", value_of, each) for name, each in value.items())
+            raise
+
+    return convert
+
+
+def _say_where(parts: Iterable[tuple[str, Convert, Any]]) -> None:
+    """Raise the error of the first part that has one, with its place."""
+    for segment, convert, value in parts:
+        try:
+            convert(value)
+        except EncodeError as error:
+            error.path = joined(segment, error.path)
+            raise
 
 
 def _same(value: Any) -> Any:
@@ -103,9 +155,14 @@ def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Con
     ]
 
     def convert(value: Any) -> dict[str, Any]:
-        return {
-            avro_name: field(value.get(name) if as_set else value[name]) for name, avro_name, field, as_set in fields
-        }
+        try:
+            return {
+                avro_name: field(value.get(name) if as_set else value[name])
+                for name, avro_name, field, as_set in fields
+            }
+        except EncodeError:
+            _say_where((name, field, value.get(name) if as_set else value[name]) for name, _, field, as_set in fields)
+            raise
 
     return convert
 
