@@ -25,6 +25,7 @@ cdef class Node:
     cdef Py_ssize_t precision
     cdef Py_ssize_t scale
     cdef int64_t micros         # time, timestamp: microseconds in one tick
+    cdef bint truncates         # timestamp, writing: drop nanoseconds beyond the microseconds; else they are an error
     cdef str segment(self, Step* step)
 
 

@@ -53,6 +53,14 @@ WRITE_OPTIONS = (
         "with a default, are accepted in either case.",
     ),
     Option(
+        "truncate.times",
+        False,
+        checks.flag,
+        "Drop what a type cannot hold of a time: nanoseconds, in timestamps and times of micro- and milliseconds, and "
+        "the time of day of a column of type date64, in dates. With false, they are an error. Microseconds are rounded "
+        "down to milliseconds in either case.",
+    ),
+    Option(
         "confluent.leniency",
         False,
         checks.flag,
@@ -110,6 +118,7 @@ class CodecArguments(TypedDict, total=False):
     validate_strict: bool
     validate_strict_allow_default: bool
     unmatched_columns: Literal["error", "ignore"]
+    truncate_times: bool
     confluent_leniency: bool
     return_record_name: bool
     ignore_trailing_bytes: bool

@@ -21,7 +21,7 @@ from struct import Struct
 from typing import Any, Final
 
 from streamnative_serdes._config import CodecArguments
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.errors import DecodeError, EncodeError
 
 from . import moments
 from .faults import check_size
@@ -31,6 +31,7 @@ _INT64: Final = Struct(">q")
 _INSTANT: Final = Struct(">qi")
 _DAY_AND_TIME: Final = Struct(">qq")
 _MILLI: Final = 1_000_000  # nanoseconds
+_TO_TRUNCATE: Final = "truncate.times=true drops them"
 
 # What java.time can hold.
 _INSTANT_SECONDS: Final = (-31_557_014_167_219_200, 31_556_889_864_403_199)
@@ -41,11 +42,12 @@ _LAST_MILLI: Final = (moments.LAST_DAY + 1) * moments.DAY // _MILLI - 1
 
 def time_format(kind: str, options: CodecArguments) -> Format:
     """The format of one of ``TIMES``."""
-    made = _MADE[kind]
-    return made(kind, bool(options.get("confluent_leniency")))
+    return _MADE[kind](kind, options)
 
 
-def _millis(kind: str, lenient: bool) -> Format:
+def _millis(kind: str, options: CodecArguments) -> Format:
+    lenient, truncates = options.get("confluent_leniency", False), options.get("truncate_times", False)
+
     def decode(data: bytes) -> dt.datetime:
         check_size(kind, 8, data)
         (number,) = _INT64.unpack(data)
@@ -58,13 +60,18 @@ def _millis(kind: str, lenient: bool) -> Format:
             nanos = moments.nanos_of_moment(obj, kind, lenient=lenient)
         else:
             return _INT64.pack(moments.count_of(obj, kind, _FIRST_MILLI, _LAST_MILLI, "a datetime"))
+        if nanos % 1000 and not truncates:
+            raise EncodeError(
+                f"{kind} cannot hold the nanoseconds of {nanos} ns", hint="truncate.times=true drops them"
+            )
         return _INT64.pack(nanos // _MILLI)  # microseconds are rounded down, as everywhere
 
     return PrimitiveFormat(kind, decode, encode)
 
 
-def _instant(kind: str, lenient: bool) -> Format:
+def _instant(kind: str, options: CodecArguments) -> Format:
     low, high = _INSTANT_SECONDS
+    lenient = options.get("confluent_leniency", False)
 
     def decode(data: bytes) -> int:
         check_size(kind, _INSTANT.size, data)
@@ -84,7 +91,7 @@ def _instant(kind: str, lenient: bool) -> Format:
     return PrimitiveFormat(kind, decode, encode)
 
 
-def _local_date(kind: str, _: bool) -> Format:
+def _local_date(kind: str, _: CodecArguments) -> Format:
     def decode(data: bytes) -> dt.date:
         check_size(kind, 8, data)
         return moments.to_date(_INT64.unpack(data)[0], kind)
@@ -97,7 +104,7 @@ def _local_date(kind: str, _: bool) -> Format:
     return PrimitiveFormat(kind, decode, encode)
 
 
-def _local_time(kind: str, _: bool) -> Format:
+def _local_time(kind: str, _: CodecArguments) -> Format:
     def decode(data: bytes) -> int:
         check_size(kind, 8, data)
         return _time_of_day(kind, _INT64.unpack(data)[0], 0)
@@ -111,7 +118,7 @@ def _local_time(kind: str, _: bool) -> Format:
     return PrimitiveFormat(kind, decode, encode)
 
 
-def _local_date_time(kind: str, _: bool) -> Format:
+def _local_date_time(kind: str, _: CodecArguments) -> Format:
     low, high = _LOCAL_DAYS
 
     def decode(data: bytes) -> int:

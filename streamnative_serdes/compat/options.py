@@ -149,7 +149,7 @@ def refuse_rules(rule_conf: object, rule_registry: object) -> None:
 def leniency(left: Mapping[str, Any]) -> dict[str, Any]:
     """The options that make our serializer as lenient as Confluent's, unless strict validation is on."""
     strict = any(str(left.get(key)).lower() == "true" for key in ("validate.strict", "validate.strict.allow.default"))
-    return {"confluent.leniency": not strict, "unmatched.columns": "ignore"}
+    return {"confluent.leniency": not strict, "truncate.times": not strict, "unmatched.columns": "ignore"}
 
 
 def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from typing import Any, Final, NamedTuple
 from streamnative_serdes._formats.faults import not_decodable
 from streamnative_serdes._formats.jackson.base64_text import from_base64, to_base64
 from streamnative_serdes._formats.jackson.notation import decimal_text, double_text, float_text, quoted
-from streamnative_serdes._formats.jackson.notation import to_float as to_float32
+from streamnative_serdes._formats.jackson.notation import to_float as nearest_float
+from streamnative_serdes._formats.jackson.numbers import to_float
 from streamnative_serdes._formats.jackson.parsing import to_float as to_double
 from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
@@ -169,7 +170,7 @@ _WRITERS: Final[Mapping[Type, Callable[[Schema, Form], Write]]] = {
 
 
 def _rounded(value: float) -> float:
-    return to_float32(value) if math.isfinite(value) else value
+    return nearest_float(value) if math.isfinite(value) else value
 
 
 def write_schemaless(value: Any) -> str:
@@ -295,22 +296,17 @@ def _leaf_reader(read: Read) -> Callable[[Schema, Form], Read]:
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _read_float64(value: Any) -> float:
-    if isinstance(value, JsonNumber) or type(value) is int:
-        return to_double(value)
-    if type(value) is float:  # NaN without quotes
-        return value
-    if type(value) is str and value in _SPECIAL:
-        return _SPECIAL[value]
-    raise not_decodable("a number", value)
+def _float_reader(nearest: Callable[[int | str], float]) -> Callable[[Schema, Form], Read]:
+    def read(value: Any) -> float:
+        if isinstance(value, JsonNumber) or type(value) is int:
+            return nearest(value)
+        if type(value) is float:  # NaN without quotes
+            return value
+        if type(value) is str and value in _SPECIAL:
+            return _SPECIAL[value]
+        raise not_decodable("a number", value)
 
-
-def _read_float32(value: Any) -> float:
-    number = _read_float64(value)
-    try:
-        return _rounded(number)
-    except OverflowError:
-        raise not_decodable("a number that a 32-bit float can hold", value) from None
+    return _leaf_reader(read)
 
 
 def _read_boolean(value: Any) -> bool:
@@ -399,8 +395,8 @@ _READERS: Final[Mapping[Type, Callable[[Schema, Form], Read]]] = {
     Type.INT16: _int_reader(16),
     Type.INT32: _int_reader(32),
     Type.INT64: _int_reader(64),
-    Type.FLOAT32: _leaf_reader(_read_float32),
-    Type.FLOAT64: _leaf_reader(_read_float64),
+    Type.FLOAT32: _float_reader(to_float),
+    Type.FLOAT64: _float_reader(to_double),
     Type.BOOLEAN: _leaf_reader(_read_boolean),
     Type.STRING: _leaf_reader(_read_string),
     Type.BYTES: _leaf_reader(from_base64),

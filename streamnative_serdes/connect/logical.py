@@ -104,7 +104,7 @@ class Timestamp:
                     "expected a datetime with a time zone, got one without",
                     hint="add tzinfo=datetime.UTC if it means UTC",
                 )
-            if value.microsecond % 1000:
+            if value.microsecond % 1000 or getattr(value, "nanosecond", 0):  # the latter is pandas'
                 raise _expected("a datetime of whole milliseconds", value)
             return (value - _EPOCH) // _MILLI
         found = _outside(value, _FIRST_MILLI, _LAST_MILLI, -(2**63), 2**63 - 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from streamnative_serdes._formats.jackson.notation import to_float
+from streamnative_serdes._formats.jackson.notation import to_float as nearest_float
+from streamnative_serdes._formats.jackson.numbers import to_float
 from streamnative_serdes.errors import EncodeError, SchemaError
 
 from .logical import logical_of
@@ -81,7 +82,7 @@ def _primitive(source: Schema, value: Any, target: Schema) -> Any:
     if type(value) not in (int, float):
         raise EncodeError(f"expected {described(source)}, got {value!r:.80} of type {type(value).__name__}")
     if target.type is Type.FLOAT32:
-        return to_float(float(value))
+        return to_float(value) if type(value) is int else nearest_float(value)
     return float(value) if target.type is Type.FLOAT64 else value
 
 

@@ -113,6 +113,16 @@ def assert_read_as_java_does(
         assert unsigned(described_value(*found)) == unsigned(value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["1.0000001788139343", "1.00000017881393433", "1.0000000596046447753906250001", "16777217.0000001", "16777219",
+     "9007199791611905", "7.006492321624086e-46", "7.006492321624085e-46", "3.4028235677973365e38", "0.1", "-0.5"],
+)  # fmt: skip
+def test_a_float_is_rounded_as_java_does(java_connect: JavaConnect, text: str) -> None:
+    message = f'{{"schema":{{"type":"float","optional":false}},"payload":{text}}}'.encode()
+    assert_read_as_java_does(java_connect, JsonConverter(), message, {})
+
+
 @st.composite
 def versions(draw: st.DrawFn) -> tuple[Schema, Any, Schema]:
     """A schema with a value, and another schema: mostly one that the first may have become, or any."""

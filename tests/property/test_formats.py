@@ -5,9 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import struct
 from contextlib import suppress
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 from avro_strategies import EDITS, edited, schema_and_datum, unions
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,6 +20,7 @@ from examples import examples
 from streamnative_serdes._formats import PRIMITIVES, Format, JsonFormat, format_of, primitive_format
 from streamnative_serdes._formats.jackson.notation import double_text, float_text, to_float
 from streamnative_serdes._formats.jackson.numbers import seconds_text, seconds_to_nanos
+from streamnative_serdes._formats.jackson.numbers import to_float as to_nearest_float
 from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.codec import Codec
@@ -110,6 +115,27 @@ def test_a_double_keeps_its_value_in_javas_notation(value: float) -> None:
 def test_a_float_keeps_its_value_in_javas_notation(value: float) -> None:
     assert to_float(float(float_text(value))) == value
     assert len(float_text(value)) <= 16
+
+
+@st.composite
+def near_ties(draw: st.DrawFn) -> tuple[str, float]:
+    """The text of a number near the middle of two floats, and the float nearest to it; of two, the even one."""
+    low = draw(st.floats(width=32, min_value=0, max_value=2.0**127))
+    bits = struct.unpack("<I", struct.pack("<f", low))[0]
+    high = struct.unpack("<f", struct.pack("<I", bits + 1))[0]
+    middle = (Fraction(low) + Fraction(high)) / 2
+    shift = draw(st.sampled_from([0, 1, -1])) * (Fraction(high) - Fraction(low)) / 10 ** draw(st.integers(1, 30))
+    number, side = middle + shift, shift or (-1 if bits % 2 == 0 else 1)
+    with localcontext(prec=400):
+        return str(Decimal(number.numerator) / Decimal(number.denominator)), high if side > 0 else low
+
+
+@given(near_ties())
+@examples(1000)
+def test_a_float_of_json_is_the_nearest_one_in_objects_and_columns(sample: tuple[str, float]) -> None:
+    text, nearest = sample
+    assert to_nearest_float(JsonNumber(text)) == nearest == pa.array([text]).cast(pa.float32())[0].as_py()
+    assert to_nearest_float(JsonNumber(f"-{text}")) == -nearest
 
 
 @given(st.integers(-62_135_596_800 * SECOND, 253_402_300_800 * SECOND - 1))

@@ -42,6 +42,7 @@ from streamnative_serdes.spark.connect.decoding import ConnectReader
 from streamnative_serdes.spark.session import SparkError, spark_errors
 
 TOPIC = "customers"
+TIES = ["1.0000001788139343", "1.00000017881393433", "16777217.0000001", "16777219", "9007199791611905", "0.1"]
 FRAME = "key binary, value binary, topic string, partition int, offset bigint"
 POINT = SchemaBuilder.struct("point").field("x", INT32).field("y", INT32, optional=True).build()
 ALL = (
@@ -306,6 +307,16 @@ def test_a_number_of_too_many_digits_for_its_decimal_is_an_error(number: str, ne
     assert [each and each["a"] for each in found] == [[one] if nested else one, None, [one] if nested else one]
     assert list(errors) == [1]
     assert "expected a decimal of at most 9 digits" in errors[1]
+
+
+def test_floats_of_32_bits_are_the_same_in_columns_read_fast_and_one_by_one() -> None:
+    schema = SchemaBuilder.struct().field("a", FLOAT32).build()
+    start = (message(schema, Struct(schema, a=0.0)) or b"").replace(b"0.0}}", b"")
+    messages: list[bytes | None] = [start + b"%s}}" % text.encode() for text in TIES]
+    values = [JsonConverter().to_connect_data(TOPIC, each).value["a"] for each in messages]
+    assert values == [pa.array([text]).cast(pa.float32())[0].as_py() for text in TIES]
+    assert [each["a"] for each in read(schema, messages * 20)] == values * 20  # more than are read one by one
+    assert [each["a"] for each in read(schema, messages)] == values
 
 
 def test_a_timestamp_that_spark_cannot_hold_is_an_error() -> None:

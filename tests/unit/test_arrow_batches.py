@@ -12,8 +12,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from streamnative_serdes._formats.parts import Part  # noqa: E402
 from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - requires pyarrow
+from streamnative_serdes.arrow.typed_writer import TypedColumnWriter  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError  # noqa: E402
 
@@ -423,6 +425,74 @@ def test_a_value_that_does_not_fit_is_an_error_with_row_and_path(kind: Any, colu
     with pytest.raises(EncodeError, match=said) as caught:
         ColumnCodec(schema).encode(pa.record_batch([pa.concat_arrays([good, bad])], ["list"]))
     assert (caught.value.row, caught.value.path) == (1, 'list[0]["k"]')
+
+
+# A column that is finer than the type -> what is left of it. What is finer than a microsecond, or than a day, is an error.
+FINER = [
+    (unit, kind, number)
+    for unit, kinds, numbers in (
+        ("long", ("timestamp-micros", "timestamp-millis"), (1001, -1001, 1, 1000 - 2**63, 2**63 - 1)),
+        ("long", ("local-timestamp-micros", "local-timestamp-millis"), (1_000_001, -1)),
+        ("long", ("time-micros",), (1001, 86_399_999_999_999)),
+        ("int", ("time-millis",), (1001, 1_000_999)),
+        ("int", ("date",), (1, -1, 86_400_001)),
+    )
+    for kind in kinds
+    for number in numbers
+]
+
+
+def finer(kind: str, numbers: list[int]) -> Any:
+    """Nanoseconds, or milliseconds of date64."""
+    if kind == "date":
+        return pa.array(numbers, pa.int64()).view(pa.date64())
+    if kind.startswith("time-"):
+        return pa.array(numbers, pa.time64("ns"))
+    return pa.array(numbers, pa.timestamp("ns", None if kind.startswith("local") else "UTC"))
+
+
+@pytest.mark.parametrize(("base", "kind", "number"), FINER)
+def test_what_a_time_cannot_hold_of_a_finer_column_is_an_error_or_dropped(base: str, kind: str, number: int) -> None:
+    grain = 86_400_000 if kind == "date" else 1000
+    schema = logical(base, kind)
+    bad, good = (pa.table({"value": finer(kind, [0, each])}) for each in (number, number // grain * grain))
+
+    lost = f"the time of day of {number} ms" if kind == "date" else f"the nanoseconds of {number} ns"
+    for columns in (bad, bad.combine_chunks().to_batches()[0]):
+        with pytest.raises(
+            EncodeError, match=f"^row 1: {kind} cannot hold {lost} .hint: truncate.times=true"
+        ) as caught:
+            ColumnCodec(["null", schema]).encode(columns)
+        assert caught.value.row == 1
+    expected = number // {"date": 86_400_000, "millis": 1_000_000, "micros": 1000}[kind.rpartition("-")[2]]
+    truncated = ColumnCodec(schema, truncate_times=True).encode(bad)
+    assert truncated == ColumnCodec(schema).encode(good)
+    assert truncated.to_pylist() == [b"\0", Codec(base).encode(expected)]
+
+
+@pytest.mark.parametrize("kind", ["timestamp-micros", "timestamp-millis"])
+def test_nanoseconds_of_frames_are_refused_too(kind: str) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    stamp = pandas.Timestamp(1_709_209_815_123_456_789, unit="ns", tz="UTC")
+    series = polars.Series([stamp.value]).cast(polars.Datetime("ns", "UTC"))
+    schema = {"type": "record", "name": "R", "fields": [{"name": "at", "type": logical("long", kind)}]}
+
+    for frame in (pandas.DataFrame({"at": [stamp]}), polars.DataFrame({"at": series})):
+        with pytest.raises(EncodeError, match="cannot hold the nanoseconds of 1709209815123456789 ns"):
+            ColumnCodec(schema).encode(frame)
+        expected = [Codec(schema).encode({"at": stamp.floor("us").to_pydatetime()})]
+        assert ColumnCodec(schema, truncate_times=True).encode(frame).to_pylist() == expected
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "LOCAL_DATE"])
+def test_what_pulsars_times_cannot_hold_of_a_finer_column_is_an_error_or_dropped(kind: str) -> None:
+    number = 86_400_001 if kind == "LOCAL_DATE" else 1_000_001
+    columns = pa.table({"value": finer("date" if kind == "LOCAL_DATE" else "timestamp", [number])})
+
+    with pytest.raises(EncodeError, match=f"{kind} cannot hold the .* of {number} [nm]s"):
+        TypedColumnWriter(Part(kind), {}).encode(columns, b"")
+    truncated = TypedColumnWriter(Part(kind), {"truncate_times": True}).encode(columns, b"")
+    assert truncated.to_pylist() == [(1).to_bytes(8)]
 
 
 def test_a_number_in_a_union_of_int_and_long_is_written_as_int_if_it_fits() -> None:

@@ -417,7 +417,12 @@ def test_pandas_timestamps_keep_nanoseconds_or_are_refused_and_so_is_nat() -> No
     stamp = pandas.Timestamp(1_357_016_400_000_001_999, unit="ns", tz="UTC")
 
     assert Codec(TS_NS).encode(stamp) == varint(1_357_016_400_000_001_999)
-    assert Codec(TS_US).encode(stamp) == varint(1_357_016_400_000_001)
+    for schema, zone in ((TS_US, "UTC"), (TS_MS, "Asia/Kolkata"), (LOCAL_US, None), (LOCAL_MS, None)):
+        one, micros = stamp.tz_convert(zone), 1_357_016_400_000_001
+        truncated = varint(micros if schema in (TS_US, LOCAL_US) else micros // 1000)
+        with pytest.raises(EncodeError, match=r"-mi\w+ cannot hold the nanoseconds of .*truncate.times=true drops"):
+            Codec(["null", schema]).encode(one)
+        assert Codec(schema, truncate_times=True).encode(one) == Codec(schema).encode(one.floor("us")) == truncated
     for schema in (TS_MS, TS_US, TS_NS, LOCAL_MS, LOCAL_NS, DATE):
         with pytest.raises(EncodeError):
             Codec(schema).encode(pandas.NaT)

@@ -180,6 +180,17 @@ def test_a_bool_as_a_number_and_a_naive_datetime_are_accepted_unless_strict(
             strict({"x": value}, CTX)
 
 
+def test_nanoseconds_are_dropped_as_by_confluent_unless_strict(client: SchemaRegistryClient) -> None:
+    pandas = pytest.importorskip("pandas")
+    stamp = pandas.Timestamp(1_709_209_815_123_456_789, unit="ns", tz="UTC")
+    schema = json.dumps(record("R", ("x", logical("long", "timestamp-micros"))))
+    read = AvroDeserializer(client)(AvroSerializer(client, schema)({"x": stamp}, CTX), CTX)["x"]
+    assert read == stamp.floor("us").to_pydatetime()
+    for conf in ({"validate.strict": True}, {"truncate.times": False}):
+        with pytest.raises(EncodeError, match="cannot hold the nanoseconds"):
+            AvroSerializer(client, schema, None, conf)({"x": stamp}, CTX)
+
+
 def test_keys_are_refused(client: SchemaRegistryClient) -> None:
     with pytest.raises(ConfigError, match="keys have a schema in topics of type KEY_VALUE only"):
         AvroSerializer(client, USER)(ADA, SerializationContext("users", MessageField.KEY))

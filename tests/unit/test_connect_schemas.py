@@ -298,6 +298,14 @@ def test_values_that_a_logical_type_cannot_hold_are_refused(schema: Schema, valu
         validate(schema, value)
 
 
+def test_a_timestamp_of_pandas_has_no_nanoseconds() -> None:
+    pandas = pytest.importorskip("pandas")
+    stamp = pandas.Timestamp(1_709_209_815_123_000_001, unit="ns", tz="UTC")
+    validate(Timestamp.schema(), stamp.floor("us"))
+    with pytest.raises(EncodeError, match="a datetime of whole milliseconds"):
+        validate(Timestamp.schema(), stamp)
+
+
 def test_a_boolean_is_no_int_and_an_int_no_boolean() -> None:
     with pytest.raises(EncodeError, match="expected int32"):
         validate(INT32, True)

@@ -9,6 +9,7 @@ import pytest
 from json_formats import nullable, of, read, record, shown
 
 from streamnative_serdes._formats.jackson.notation import double_text, float_text, quoted, to_float
+from streamnative_serdes.connect import FLOAT32, INT64, JsonConverter, SchemaProjector
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 # --- what errors say --------------------------------------------------------------------------------------------------
@@ -102,6 +103,27 @@ def test_forms_of_other_writers_are_read_too(type: Any, text: str, value: Any) -
     assert got.__class__ is value.__class__
 
 
+# As Java's Float.parseFloat and BigDecimal.floatValue give them. Half of them are another if rounded to a double first.
+ROUNDED_ONCE = [
+    ("1.0000001788139343", 1.0000001192092896), ("1.00000017881393433", 1.000000238418579),
+    ("1.00000017881393432617187500", 1.000000238418579), ("-1.0000001788139343", -1.0000001192092896),
+    ("1.0000000596046447753906250001", 1.0000001192092896), ("1.000000059604644775390625", 1.0),
+    ("16777217.0000001", 16777218.0), ("16777219", 16777220.0), ("9007199791611905", 9007200328482816.0),
+    ("7.006492321624085e-46", 0.0), ("7.006492321624086e-46", 1.401298464324817e-45), ("1e-99999999999999999999", 0.0),
+    ("3.4028235677973365e38", 3.4028234663852886e38), ("3.402823567797336616375e38", 3.4028234663852886e38),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), ROUNDED_ONCE)
+def test_a_float_is_rounded_once_from_its_text(text: str, value: float) -> None:
+    converter = JsonConverter({"schema.content": '{"type":"float"}'})
+
+    assert read("float", text) == value
+    assert converter.to_connect_data("t", text.encode()).value == value
+    if text.isdecimal():
+        assert SchemaProjector.project(INT64, int(text), FLOAT32) == value
+
+
 @pytest.mark.parametrize(
     ("type", "text", "expected"),
     [
@@ -113,7 +135,7 @@ def test_forms_of_other_writers_are_read_too(type: Any, text: str, value: Any) -
         ("long", "[1]", "long"), ("double", "true", "double"), ("double", '"1.5"', "double"),
         ("double", '"nan"', "double"),
         ("double", "1e999", "a float can hold"), ("double", "-1e999", "a float can hold"),
-        ("float", "1e39", "32-bit float"),
+        ("float", "1e39", "32-bit float"), ("float", "3.40282356779733661637539395458142568448e38", "32-bit float"),
         ("float", "1" * 400, "a float can hold"), ("string", "1", "string"), ("string", "true", "string"),
         ("string", "1.5", "string"),
         ("string", "{}", "string"), ("bytes", '"AAH"', "base64"), ("bytes", '"AA H/"', "base64"),

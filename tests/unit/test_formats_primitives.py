@@ -357,7 +357,11 @@ def test_moments_of_pandas_keep_their_nanoseconds_and_nat_is_refused() -> None:
     pandas = pytest.importorskip("pandas")
     moment = pandas.Timestamp("2013-01-01T05:00:00.123456789Z")
     assert of("INSTANT").decode(of("INSTANT").encode(moment)) == 1_357_016_400_123_456_789
-    assert of("DATE").encode(moment) == (1_357_016_400_123).to_bytes(8)
+    for kind in ("DATE", "TIME", "TIMESTAMP"):
+        with pytest.raises(EncodeError, match=f"{kind} cannot hold the nanoseconds of 1357016400123456789 ns"):
+            of(kind).encode(moment)
+        truncated = of(kind, truncate_times=True).encode(moment)
+        assert truncated == of(kind).encode(moment.floor("us")) == (1_357_016_400_123).to_bytes(8)
     local = moment.tz_localize(None)
     assert of("LOCAL_DATE_TIME").decode(of("LOCAL_DATE_TIME").encode(local)) == 1_357_016_400_123_456_789
     for kind in ("DATE", "INSTANT", "LOCAL_DATE_TIME"):

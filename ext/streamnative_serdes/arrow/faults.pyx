@@ -34,6 +34,7 @@ cdef enum Fault:
     HUGE_FLOAT
     LOSSY
     LOSSY_DECIMAL
+    TOO_FINE
     TWO_MEMBERS
     BAD_INDEX
     LONG_HALF

@@ -172,13 +172,25 @@ cdef inline bint whole_at(WriteOp* op, const Source* s, int64_t slot, int64_t* o
         return halt(w, op, HUGE_NUMBER, value) is not NULL
     if op.by > 1:
         value = floor_div(value, op.by)
-    elif op.times > 1:
-        if unlikely(not INT64_MIN / op.times <= value <= INT64_MAX / op.times):
-            return halt(w, op, BAD_UNIT, value) is not NULL
-        value *= op.times
+    elif op.times != 1:
+        if unlikely(not to_avros_unit(op, &value)):
+            return halt(w, op, BAD_UNIT if op.times > 1 else TOO_FINE, value) is not NULL
     if unlikely(value < op.low or value > op.high):
         return halt(w, op, OUT_OF_RANGE, value) is not NULL
     out[0] = value
+    return True
+
+
+cdef inline bint to_avros_unit(WriteOp* op, int64_t* value) noexcept nogil:
+    """Convert a number to Avro's unit; False if it is too large, or not a multiple of the grain."""
+    if op.times > 1:
+        if unlikely(not -op.most <= value[0] <= op.most):
+            return False
+        value[0] *= op.times
+        return True
+    if unlikely(value[0] % op.grain != 0):
+        return False
+    value[0] = floor_div(value[0], op.exact_by)
     return True
 
 

@@ -22,6 +22,7 @@ WRITE_FAULTS = {
 }
 
 
+TO_TRUNCATE = "truncate.times=true drops them"
 WHOLE_BITS = {"int": 32, "long": 64, "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 
 
@@ -243,6 +244,9 @@ cdef object write_fault(WritePlan plan, Writer* w):
         return EncodeError(text.format(label=label, a=a, size=size, depth=w.max_depth), hint=hint)
     if w.fault == OUT_OF_RANGE:
         return EncodeError(whole_out_of_range(label, a))
+    if w.fault == TOO_FINE:
+        finer = f"the time of day of {a} ms" if w.op.grain > 1000 else f"the nanoseconds of {a} ns"
+        return EncodeError(f"{label} cannot hold {finer}", hint=TO_TRUNCATE)
     if w.fault == HUGE_FLOAT:
         return EncodeError(f"float out of range: {w.real!r} does not fit 32 bits")
     if w.fault == BAD_TEXT:

@@ -38,7 +38,9 @@ cdef struct WriteOp:
     int branch                  # branch index for other values; -1: not a union
     int count
     WriteOp** parts
-    int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by
+    int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by, rounded down
+    int64_t most                # WRITE_WHOLE, times above 1: the largest number that can be multiplied
+    int64_t grain, exact_by     # WRITE_WHOLE, times 0: number / exact_by; it has to be a multiple of the grain
     int64_t low, high           # WRITE_WHOLE: valid range, both included
     int out                     # WRITE_PLAIN: a PlainKind
     Py_ssize_t size             # WRITE_FIXED, _DECIMAL, _UUID, _PLAIN: bytes, or -1; WRITE_CONSTANT: of text

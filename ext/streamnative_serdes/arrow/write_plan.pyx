@@ -2,6 +2,8 @@
 # never changes after that.
 
 cdef enum:
+    MILLI = 1_000_000           # nanoseconds
+    MICRO = 1_000
     MAX_TRIED = 200_000         # pairs of a type and a column: nested unions of records multiply them
 
 
@@ -18,6 +20,7 @@ cdef class WritePlan(OpTable):
     cdef object default_of
     cdef bint logical, closed, complete
     cdef bint matched           # unknown columns are an error if fields have no column
+    cdef bint truncates         # nanoseconds and times of day that the type does not have are dropped
     cdef int max_depth
     cdef list sources           # SourceTypes; the first is the batch
     cdef list path              # segments of the path of the current type in the schema
@@ -27,6 +30,7 @@ cdef class WritePlan(OpTable):
         self.complete = options["validate.strict"]
         self.closed = self.complete or options["validate.strict.allow.default"]
         self.matched = self.closed or options["unmatched.columns"] == "error"
+        self.truncates = options["truncate.times"]
         self.sources, self.path = [], []
         top = source_type(<ArrowSchema*>PyCapsule_GetPointer(arrow, "arrow_schema"), self.sources, -1, 0, True,
                           0)
@@ -324,7 +328,7 @@ cdef class WritePlan(OpTable):
             if read == 0:
                 self.refuse(label or name, source)
             written = DAY * 1000 if name == "date" else nanos_in_tick(name)
-            new.times, new.by = max(read // written, 1), max(written // read, 1)
+            self.set_unit(new, read, written)
         if set_bounds(&bounds, name) == 0 and bounds.bounded:
             low, high = bounds.low, bounds.high - 1
         new.low, new.high = low, high
@@ -333,6 +337,17 @@ cdef class WritePlan(OpTable):
         elif name == kind == "long" and source.load == LOAD_I64:
             new.kind = WRITE_LONG
         return op
+
+    cdef int set_unit(self, WriteOp* op, int64_t read, int64_t written) except -1:
+        """Set how a time of ``read`` nanoseconds in a tick becomes one of ``written``. Microseconds may be rounded to
+        milliseconds, but no nanoseconds, and no time of day to a date."""
+        cdef int64_t grain = written if written > MILLI else MICRO
+        op.times, op.by = max(read // written, 1), max(written // read, 1)
+        op.most = INT64_MAX // op.times
+        if read < min(grain, written) and not self.truncates:
+            op.grain, op.exact_by = grain // read, op.by
+            op.times, op.by = 0, 1
+        return 0
 
     cdef int decimal(self, object schema, object logical, SourceType source) except -1:
         cdef int op

@@ -1,6 +1,7 @@
 # Dates, times of day and timestamps: encodes and decodes them with the calendar arithmetic of calendar.h.
 
 cdef object UTC = get_utc()
+cdef str TO_TRUNCATE = "truncate.times=true drops them"
 
 
 # --- timestamps: int64, milliseconds or microseconds since 1970-01-01T00:00 (UTC; no zone when local) ----------------
@@ -14,8 +15,8 @@ cdef inline int64_t micros_of(object value) noexcept:
 
 cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) except? -1:
     """Microseconds since 1970: in UTC, or by the datetime's own fields when ``local``."""
-    if not PyDateTime_CheckExact(value) and value != value:     # pandas.NaT, which is a datetime of year 1
-        expected(node.label, value, "pass None for a missing timestamp")
+    if not PyDateTime_CheckExact(value):
+        check_subclass(node, value)
     if local:
         if datetime_tzinfo(value) is not None:
             expected(f"a datetime without a time zone for {node.label}", value)
@@ -23,6 +24,15 @@ cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) exc
     if datetime_tzinfo(value) is UTC:
         return micros_of(value)
     return zoned_micros(node, w, value)
+
+
+cdef int check_subclass(Node node, object value) except -1:
+    """Refuse what a subclass of datetime is and a timestamp is not: no value, or one finer than a microsecond."""
+    if value != value:                  # pandas.NaT, which is a datetime of year 1
+        expected(node.label, value, "pass None for a missing timestamp")
+    if node.kind != NANOS and not node.truncates and getattr(value, "nanosecond", 0):
+        raise EncodeError(f"{node.label} cannot hold the nanoseconds of {shorten(value)}", hint=TO_TRUNCATE)
+    return 0
 
 
 cdef int write_timestamp(Node node, Writer* w, object value) except -1:

@@ -176,6 +176,7 @@ cdef class Build:
     cdef object shapes                  # full name -> shape of that record or enum
     cdef bint strict, allow_default     # writing: refuse unknown and missing fields; allow missing ones with a default
     cdef bint matched                   # writing: unknown columns of a row are an error if fields have no column
+    cdef bint truncates                 # writing: drop nanoseconds beyond the microseconds of a datetime
 
     def __cinit__(self, options, object shapes, bint reading):
         self.named = {}
@@ -186,6 +187,7 @@ cdef class Build:
         self.strict = options["validate.strict"]
         self.allow_default = options["validate.strict.allow.default"]
         self.matched = options["unmatched.columns"] == "error"
+        self.truncates = options["truncate.times"]
 
     cdef Node find(self, object schema):
         """Return the node of a named type built before. Keyed by id: a reader's aliases may give two types one name."""
@@ -256,6 +258,7 @@ cdef Node build_leaf(object schema, str kind, Build shared):
     if logical is not None:
         node.precision, node.scale = logical.precision, logical.scale
         node.micros = 1000 if name.endswith("-millis") else 1
+        node.truncates = shared.truncates
     return node
 
 

@@ -13,7 +13,7 @@ from ..faults import described, not_decodable
 from ..json_number import JsonNumber
 from .base64_text import from_base64
 from .java_classes import CHARACTER, NUMBERS, java_class
-from .notation import to_float
+from .numbers import to_float
 from .parsing import to_float as to_double
 
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -62,13 +62,7 @@ def _real(node: AvroType) -> Callable[[Any], Any]:
             raise not_decodable(kind, value)
         if isinstance(value, float):
             return value  # NaN or an infinity without quotes
-        number = to_double(value)
-        if kind == "double":
-            return number
-        try:
-            return to_float(number)
-        except OverflowError:
-            raise not_decodable("a number that a 32-bit float can hold", value) from None
+        return to_double(value) if kind == "double" else to_float(value)
 
     return read
 

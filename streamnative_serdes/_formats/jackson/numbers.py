@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal, InvalidOperation
+from struct import Struct
 from typing import Any, Final
 
 from streamnative_serdes._schema import MAX_PRECISION
@@ -12,12 +14,17 @@ from streamnative_serdes.errors import DecodeError
 from ..faults import not_decodable
 from ..json_number import JsonNumber
 from ..moments import SECOND
+from .notation import to_float as nearest_float
+from .parsing import to_float as to_double
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # the grammar of JSON
 _TOO_LARGE: Final = 10**MAX_PRECISION
 _MOST_BYTES: Final = _TOO_LARGE.bit_length() // 8 + 1
 _LARGEST: Final = 20  # power of ten of seconds that no moment reaches
 _LEAST: Final = -9  # power of ten of a nanosecond
+_DOUBLE: Final = Struct("<d")
+_BITS: Final = Struct("<Q")
+_TIE: Final = (1 << 28) - 1  # bits that are 0 in a double that is a 32-bit float, or halfway between two
 
 
 def to_decimal(value: Any) -> Decimal | None:
@@ -48,6 +55,26 @@ def _exponent(number: Decimal) -> int:
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)
     return exponent
+
+
+def to_float(number: int | str) -> float:
+    """The 32-bit float nearest to a number, an int or JSON text, which is rounded once, as Java does.
+
+    The nearest double may be halfway between two floats where the number is not: then the next double on the number's
+    side is rounded.
+
+    Raises:
+        DecodeError: no float is that large.
+    """
+    wide = to_double(number)
+    if not _BITS.unpack(_DOUBLE.pack(wide))[0] & _TIE:
+        exact = _exact(number)
+        if exact is not None and exact != wide:
+            wide = math.nextafter(wide, math.inf if exact > wide else -math.inf)
+    try:
+        return nearest_float(wide)
+    except OverflowError:
+        raise not_decodable("a number that a 32-bit float can hold", number) from None
 
 
 def from_unscaled(data: bytes, scale: int) -> Decimal | None:
