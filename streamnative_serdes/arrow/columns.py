@@ -218,8 +218,8 @@ def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, 
         value = codec.decode(data)[field.name]
     except EncodeError as error:
         return None, 0, f": {error.message}"
-    except DecodeError as error:  # a decimal of too many digits, say
-        return None, 0, f", and the reader's default cannot be read: {error}"
+    except DecodeError as error:  # a date beyond the year 9999, say
+        return None, 0, f", and the reader's default cannot be read: {error.message}"
     return data, weight(value) if isinstance(value, (list, dict, tuple)) else 1, None
 
 

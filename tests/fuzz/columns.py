@@ -10,8 +10,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import pyarrow as pa
-from arrow_values import as_object, equal, plain_numbers
-from oracle import NOTHING, Finding
+from arrow_values import NOT_HELD, as_object, equal, plain_numbers
+from oracle import NOTHING, Beyond, Finding
 
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.arrow import ColumnCodec
@@ -83,6 +83,8 @@ def check_columns(codec: ColumnCodec, data: bytes, value: Any) -> bool:
     refused = first.pop("")
     if last.pop("") != refused or repr(first) != repr(last) or any(part is not None for part in null.values()):
         raise Finding(f"rows of one batch change each other: {first!r:.200} and {last!r:.200}")
+    if refused is not None and NOT_HELD in refused:
+        raise Beyond
     if (refused is None) != (value is not NOTHING):
         raise Finding(f"as columns {refused or 'read'}, as an object {'refused' if value is NOTHING else 'read'}")
     if refused is None:

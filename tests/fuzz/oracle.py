@@ -1,7 +1,8 @@
 """Properties that must hold for any bytes and any object, however damaged; a violation is a Finding.
 
 bytes   -> a value or a DecodeError
-a value -> skip ends at the last byte; the value can be encoded, and the bytes decode and encode to the same again
+a value -> (unless a decimal has more digits than its precision)
+           skip ends at the last byte; the value can be encoded, and the bytes decode and encode to the same again
 objects -> bytes or an EncodeError; the bytes can be decoded, and the decoded value can be encoded
 """
 
@@ -21,6 +22,10 @@ class Finding(Exception):
     """A property was violated."""
 
 
+class Beyond(Exception):
+    """A message with a decimal of more digits than its precision: it can be read as an object, and that is all."""
+
+
 def read(work: Any, data: bytes) -> Any:
     """Return the value that ``work`` decodes from ``data``, or NOTHING if it raises DecodeError."""
     try:
@@ -36,6 +41,8 @@ def write(codec: Codec, value: Any, what: str) -> bytes:
     try:
         return codec.encode(value)
     except EncodeError as error:
+        if error.message.startswith("decimal(") and error.message.endswith(" digits"):
+            raise Beyond from None
         raise Finding(f"{what} cannot be written: {error}") from error
 
 

