@@ -52,7 +52,7 @@ class Doubts:
                 self._add(path, key, word, f"is unknown to Avro, so the type is a plain {base}: did you mean {meant}?")
 
     def misplaced(self, tree: Mapping[str, Any], path: str) -> None:
-        """Check a field, or a type that wraps another: these have no logical type of their own."""
+        """Check a field, which has no logical type of its own."""
         inner = tree["type"]
         if isinstance(inner, dict) and _KEY in inner:
             return

@@ -173,11 +173,9 @@ class _Parser:
         if not isinstance(tree, dict):
             raise SchemaError(f"expected a type, got {tree!r:.80}", path=path)
         kind = tree.get("type")
-        if isinstance(kind, (dict, list)):
-            self.doubts.misplaced(tree, path)
-            return self.parse(kind, namespace, path, depth + 1)
         if not isinstance(kind, str):
-            raise SchemaError(f'expected "type" to name a type, got {kind!r:.80}', path=path)
+            hint = "write the inner type without the object around it" if isinstance(kind, dict | list) else None
+            raise SchemaError(f'expected "type" to name a type, got {kind!r:.80}', path=path, hint=hint)
         if kind in PRIMITIVES:
             return Primitive(kind, self._logical(tree, kind, 0, path), _props(tree))
         if kind in _COMPLEX:

@@ -9,6 +9,7 @@ STRICTER and refused_for_width() list the known differences; docs/avro-conforman
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from java_values import same
 from examples import examples
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 
 
 @given(sample=schema_and_datum(any_floats=True))
@@ -122,6 +123,27 @@ def refused_for_width(java: JavaAvro, schema: Any, message: bytes) -> bool:
     except RefusedError as error:
         return error.kind == "InvalidNumberEncodingException"
     return False
+
+
+@pytest.mark.parametrize("inner", [{"type": "int"}, ["null", "int"], {"type": "array", "items": "int"}], ids=str)
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda kind: kind,
+        lambda kind: {"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]},
+        lambda kind: {"type": "array", "items": kind},
+        lambda kind: {"type": "map", "values": kind},
+        lambda kind: ["string", kind],
+    ],
+    ids=["root", "field", "items", "values", "branch"],
+)
+def test_a_type_in_an_object_that_is_an_object_or_a_list_is_refused_as_by_java(
+    java: JavaAvro, around: Callable[[Any], Any], inner: Any
+) -> None:
+    with pytest.raises(RefusedError, match="No type"):
+        java.canonical(around({"type": inner}))
+    with pytest.raises(SchemaError, match='expected "type" to name a type'):
+        parse(around({"type": inner}))
 
 
 @given(sample=schema_and_datum())

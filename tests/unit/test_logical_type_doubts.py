@@ -82,7 +82,6 @@ def test_a_logical_type_outside_its_type_is_warned_about() -> None:
     )
     assert told(record("long", logicalType="timestamp-millis")) == [expected]
     assert len(told(record(["null", "long"], logicalType="timestamp-millis"))) == 1
-    assert len(told({"type": {"type": "long"}, "logicalType": "timestamp-millis"})) == 1
     assert told(record(long("timestamp-millis"), logicalType="timestamp-millis")) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,33 @@ def test_all_attributes_of_a_schema_are_parsed() -> None:
 
 @pytest.mark.parametrize("name", ["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 def test_each_notation_of_a_primitive_type_is_parsed(name: str) -> None:
-    for source in (name, f'"{name}"', {"type": name}, json.dumps({"type": name}), {"type": {"type": name}}):
+    for source in (name, f'"{name}"', {"type": name}, json.dumps({"type": name})):
         root = parse(source).root
         assert isinstance(root, Primitive)
         assert root.kind == name
+
+
+@pytest.mark.parametrize("inner", [{"type": "int"}, ["null", "int"]], ids=["object", "list"])
+@pytest.mark.parametrize(
+    ("around", "path"),
+    [
+        (lambda kind: kind, None),
+        (lambda kind: record(f(kind)), "f"),
+        (lambda kind: record(f({"type": "array", "items": kind})), "f[]"),
+        (lambda kind: record(f(["null", {"type": "map", "values": kind}])), "f{}"),
+    ],
+    ids=["root", "field", "items", "values"],
+)
+def test_a_type_in_an_object_that_is_an_object_or_a_list_is_refused_with_its_path(
+    around: Callable[[Any], Any], path: str | None, inner: Any
+) -> None:
+    """As by Java's Avro, and so by the broker: tests/property/test_codec_against_java.py."""
+    assert parse(around(inner))
+    for strict in (True, False):
+        with pytest.raises(SchemaError, match=r'expected "type" to name a type, got .*int') as caught:
+            parse(around({"type": inner}), strict=strict)
+        assert (caught.value.path or None) == path
+        assert caught.value.hint == "write the inner type without the object around it"
 
 
 @pytest.mark.parametrize(
