@@ -8,6 +8,7 @@ objects -> bytes or an EncodeError; the bytes can be decoded, and the decoded va
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from streamnative_serdes.codec import Codec
@@ -15,6 +16,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 
 MAX_ERROR = 5000  # characters of an error, however large the message
 MAX_PREFIXES = 400  # checked per message
+TOO_LONG = re.compile(r"decimal\(\d+, \d+\) cannot hold ")
 NOTHING = object()  # stands for "no value": None is one
 
 
@@ -41,7 +43,7 @@ def write(codec: Codec, value: Any, what: str) -> bytes:
     try:
         return codec.encode(value)
     except EncodeError as error:
-        if error.message.startswith("decimal(") and error.message.endswith(" digits"):
+        if TOO_LONG.search(error.message):
             raise Beyond from None
         raise Finding(f"{what} cannot be written: {error}") from error
 
