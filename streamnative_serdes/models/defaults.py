@@ -6,7 +6,7 @@ import datetime
 import decimal
 import math
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -19,8 +19,9 @@ from .type_hints import TypeHint
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
 _PRIMITIVES: dict[str, tuple[type, ...]] = {
     "null": (type(None),), "boolean": (bool,), "int": (int,), "long": (int,), "float": (float, int),
-    "double": (float, int), "string": (str,), "bytes": (bytes,),
+    "double": (float, int), "string": (str,), "bytes": (bytes, bytearray, memoryview),
 }  # fmt: skip
+_NUMBERS_OF_NUMPY = "biuf"  # kinds of dtypes
 # A factory that returns one of these returns a different value each time.
 _PASSING = (datetime.date, datetime.time, uuid.UUID)
 
@@ -28,15 +29,22 @@ _PASSING = (datetime.date, datetime.time, uuid.UUID)
 def constant(attribute: Attribute) -> Any:
     """Return the default of an attribute, or MISSING if its factory does not always return the same value."""
     if attribute.factory is None:
-        return attribute.default
+        return _plain(attribute.default)
     try:
         first, second = attribute.factory(), attribute.factory()
-        return MISSING if isinstance(first, _PASSING) or first != second else first
+        return MISSING if isinstance(first, _PASSING) or first != second else _plain(first)
     except SchemaError:
         return MISSING
     except Exception as error:  # user code may raise anything; comparing numpy arrays raises too
         where, fault = f"{attribute.owner.__name__}.{attribute.name}", f"{type(error).__name__}: {error}"
         raise SchemaError(f"the default_factory of {where} failed: {fault}") from error
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's; anything else as it is."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return value.item() if value.dtype.kind in _NUMBERS_OF_NUMPY else value
+    return value
 
 
 def suits(value: Any, hint: TypeHint) -> int:
@@ -60,9 +68,14 @@ class _Named(NamedTuple):
 
 
 class Defaults:
-    """Converts default values, given the classes that one schema has types for."""
+    """Converts default values, given the classes that one schema has types for.
 
-    def __init__(self) -> None:
+    Args:
+        reading: the schema is a reader's and is never registered, so NaN and the infinities may be text in it.
+    """
+
+    def __init__(self, *, reading: bool) -> None:
+        self._reading = reading
         self._named: dict[type, _Named] = {}
 
     def define(self, cls: type, schema: dict[str, Any], attributes: Mapping[str, str]) -> None:
@@ -90,12 +103,12 @@ class Defaults:
         base = kind if isinstance(kind, str) else kind["type"]
         if base in ("record", "enum") or (base not in _PRIMITIVES and base == kind):
             return self._of_named(value, kind if base == kind else kind["name"])
-        if base == "array" and type(value) in (list, tuple):
+        if base == "array" and _is_list(value):
             return [self._json(item, kind["items"]) for item in value]
         if base == "map" and isinstance(value, Mapping):
             return {key: self._json(item, kind["values"]) for key, item in value.items()}
         logical = _LOGICAL.get(kind.get("logicalType")) if isinstance(kind, dict) else None
-        return _primitive(value if logical is None else logical(value, kind), base)
+        return self._primitive(_plain(value) if logical is None else logical(_plain(value), kind), base)
 
     def _of_union(self, value: Any, branches: list[Any]) -> Any:
         for branch in branches:
@@ -106,8 +119,10 @@ class Defaults:
         raise _NoDefaultError("it matches no branch of the union")
 
     def _of_named(self, value: Any, name: str) -> Any:
-        named = self._named.get(type(value))
-        if named is None or named.schema["name"] != name.rpartition(".")[2]:
+        # An object of a subclass is one of the class that the hint names.
+        found = (self._named[cls] for cls in type(value).__mro__ if cls in self._named)
+        named = next((one for one in found if one.schema["name"] == name.rpartition(".")[2]), None)
+        if named is None:
             raise _NoDefaultError(f"it is not of type {name}")
         if isinstance(value, Enum):
             return value.name
@@ -118,20 +133,30 @@ class Defaults:
             for field in named.schema["fields"]
         }
 
+    def _primitive(self, value: Any, base: str) -> Any:
+        kinds = _PRIMITIVES.get(base, ())
+        if not isinstance(value, kinds) or (isinstance(value, bool) and base != "boolean"):
+            raise _NoDefaultError(f"it is not of type {base}")
+        if base == "bytes":
+            return bytes(value).decode("latin-1")
+        if isinstance(value, float) and not math.isfinite(value):
+            if not self._reading:
+                raise _NoDefaultError("JSON has no such number")
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return value
+
 
 class _NoDefaultError(ValueError):
     """A value cannot be a default; says why."""
 
 
-def _primitive(value: Any, base: str) -> Any:
-    kinds = _PRIMITIVES.get(base, ())
-    if not isinstance(value, kinds) or (isinstance(value, bool) and base != "boolean"):
-        raise _NoDefaultError(f"it is not of type {base}")
-    if isinstance(value, bytes):
-        return value.decode("latin-1")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _NoDefaultError("JSON has no such number")
-    return value
+def _is_list(value: Any) -> bool:
+    """Whether the codec takes it for an array: a sequence, but no text, no bytes and no named tuple."""
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes | bytearray | memoryview)
+        and not hasattr(value, "_fields")
+    )
 
 
 def _since_epoch(unit: datetime.timedelta, *, local: bool) -> Callable[[Any, Any], int]:
@@ -161,12 +186,16 @@ def _exactly(span: datetime.timedelta, unit: datetime.timedelta) -> int:
 
 
 def _days(value: Any, _kind: Any) -> int:
-    if type(value) is not datetime.date:
+    if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
         raise _NoDefaultError("it is not a date")
     return value.toordinal() - _EPOCH.toordinal()
 
 
 def _uuid(value: Any, kind: Any) -> str:
+    try:
+        value = uuid.UUID(value) if isinstance(value, str) else value
+    except ValueError:
+        raise _NoDefaultError("it is not a UUID") from None
     if not isinstance(value, uuid.UUID) or kind["type"] != "string":
         raise _NoDefaultError("it is not a UUID")
     return str(value)
@@ -174,6 +203,8 @@ def _uuid(value: Any, kind: Any) -> str:
 
 def _decimal(value: Any, kind: Any) -> bytes:
     """Encode the unscaled number in two's complement, big-endian."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = decimal.Decimal(value)
     if not isinstance(value, decimal.Decimal) or not value.is_finite() or kind["type"] != "bytes":
         raise _NoDefaultError("it is not a finite Decimal")
     sign, digits, exponent = value.as_tuple()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from streamnative_serdes._schema import MISSING, qualified
+from streamnative_serdes._schema import MISSING, PRIMITIVES, qualified
 from streamnative_serdes.errors import SchemaError
 
 from .annotations import AvroClass, AvroField
@@ -94,7 +94,7 @@ class _Deriver:
         self.allow_null = allow_null
         self.reading = reading
         self.named: dict[str, object] = {}  # full name -> the class, or the text of its Avro type
-        self.defaults = Defaults()
+        self.defaults = Defaults(reading=reading)
 
     # Named types
 
@@ -162,22 +162,14 @@ class _Deriver:
         if default is not None and default is not MISSING:
             others.sort(key=lambda hint: suits(default, hint))  # Avro requires the default's branch to come first
         types = [self._type(hint, around, path) for hint in others]
-        field: dict[str, Any] = {"name": attribute.field, "type": _union(types, nullable, default)}
+        field: dict[str, Any] = {"name": attribute.field, "type": _union(types, nullable, default, around, path)}
         if words.doc is not None:
             field["doc"] = words.doc
         if default is not MISSING:
-            field |= self._json_default(default, types, path)
+            field["default"] = self.defaults.json(default, types[0] if types else "null", path)
         elif nullable and not (self.reading and attribute.is_optional):
             field["default"] = None
         return _with_aliases(field, words.aliases)
-
-    def _json_default(self, default: Any, types: list[Any], path: str) -> dict[str, Any]:
-        try:
-            return {"default": self.defaults.json(default, types[0] if types else "null", path)}
-        except SchemaError:
-            if self.reading:  # resolution reports the missing default where it is needed
-                return {}
-            raise
 
     def _default(self, attribute: Attribute) -> Any:
         """Return the class's default for the schema, or MISSING."""
@@ -212,7 +204,7 @@ class _Deriver:
         if any(one.note(AvroField) for one in hints):
             raise SchemaError("AvroField applies to a field, not to the items inside it", path=path)
         types = [self._type(one, around, path) for one in hints if one.bare is not NoneType]
-        return _union(types, len(types) < len(hints), MISSING)
+        return _union(types, len(types) < len(hints), MISSING, around, path)
 
     def _array(self, items: Any) -> Any:
         # A custom property that Java's client writes. Pulsar's registry compares it, so it must be the same.
@@ -241,13 +233,26 @@ class _Deriver:
         return schema if "." in schema["name"] or not around else {"namespace": "", **schema}
 
 
-def _union(types: list[Any], nullable: bool, default: Any) -> Any:
+def _union(types: list[Any], nullable: bool, default: Any, around: str, path: str) -> Any:
     if not types:
         return "null"
     types = [one for at, one in enumerate(types) if one not in types[:at]]  # a Literal and str, say
+    labels = [_label(one, around) for one in types]
+    twice = next((label for at, label in enumerate(labels) if label in labels[:at]), None)
+    if twice is not None:
+        raise SchemaError(
+            f"a union may hold {twice} only once", path=path, hint="two of the hint's types have the same type in Avro"
+        )
     if not nullable:
         return types[0] if len(types) == 1 else types
     return ["null", *types] if default is None or default is MISSING else [types[0], "null", *types[1:]]
+
+
+def _label(one: Any, around: str) -> str:
+    """What a branch is called in its union: its full name or, without one, its base type."""
+    if isinstance(one, dict):
+        return qualified(one["name"], one.get("namespace", around)) if "name" in one else str(one["type"])
+    return "union" if isinstance(one, list) else one if one in PRIMITIVES else qualified(one, around)
 
 
 def _reference(full: str, around: str, path: str) -> str:

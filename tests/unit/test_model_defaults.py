@@ -8,23 +8,27 @@ import enum
 import itertools
 import math
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any
 
 import pytest
 
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.models import (
     DecimalMeta,
+    Float32,
     LocalTimestampMillis,
     TimeMillis,
     TimestampMillis,
     schema_of,
 )
 from streamnative_serdes.models.derive import reading_schema_of
+from streamnative_serdes.testing import LocalRegistry
 
 UTC = datetime.UTC
 
@@ -42,6 +46,18 @@ class Level(enum.IntEnum):
 class Inner:
     x: int = 3
     label: str | None = None
+
+
+class Outer(Inner):
+    pass
+
+
+class Day(datetime.date):
+    pass
+
+
+class Numbers(tuple[int, ...]):
+    pass
 
 
 Amount = Annotated[Decimal, DecimalMeta(6, 2)]
@@ -75,6 +91,16 @@ DEFAULTS: list[tuple[Any, Any, Any]] = [  # hint, value, JSON
     (str | int, Level.LOW, 1),
     (list[int] | Inner, Inner(4), {"x": 4, "label": None}),
     (tuple[int | str | bool, ...], (1, "a", True, "b"), [1, "a", True, "b"]),
+    # Of other types than the hint, which stand for a value of its type
+    (Amount, 5, "\x01\xf4"),
+    (Amount | None, Level.LOW, "d"),
+    (uuid.UUID, "00000000-0000-0000-0000-000000000007", "00000000-0000-0000-0000-000000000007"),
+    (Inner, Outer(4), {"x": 4, "label": None}),
+    (str | Inner | None, Outer(4), {"x": 4, "label": None}),
+    (datetime.date, Day(1970, 1, 11), 10),
+    (list[int], Numbers((1, 2)), [1, 2]),
+    (Sequence[int], range(3), [0, 1, 2]),
+    (bytes, memoryview(b"\xff"), "ÿ"),
 ]
 
 
@@ -105,8 +131,79 @@ def test_fields_that_the_writer_lacked_get_the_default_of_the_class(
     codec = Codec(writer, reading_schema_of(one(hint, default=value), allow_null=allow_null))
     (found,) = codec.decode(b"").values()
     expected = dataclasses.asdict(value) if isinstance(value, Inner) else value
-    expected = value.name if isinstance(value, enum.Enum) and hint not in (int, str | int) else expected
-    assert found == (list(value) if isinstance(value, tuple) else expected)
+    if isinstance(value, enum.Enum) and hint not in (int, str | int, Amount | None):
+        expected = value.name
+    if hint is uuid.UUID:
+        expected = uuid.UUID(str(value))
+    assert found == (list(value) if isinstance(value, tuple | range) else expected)
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("hint", [float, Float32])
+@pytest.mark.parametrize(("value", "text"), [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (math.nan, "NaN")])
+def test_a_number_that_json_does_not_have_is_a_default_when_reading(
+    hint: Any, value: float, text: str, nullable: bool
+) -> None:
+    classes = one(hint, default=value), one(hint | None, default=value)
+    for cls in classes:
+        made = reading_schema_of(cls, allow_null=nullable)
+        assert made["fields"][0]["default"] == text
+        found = Codec({"type": "record", "name": "One", "fields": []}, made).decode(b"")["f"]
+        assert found == value or (math.isnan(found) and math.isnan(value))
+        with pytest.raises(SchemaError, match="JSON has no such number"):
+            schema_of(cls, allow_null=False)
+    nested = one(list[float], default_factory=lambda: [value, 0.5])
+    found = Codec({"type": "record", "name": "One", "fields": []}, reading_schema_of(nested, allow_null=True)).decode(
+        b""
+    )
+    assert repr(found["f"]) == repr([value, 0.5])
+
+
+def test_numbers_of_numpy_are_defaults_as_pythons_are() -> None:
+    np = pytest.importorskip("numpy")
+    for hint, value, expected in (
+        (int, np.int64(-5), -5), (float, np.float32(0.5), 0.5), (float, np.float64(0.1), 0.1), (str, np.str_("é"), "é"),
+        (bool, np.bool_(True), True), (str | int, np.uint8(200), 200), (Amount, np.int16(5), Decimal("5.00")),
+        (float, np.float32("inf"), math.inf), (Inner, Inner(np.int64(4)), {"x": 4, "label": None}),
+        (tuple[int, ...], (np.int32(1), 2), [1, 2]), (bytes, np.bytes_(b"a"), b"a"),
+    ):  # fmt: skip
+        made = reading_schema_of(one(hint, default=value), allow_null=True)
+        assert Codec({"type": "record", "name": "One", "fields": []}, made).decode(b"") == {"f": expected}
+    for hint, value in (
+        (datetime.datetime, np.datetime64("2020-01-01", "ns")),
+        (str, np.int64(1)),
+        (int, np.float64(1)),
+    ):
+        with pytest.raises(SchemaError, match="cannot be written in a schema"):
+            reading_schema_of(one(hint, default=value), allow_null=True)
+
+
+def test_the_default_of_a_class_applies_in_messages_of_a_writer_that_lacks_the_field(registry: LocalRegistry) -> None:
+    """With allow.null, as by default; the writer's class has other fields."""
+    conf = {"schema.registry.url": registry.url}
+    old = dataclasses.make_dataclass("Limits", [("name", str)])
+    new = dataclasses.make_dataclass(
+        "Limits",
+        [("name", str), ("most", float, field(default=math.inf)), ("price", Amount, field(default=0)),
+         ("owner", uuid.UUID, field(default="00000000-0000-0000-0000-000000000007"))],
+    )  # fmt: skip
+    message = KafkaAvroSerializer(conf).serialize("t", old("a"))
+    found = KafkaAvroDeserializer({**conf, "value.type": new}).deserialize("t", message)
+    assert found == new("a", math.inf, Decimal(0), uuid.UUID(int=7))
+
+
+def test_a_class_whose_default_is_no_value_of_its_type_is_refused_when_the_deserializer_is_made(
+    registry: LocalRegistry,
+) -> None:
+    conf = {"schema.registry.url": registry.url}
+    cls = one(int, default="a")
+    assert KafkaAvroSerializer(conf).serialize("t", cls(1))
+    for make in (lambda: KafkaAvroDeserializer({**conf, "value.type": cls}), lambda: KafkaAvroDeserializer(conf, cls)):
+        with pytest.raises(
+            SchemaError, match="the default 'a' cannot be written in a schema: it is not of type long"
+        ) as caught:
+            make()
+        assert caught.value.path == "One.f"
 
 
 @pytest.mark.parametrize("value", [[], [1, 2]])
@@ -153,8 +250,11 @@ def test_a_default_of_none_makes_a_field_nullable() -> None:
         (int, True),
         (str, 1),
         (int | str, 0.5),
-        (float, math.inf),
-        (float, math.nan),
+        (bool, 1),
+        (list[int], "12"),
+        (bytes, "a"),
+        (Amount, True),
+        (Amount, "1.5"),
         (datetime.datetime, datetime.datetime(2020, 1, 1)),
         (LocalTimestampMillis, datetime.datetime(2020, 1, 1, tzinfo=UTC)),
         (TimeMillis, datetime.time(0, 0, 0, 1)),
@@ -166,7 +266,8 @@ def test_a_default_of_none_makes_a_field_nullable() -> None:
         (Inner, Colour.RED),
         (list[int], ("a",)),
         (dict[str, int], ()),
-        (uuid.UUID, "00000000-0000-0000-0000-000000000007"),
+        (uuid.UUID, "7"),
+        (uuid.UUID, 7),
     ],
     ids=str,
 )
@@ -174,5 +275,7 @@ def test_the_error_for_a_default_that_cannot_be_in_a_schema_names_the_field(hint
     with pytest.raises(SchemaError, match="cannot be written in a schema") as caught:
         schema_of(one(hint, default=value), allow_null=False)
     assert caught.value.path == "One.f"
-    assert "default" not in reading_schema_of(one(hint, default=value), allow_null=True)["fields"][0]
+    with pytest.raises(SchemaError, match="cannot be written in a schema") as caught:
+        reading_schema_of(one(hint, default=value), allow_null=True)
+    assert caught.value.path == "One.f"
     assert schema_of(one(hint, default=value), allow_null=True)["fields"][0]["default"] is None

@@ -283,10 +283,28 @@ def test_an_avro_field_on_the_items_of_a_field_is_refused() -> None:
     assert caught.value.path == "One.f"
 
 
-@pytest.mark.parametrize("hint", [int | datetime.datetime, str | uuid.UUID, list[int] | list[str]])
-def test_a_union_of_types_with_the_same_avro_type_is_refused(hint: Any) -> None:
-    with pytest.raises(SchemaError, match=r"a union may hold .* only once"):
-        parse(schema_of(one(hint), allow_null=True))
+@pytest.mark.parametrize(
+    ("hint", "label"),
+    [
+        (int | datetime.datetime, "long"), (str | uuid.UUID, "string"), (list[int] | list[str], "array"),
+        (bytes | Annotated[Decimal, DecimalMeta(4, 2)], "bytes"), (dict[str, int] | dict[str, str] | None, "map"),
+        (list[int | datetime.datetime], "long"), (dict[str, list[str | uuid.UUID]], "string"),
+        (Annotated[int, AvroType('{"type": "fixed", "name": "F", "size": 1}')]
+         | Annotated[bytes, AvroType('{"type": "fixed", "name": "F", "size": 1}')], "F"),
+        (Float32 | float | Int32 | int, None), (Literal["a"] | str | None, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("allow_null", [True, False])
+def test_a_union_of_types_with_the_same_avro_type_is_refused_with_its_field(
+    hint: Any, label: str | None, allow_null: bool
+) -> None:
+    if label is None:
+        assert parse(schema_of(one(hint), allow_null=allow_null))
+        return
+    for cls, path in ((one(hint), "One.f"), (dataclasses.make_dataclass("Top", [("inner", one(hint))]), "Top.inner.f")):
+        with pytest.raises(SchemaError, match=f"a union may hold {label} only once") as caught:
+            schema_of(cls, allow_null=allow_null)
+        assert caught.value.path == path
 
 
 def test_a_generic_class_is_refused_with_a_hint_to_use_a_subclass() -> None:
