@@ -11,18 +11,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, concerns_the_group, is_end
+from streamnative_serdes._kafka import ASSIGNED, ClientErrors, RangeReader, ask, bounds_of, client
 
 from .failures import REFUSED, USAGE, FailureError
 
-_POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
-_PATIENCE: Final = 30.0  # seconds without any message before the end is reached
-# The client requires a group; partitions are assigned by hand, and no offset is committed.
-_CONF: Final[Mapping[str, Any]] = {
-    "enable.auto.commit": False,
-    "enable.partition.eof": True,
-    "auto.offset.reset": "error",  # not to skip messages silently
-}
+_PATIENCE: Final = 30.0  # seconds without any progress before the end is reached
+_REFUSAL_SECONDS: Final = 2.0  # in which a broker refuses to let an empty partition be read
+_MOST: Final = 500  # messages at once
 
 Kind: TypeAlias = Literal["beginning", "end", "offset", "last", "time"]
 
@@ -66,7 +61,7 @@ class TopicConsumer:
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        self._consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **_CONF}, topic, self._errors)
+        self._consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **ASSIGNED}, topic, self._errors)
 
     def __enter__(self) -> TopicConsumer:
         return self
@@ -83,27 +78,16 @@ class TopicConsumer:
             KafkaException: the broker refuses.
         """
         bounds = {partition: self._bounds(partition) for partition in self._partitions(partitions, start)}
-        offsets = self._offsets(start, bounds)
-        self._consumer.assign([TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()])
-        left = {partition for partition, offset in offsets.items() if offset < bounds[partition][1]}
-        heard = time.monotonic()
-        while follow or left:
-            message = self._consumer.poll(_POLL_SECONDS)
-            if message is not None and not concerns_the_group(message):
-                heard = time.monotonic()
-                partition, offset = message.partition(), message.offset()
-                assert partition is not None
-                assert offset is not None
-                at_end = is_end(message)
-                if not at_end and (follow or offset < bounds[partition][1]):
-                    yield message
-                if at_end or offset + 1 >= bounds[partition][1]:
-                    left.discard(partition)
-            elif not follow and time.monotonic() - heard > _PATIENCE:
-                raise self._errors.error(_PATIENCE)
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=follow)
+        places = self._offsets(start, bounds)
+        reader.start({partition: [(place, bounds[partition][1])] for partition, place in places.items()})
+        while follow or reader.left:
+            yield from reader.take(1 if follow else _MOST)
 
     def reach_end(self) -> int:
-        """Fetch at the end of the first partition, which needs the right to consume; returns the topic's offsets.
+        """Fetch the end of the first partition, which needs the right to consume; returns the topic's offsets.
+
+        In an empty partition of a broker that sends no ends, as KoP, what is not refused at once is permitted.
 
         Raises:
             KafkaException: the broker refuses.
@@ -111,13 +95,13 @@ class TopicConsumer:
         """
         bounds = {partition: self._bounds(partition) for partition in self._partitions((), Start())}
         first = min(bounds)
-        self._consumer.assign([TopicPartition(self._topic, first, bounds[first][1])])
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            message = self._consumer.poll(_POLL_SECONDS)
-            if message is not None and (is_end(message) or message.error() is None):
-                return sum(high - low for low, high in bounds.values())
-        raise self._errors.error(_PATIENCE)
+        low, high = bounds[first]
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=low == high)
+        reader.start({first: [(max(low, high - 1), high)]})
+        until = time.monotonic() + _REFUSAL_SECONDS
+        while reader.left or (low == high and time.monotonic() < until):
+            reader.take(1)
+        return sum(high - low for low, high in bounds.values())
 
     def _partitions(self, asked: Sequence[int], start: Start) -> Sequence[int]:
         listed = ask(self._consumer, self._errors, lambda seconds: self._consumer.list_topics(timeout=seconds))
@@ -134,11 +118,7 @@ class TopicConsumer:
 
     def _bounds(self, partition: int) -> tuple[int, int]:
         """The first offset that the broker has, and that of the next message."""
-        where = TopicPartition(self._topic, partition)
-        low, high = ask(
-            self._consumer, self._errors, lambda seconds: self._consumer.get_watermark_offsets(where, timeout=seconds)
-        )
-        return int(low), int(high)
+        return bounds_of(self._consumer, self._errors, self._topic, partition)
 
     def _offsets(self, start: Start, bounds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         if start.kind == "time":

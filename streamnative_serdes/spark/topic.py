@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import (
+    ASSIGNED,
+    ClientErrors,
+    OffsetsGoneError,
+    RangeReader,
+    ask,
+    bounds_of,
+    client,
+)
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Message
 
 PATIENCE: Final = 60.0  # seconds without any progress before giving up
 _CHUNK: Final = 1_000  # messages per call of the client's consume()
 
 # The client requires a group; partitions are assigned manually and offsets are never committed.
 _CONSUMER_DEFAULTS: Final[Mapping[str, Any]] = {"group.id": "streamnative-serdes"}
-_CONSUMER: Final[Mapping[str, Any]] = {
-    "enable.auto.commit": False,
-    "enable.partition.eof": True,
-    # An offset that the broker no longer has is an error; the consumer must not skip messages.
-    "auto.offset.reset": "error",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class TopicAdmin:
         from confluent_kafka import Consumer
 
         self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, self._errors)
+        self._consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **ASSIGNED}, topic, self._errors)
 
     def close(self) -> None:
         """Close the connection."""
@@ -102,7 +103,7 @@ class TopicAdmin:
             BrokerUnavailableError: no broker answers.
             KafkaException: the broker refuses.
         """
-        return _bounds(self._consumer, self._errors, self._topic, partition)
+        return bounds_of(self._consumer, self._errors, self._topic, partition)
 
     def partitions(self) -> int:
         """The topic's number of partitions; 0 if it does not exist.
@@ -114,14 +115,6 @@ class TopicAdmin:
         listed = ask(self._consumer, self._errors, lambda seconds: self._consumer.list_topics(timeout=seconds))
         found = listed.topics.get(self._topic)
         return len(found.partitions) if found is not None and found.error is None else 0
-
-
-def _bounds(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> tuple[int, int]:
-    from confluent_kafka import TopicPartition
-
-    asked = TopicPartition(topic, partition)
-    low, high = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(asked, timeout=seconds))
-    return int(low), int(high)
 
 
 def cut(
@@ -192,85 +185,25 @@ def read_range(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Itera
 
     Raises:
         OffsetOutOfRangeError: the broker does not have all of the range.
-        BrokerUnavailableError: no broker answered for a minute.
+        BrokerUnavailableError: no messages arrived for a minute.
         KafkaException: the broker reports an error.
-        TimeoutError: no messages arrived for a minute.
     """
-    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka import Consumer
 
     if span.start >= span.end:
         return
     errors = ClientErrors(kafka, topic)
-    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **_CONSUMER}, topic, errors)
+    consumer = client(Consumer, {**_CONSUMER_DEFAULTS, **kafka, **ASSIGNED}, topic, errors)
     try:
-        consumer.assign([TopicPartition(topic, span.partition, span.start)])
-        position = span.start
-        while position < span.end:
-            messages = _consume(consumer, errors, min(_CHUNK, span.end - position), topic, span.partition)
-            position = _position(messages, topic, position)
-            if position < span.end and messages[-1].error() is not None:  # end of partition before end of range
-                _require_rest(consumer, errors, topic, span)
-            yield [message for message in messages if not message.error() and _offset(message) < span.end]
+        reader = RangeReader(consumer, errors, topic, PATIENCE)
+        reader.start({span.partition: [(span.start, span.end)]})
+        while reader.left:
+            # The client waits until it has as many messages, so the time is short: fewer may be left.
+            yield reader.take(_CHUNK, 0.5)
+    except OffsetsGoneError as gone:
+        raise OffsetOutOfRangeError.of(topic, gone.partition, gone.place, gone.found) from gone
     finally:
         consumer.close()
-
-
-def _require_rest(consumer: Consumer, errors: ClientErrors, topic: str, span: OffsetRange) -> None:
-    """Raises OffsetOutOfRangeError if the partition still ends before ``span`` does, so the topic was recreated."""
-    _, high = _bounds(consumer, errors, topic, span.partition)
-    if high < span.end:
-        raise OffsetOutOfRangeError.of(
-            topic,
-            span.partition,
-            span.start,
-            f"expected messages up to offset {span.end}, but the partition ends at {high}",
-        )
-
-
-def _consume(consumer: Consumer, errors: ClientErrors, most: int, topic: str, partition: int) -> list[Message]:
-    errors.clear()
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        # The client waits until it has `most` messages or the timeout ends, so the timeout is short: fewer may be left.
-        messages = consumer.consume(most, timeout=0.5)
-        if messages:
-            errors.answer()
-            return messages
-    if str(errors):
-        raise errors.error(PATIENCE)
-    raise TimeoutError(
-        f"topic {topic}, partition {partition}: no messages for {PATIENCE:.0f} s; does the topic still exist?"
-    )
-
-
-def _position(messages: Sequence[Message], topic: str, position: int) -> int:
-    """The offset after ``messages``; at the partition's end, it includes transaction markers.
-
-    Raises:
-        OffsetOutOfRangeError: the broker does not have the offset ``position``.
-        KafkaException: the broker reports another error.
-    """
-    from confluent_kafka import KafkaError, KafkaException
-
-    for message in messages:
-        error = message.error()
-        if error is None:
-            position = _offset(message) + 1
-        elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-            position = _offset(message)
-        elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (no public name either)
-            partition = message.partition()
-            assert partition is not None
-            raise OffsetOutOfRangeError.of(topic, partition, position, error.str()) from KafkaException(error)
-        else:
-            raise KafkaException(error)
-    return position
-
-
-def _offset(message: Message) -> int:
-    offset = message.offset()
-    assert offset is not None  # everything that a broker sends has one, even the end of a partition
-    return offset
 
 
 def record_batches(kafka: Mapping[str, Any], topic: str, span: OffsetRange) -> Iterator[pa.RecordBatch]:

@@ -196,6 +196,13 @@ ROOMS = (
         6,
     ),
     Room(
+        "kafka",
+        package("_kafka/*"),
+        units("kafka_ranges", "kafka_questions", "cli_consuming", "migrate_verify"),
+        ("tests/spark/test_source.py",),
+        0,
+    ),
+    Room(
         "command line",
         package("cli/*", "__main__.py", "_files.py"),
         (*units("files", "cli_output", "cli_settings", "cli_json", "cli_schemas", "cli_backups", "cli_consuming",

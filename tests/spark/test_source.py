@@ -243,7 +243,7 @@ def test_offsets_that_the_topic_does_not_have_are_an_error(
     assert source.ranges({1: 3}, {0: 0, 2: 0, 3: 0}) == []
     with pytest.raises(
         OffsetOutOfRangeError,
-        match=r"partition 1 from offset 2: expected messages up to offset 9, but the partition ends at 3",
+        match=r"partition 1 from offset 3: expected messages up to offset 9, but the partition ends at 3",
     ):
         list(source.read([OffsetRange(1, 2, 9)]))
     with pytest.raises(OffsetOutOfRangeError, match=r"cannot read partition 1 from offset 7: .*out of range"):

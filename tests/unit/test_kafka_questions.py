@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes import _kafka as module
 from streamnative_serdes._kafka import BrokerUnavailableError, ClientErrors, ask
+from streamnative_serdes._kafka import clients as module
 
 ELECTING = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_CONTROLLER]
 

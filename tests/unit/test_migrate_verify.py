@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from command import CommandLine, Ended
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from schemas import record
 from wire import sized, varint
 
 from streamnative_serdes import header
+from streamnative_serdes._kafka import OffsetsGoneError, ranges
 from streamnative_serdes.migration import Route, Side, State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
-from streamnative_serdes.migration.verifying import side_reader
 from streamnative_serdes.migration.verifying import verification as verify
 from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
@@ -519,7 +519,7 @@ def test_a_broker_that_is_away_is_an_error_of_the_server(migration: Migration) -
     assert "no response from a Kafka broker" in ended.error["error"]["message"]
 
 
-@pytest.mark.parametrize(("low", "expected"), [(501, DeletedMessagesError), (500, KafkaException)])
+@pytest.mark.parametrize(("low", "expected"), [(501, DeletedMessagesError), (500, OffsetsGoneError)])
 def test_messages_that_are_deleted_while_they_are_read_are_an_error(
     migration: Migration, monkeypatch: pytest.MonkeyPatch, low: int, expected: type[Exception]
 ) -> None:
@@ -527,7 +527,7 @@ def test_messages_that_are_deleted_while_they_are_read_are_an_error(
     migration()
     with SideReader({"bootstrap.servers": migration.bootstrap}, migration.source) as reader:
         reader.bounds[0] = (0, 900)
-        monkeypatch.setattr(side_reader, "bounds_of", lambda *_: (low, 900))
+        monkeypatch.setattr(ranges, "bounds_of", lambda *_: (low, 900))
         with pytest.raises(expected) as caught:
             list(reader.messages(0, 500))
     if low > 500:

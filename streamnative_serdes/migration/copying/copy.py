@@ -22,11 +22,12 @@ from typing import Any, Final, NoReturn
 
 from confluent_kafka import Message
 
+from streamnative_serdes._kafka import place_of
 from streamnative_serdes.errors import RawMessage
 from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages, place_of
+from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages
 
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet import Inlet

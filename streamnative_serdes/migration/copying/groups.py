@@ -15,11 +15,11 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import client
+from streamnative_serdes._kafka import client, place_of, within
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds, committed_messages, place_of
+from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .messages import MessageCopier
 from .named_schemas import NamedSchemas
@@ -127,7 +127,7 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
     until = time.monotonic() + _SECONDS
     while True:
         try:
-            places: list[TopicPartition] = question().result().topic_partitions
+            places: list[TopicPartition] = within(question(), _SECONDS).topic_partitions
             for place in places:
                 if place.error is not None:
                     raise KafkaException(place.error)

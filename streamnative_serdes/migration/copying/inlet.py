@@ -8,14 +8,13 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streamnative_serdes._kafka import ClientErrors, client, concerns_the_group, is_end
+from streamnative_serdes._kafka import ClientErrors, RangeReader, bounds_of, client, partitions_of
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER, bounds_of, partitions_of, place_of
+from streamnative_serdes.migration.topics import CONSUMER
 
 CHUNK: Final = 2_000  # messages
-POLL_SECONDS: Final = 0.2
 _LOOK_SECONDS: Final = 30.0
-_PATIENCE: Final = 60.0  # seconds without any message before the end
+_PATIENCE: Final = 60.0  # seconds without any progress before the end
 MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
 
 
@@ -40,9 +39,8 @@ class Inlet:
         self.cluster = ""
         self.bounds: dict[int, tuple[int, int]] = {}
         self.next: dict[int, int] = {}  # offsets to go on with
-        self._left: set[int] = set()
-        self._ends: dict[int, int] = {}  # of partitions whose end the last chunk reached
-        self._heard = self._looked = time.monotonic()
+        self._reader = RangeReader(self._consumer, self._errors, topic, _PATIENCE, beyond=True)
+        self._looked = time.monotonic()
         try:
             self._look()
         except BaseException:
@@ -63,8 +61,7 @@ class Inlet:
             SerdesError: messages from there on have been deleted.
         """
         self.next = self.beginnings(places)
-        self._left = {partition for partition, (_, high) in self.bounds.items() if self.next[partition] < high}
-        self._consumer.assign([TopicPartition(self._topic, number, place) for number, place in self.next.items()])
+        self._reader.start({number: [(place, self.bounds[number][1])] for number, place in self.next.items()})
 
     def beginnings(self, places: Mapping[int, int]) -> dict[int, int]:
         """Where to begin in each partition: as in ``places``, or with its first message. Raises as :meth:`start`."""
@@ -83,39 +80,27 @@ class Inlet:
     @property
     def at_end(self) -> bool:
         """Whether everything up to the end that was there at the start has been read."""
-        return not self._left
+        return all(place >= self.bounds[partition][1] for partition, place in self.next.items())
 
     def chunk(self) -> list[Message]:
         """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied.
 
         Raises:
             BrokerUnavailableError: there are messages left, and none has come for a minute.
-            KafkaException: the broker refuses, or messages were deleted before they were read.
+            OffsetsGoneError: messages were deleted before they were read.
+            KafkaException: the broker refuses.
         """
-        messages: list[Message] = self._consumer.consume(CHUNK, POLL_SECONDS)
-        if messages:
-            self._heard = time.monotonic()
-        elif self._left and time.monotonic() - self._heard > _PATIENCE:
-            raise self._errors.error(_PATIENCE)
-        found = [message for message in messages if message.error() is None]
-        if len(found) < len(messages):
-            # Behind the last message there may be markers and aborted messages.
-            events = (message for message in messages if message.error() is not None)
-            self._ends = dict(place_of(event) for event in events if not concerns_the_group(event) and is_end(event))
-        return found
+        return self._reader.take(CHUNK)
 
     def passed(self, ends: Mapping[int, int], *, whole: bool = True) -> None:
         """Note that each partition was read up to this offset (exclusive); ``whole`` if all of the chunk was copied."""
         for partition, end in ends.items():
             self._pass(partition, end)
-        for partition, end in self._ends.items() if whole else ():
+        for partition, end in self._reader.places.items() if whole else ():  # over markers and aborted messages
             self._pass(partition, end)
-        self._ends = {}
 
     def _pass(self, partition: int, end: int) -> None:
         self.next[partition] = max(self.next[partition], end)
-        if end >= self.bounds[partition][1]:
-            self._left.discard(partition)
 
     def lag(self) -> int:
         """How many offsets are left up to the present end; it is known from the last fetches."""

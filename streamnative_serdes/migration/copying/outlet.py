@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._kafka import ClientErrors, client, place_of
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import place_of
 
 from .messages import Placed
 

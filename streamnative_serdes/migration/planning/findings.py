@@ -30,11 +30,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from streamnative_serdes._kafka import Range
 from streamnative_serdes.migration.framing import Name
 
 from .descriptions import Description, Registry
 from .problems import Problem
-from .sampling import Window
 from .tally import Count, Names, Tally
 
 Tree: TypeAlias = dict[str, Any]
@@ -58,7 +58,7 @@ class Findings:
         return any(problem.blocks for problem in self.problems)
 
 
-def of_messages(tally: Tally, bounds: Mapping[int, Window], *, whole: bool) -> Tree:
+def of_messages(tally: Tally, bounds: Mapping[int, Range], *, whole: bool) -> Tree:
     """The findings about the messages themselves."""
     return {
         "messages": tally.messages,

@@ -13,9 +13,9 @@ from typing import Any, Final
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
 
 from streamnative_serdes import header
+from streamnative_serdes._kafka import place_of
 from streamnative_serdes.migration.framing import KEY_HEADER, BadMessageError, Headers, Name, Rewriter, name_in_header
 from streamnative_serdes.migration.route import Direction
-from streamnative_serdes.migration.topics import place_of
 
 from .settings import batch_size
 

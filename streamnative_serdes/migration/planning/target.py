@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, client
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, bounds_of, client
 from streamnative_serdes.migration.route import Route
-from streamnative_serdes.migration.topics import CONSUMER, bounds_of
+from streamnative_serdes.migration.topics import CONSUMER
 
 from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, Message
 
-from streamnative_serdes._kafka import ClientErrors, client, is_end
+from streamnative_serdes._kafka import ClientErrors, OffsetsGoneError, RangeReader, bounds_of, client, partitions_of
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER, bounds_of, partitions_of
+from streamnative_serdes.migration.topics import CONSUMER
 
 _CHUNK: Final = 2_000  # messages
-_POLL_SECONDS: Final = 0.2
-_PATIENCE: Final = 60.0  # seconds without any message before the end
+_PATIENCE: Final = 60.0  # seconds without any progress before the end
 # A fetch at the end of a partition delays the first one of the next partition by its wait.
 _FETCHING: Final[Mapping[str, Any]] = {
     "queued.max.messages.kbytes": 32_768,  # messages fetched ahead
@@ -98,37 +96,18 @@ class SideReader:
 
         Raises:
             DeletedMessagesError: the broker deletes messages while they are read.
+            OffsetsGoneError: the topic was recreated meanwhile.
             BrokerUnavailableError: no message has come for a minute.
             KafkaException: the broker refuses.
         """
         end = min(self.bounds[partition][1], self.bounds[partition][1] if end is None else end)
         if place >= end:
             return
-        self._consumer.assign([TopicPartition(self._topic, partition, place)])
-        heard = time.monotonic()
-        while place < end:
-            # It waits for as many messages as asked for, and there are never more than offsets.
-            messages = self._consumer.consume(min(chunk, end - place), _POLL_SECONDS)
-            if messages:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > _PATIENCE:
-                raise self._errors.error(_PATIENCE)
-            for message in messages:
-                if message.error() is not None:
-                    self._check(message, partition, place)
-                    return  # the end: before it are only markers and aborted messages
-                offset: Any = message.offset()
-                if offset >= end:
-                    return
-                yield message
-                place = offset + 1
-
-    def _check(self, message: Message, partition: int, place: int) -> None:
-        """Raise the error of a message, unless it says that the partition ends."""
-        error = message.error()
-        if error is not None and error.name() == "_AUTO_OFFSET_RESET":
-            low, _ = bounds_of(self._consumer, self._errors, self._topic, partition)
-            if place >= low:  # such as in a topic that was recreated meanwhile
-                raise KafkaException(error)
-            raise DeletedMessagesError(self._topic, partition, place)
-        is_end(message)
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE)
+        reader.start({partition: [(place, end)]})
+        try:
+            yield from reader.messages(chunk)
+        except OffsetsGoneError as error:
+            if error.place >= error.bounds[0]:  # such as in a topic that was recreated meanwhile
+                raise
+            raise DeletedMessagesError(self._topic, partition, error.place) from error

@@ -14,20 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._kafka import ASSIGNED, ClientErrors, client
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
 MOST: Final = 8  # idle consumers of a process
 IDLE_SECONDS: Final = 60.0
-_SET: Final[Mapping[str, Any]] = {
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "enable.partition.eof": True,
-    # An offset that the broker no longer has is an error; the consumer must not skip messages.
-    "auto.offset.reset": "error",
-}
+_SET: Final[Mapping[str, Any]] = {**ASSIGNED, "enable.auto.offset.store": False}
 # librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile.
 _DEFAULTS: Final[Mapping[str, Any]] = {"fetch.queue.backoff.ms": 10}
 

@@ -6,14 +6,12 @@ gaps.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from streamnative_serdes._kafka import ask, concerns_the_group
+from streamnative_serdes._kafka import OffsetsGoneError, RangeReader, StalledError
 from streamnative_serdes._log import logger
-from streamnative_serdes.arrow.kafka_columns import without_errors
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
@@ -51,9 +49,8 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
 
     Raises:
         OffsetOutOfRangeError: the broker does not have all of the range, and ``patience`` says to fail.
-        BrokerUnavailableError: no broker answered in time.
+        BrokerUnavailableError: no messages arrived in time.
         KafkaException: the broker reports an error.
-        TimeoutError: no messages arrived in time.
     """
     with pool().lease(kafka, span.topic) as leased:
         yield from _Reader(leased, span, patience).batches()
@@ -61,93 +58,42 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
 
 class _Reader:
     def __init__(self, leased: Leased, span: Range, patience: Patience) -> None:
-        self._consumer, self._errors = leased.consumer, leased.errors
-        self._span, self._patience = span, patience
-        self._position, self._most = span.start, _FIRST
+        self._reader = RangeReader(leased.consumer, leased.errors, span.topic, patience.seconds)
+        self._span, self._fail = span, patience.fail
 
     def batches(self) -> Iterator[list[Message]]:
-        span = self._span
-        self._seek(span.start)
-        while self._position < span.end:
-            found, reports = without_errors(self._take())
-            if reports:
-                self._heed(reports)
-            if found:  # in the order of their offsets
-                self._position = max(self._position, _offset(found[-1]) + 1)
-                if self._position > span.end:
-                    found = [message for message in found if _offset(message) < span.end]
+        self._start(self._span.start)
+        most = _FIRST
+        while self._reader.left:
+            found = self._take(most)
             if found:
-                self._most = _next_count(found)
+                most = _next_count(found)
                 yield found
 
-    def _seek(self, offset: int) -> None:
-        from confluent_kafka import TopicPartition
+    def _start(self, place: int) -> None:
+        self._reader.start({self._span.partition: [(place, self._span.end)]})
 
-        self._position = offset
-        self._consumer.assign([TopicPartition(self._span.topic, self._span.partition, offset)])
+    def _take(self, most: int) -> list[Message]:
+        try:
+            return self._reader.take(most, _WAIT)
+        except OffsetsGoneError as gone:
+            self._lost(gone)
+            low = gone.bounds[0]
+            self._start(low if low > gone.place else self._span.end)
+        except StalledError as error:
+            error.hint = f"{error.hint}; kafkaConsumer.pollTimeoutMs says how long to wait"
+            raise
+        return []
 
-    def _take(self) -> list[Message]:
-        """Messages, or what the client reports instead."""
-        self._errors.clear()
-        until = time.monotonic() + self._patience.seconds
-        while time.monotonic() < until:
-            taken = self._consumer.consume(min(self._most, self._span.end - self._position), _WAIT)
-            if taken:
-                self._errors.answer()
-                return taken
-        if str(self._errors):
-            raise self._errors.error(self._patience.seconds)
-        raise TimeoutError(
-            f"topic {self._span.topic}, partition {self._span.partition}, offset {self._position}: no messages for "
-            f"{self._patience.seconds:.0f} s; does the topic still exist? (hint: kafkaConsumer.pollTimeoutMs)"
-        )
-
-    def _heed(self, reports: Sequence[Message]) -> None:
-        """What the client reports of the partition, in place of messages."""
-        from confluent_kafka import KafkaError, KafkaException
-
-        for report in reports:
-            error = report.error()
-            assert error is not None
-            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-                self._position = max(self._position, _offset(report))
-                if self._position < self._span.end:
-                    self._ended_early()
-            elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (no public name either)
-                self._out_of_range(error.str())
-            elif not concerns_the_group(report):
-                raise KafkaException(error)
-
-    def _ended_early(self) -> None:
-        """The partition ends before the range: messages are still on their way, or the topic was recreated."""
-        _, high = self._bounds()
-        if high < self._span.end:
-            self._lost(f"expected messages up to offset {self._span.end}, but the partition ends at {high}")
-            self._position = self._span.end
-
-    def _out_of_range(self, reason: str) -> None:
-        low, high = self._bounds()
-        self._lost(f"{reason}; the partition has offsets {low} to {high}")
-        if self._position < low < self._span.end:
-            self._seek(low)
-        else:
-            self._position = self._span.end
-
-    def _bounds(self) -> tuple[int, int]:
-        from confluent_kafka import TopicPartition
-
-        asked = TopicPartition(self._span.topic, self._span.partition)
-        return ask(
-            self._consumer, self._errors, lambda seconds: self._consumer.get_watermark_offsets(asked, timeout=seconds)
-        )
-
-    def _lost(self, found: str) -> None:
+    def _lost(self, gone: OffsetsGoneError) -> None:
         """Raise, or log what is skipped."""
-        text = f"cannot read partition {self._span.partition} from offset {self._position}: {found}"
-        if self._patience.fail:
-            raise OffsetOutOfRangeError(f"{text}; messages may be lost", topic=self._span.topic, hint=DATA_LOSS_HINT)
+        if self._fail:
+            text = f"{gone.message}; messages may be lost"
+            raise OffsetOutOfRangeError(text, topic=self._span.topic, hint=DATA_LOSS_HINT) from gone
         logger.warning(
-            "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false", self._span.topic, text
+            "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false",
+            self._span.topic,
+            gone.message,
         )
 
 
@@ -156,9 +102,3 @@ def _next_count(found: Sequence[Message]) -> int:
     size = sum(len(message.value() or b"") + len(message.key() or b"") for message in found[:100])
     each = max(size // min(len(found), 100), 1)
     return max(min(MOST_BYTES // each, MOST_MESSAGES), 1)
-
-
-def _offset(message: Message) -> int:
-    offset = message.offset()
-    assert offset is not None  # everything that a broker sends has one, even the end of a partition
-    return offset

@@ -1,4 +1,4 @@
-"""Kafka clients: creates them, reports configuration errors, and detects unavailable brokers.
+"""Clients: creates them, checks what they are given, reports their errors, and detects unavailable brokers.
 
 While a broker is down, the client's own log repeats that about twenty times a second. Here that log is off, unless the
 configuration has a ``log_level``, ``debug`` or ``logger``; instead, each distinct connection error is logged once to
@@ -16,7 +16,9 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Message, Producer
+    from concurrent.futures import Future
+
+    from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
 
 _Client = TypeVar("_Client")
@@ -24,6 +26,7 @@ _Answer = TypeVar("_Answer")
 
 FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this process and refuse connections
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
+_GRACE_SECONDS: Final = 1.0  # in which a client can say itself that a request has timed out
 _CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
 _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
@@ -142,6 +145,25 @@ def client(
     raise ConfigError(f"the Kafka client refuses its configuration: {reason}", topic=topic)
 
 
+def within(future: Future[_Answer], seconds: float) -> _Answer:
+    """The result of a request, which not every broker answers: KoP never answers some.
+
+    Args:
+        future: of an AdminClient.
+        seconds: the request's own limit, which the client may not keep.
+
+    Raises:
+        KafkaException: the broker refuses, or has not answered in time (``_TIMED_OUT``).
+    """
+    from confluent_kafka import KafkaError, KafkaException
+
+    try:
+        return future.result(seconds + _GRACE_SECONDS)
+    except TimeoutError as error:
+        text = f"no answer within {seconds:.0f} s"
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, text)) from error  # noqa: SLF001 (it has no public name)
+
+
 def ask(
     asking: Consumer | Producer | AdminClient, errors: ClientErrors, question: Callable[[float], _Answer | None]
 ) -> _Answer:
@@ -190,23 +212,3 @@ def _settled(question: Callable[[float], _Answer | None], seconds: float) -> _An
             if error.args[0].name() not in _ELECTING or time.monotonic() >= until:
                 raise
         time.sleep(_ELECTION_SECONDS)
-
-
-def is_end(message: Message) -> bool:
-    """Whether it is the client's word for the end of a partition. Raises KafkaException for an error."""
-    from confluent_kafka import KafkaError, KafkaException
-
-    error = message.error()
-    if error is None:
-        return False
-    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the client has no public name for it)
-        return True
-    raise KafkaException(error)
-
-
-def concerns_the_group(message: Message) -> bool:
-    """Whether it is an error about the consumer's group: the client requires one, though nobody uses it here."""
-    from confluent_kafka import KafkaError
-
-    error = message.error()
-    return error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED

@@ -1,0 +1,260 @@
+"""Reading ranges of offsets, of one partition or several: the reader of every command and task.
+
+::
+
+    the end is asked for first    a range is done when the consumer's position() reaches its end
+    position()                    steps over markers, aborted and compacted messages; the client knows it without asking
+                                  a broker, and is asked when it had fewer messages than were wanted
+    _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it, KoP never does
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors
+from .partitions import bounds_of, place_of
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Message
+
+Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
+
+POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
+# The client requires a group. Nobody joins it: partitions are assigned by hand, and no offset is committed.
+ASSIGNED: Final[Mapping[str, Any]] = {
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",  # an offset that the broker no longer has: not to skip messages silently
+}
+
+
+class StalledError(BrokerUnavailableError):
+    """A broker is there, and yet no message comes, nor the end of the range."""
+
+    def __init__(self, topic: str, partition: int, place: int, end: int, seconds: float) -> None:
+        super().__init__(
+            f"partition {partition}: no message from offset {place} on for {seconds:.0f} s, and the end is {end}",
+            topic=topic,
+            hint="does the topic still exist? Messages behind an open transaction come when it ends",
+        )
+
+
+class OffsetsGoneError(BrokerRefusedError):
+    """The partition does not have offsets that were to be read: messages were deleted, or the topic was recreated.
+
+    Args:
+        topic: the topic.
+        partition: its number.
+        place: the offset that was to be read.
+        bounds: the first offset that the partition has, and the next one.
+        found: what the broker says.
+    """
+
+    def __init__(self, topic: str, partition: int, place: int, bounds: Range, found: str) -> None:
+        super().__init__(
+            f"cannot read partition {partition} from offset {place}: {found}",
+            topic=topic,
+            hint="messages were deleted before they were read, or the topic was recreated; run this again",
+        )
+        self.partition, self.place, self.bounds, self.found = partition, place, bounds, found
+
+
+class RangeReader:
+    """Reads ranges with a consumer that is assigned to them; only one such reader of a consumer at a time.
+
+    Args:
+        consumer: the client, with the options ``ASSIGNED``.
+        errors: collects the client's connection errors.
+        topic: the topic.
+        patience: seconds without any progress, after which it is an error that ranges are left.
+        beyond: go on behind the ends of ranges, for those who follow a topic; each partition has one range then.
+
+    Attributes:
+        places: by partition, the offset that comes next.
+    """
+
+    def __init__(
+        self, consumer: Consumer, errors: ClientErrors, topic: str, patience: float, *, beyond: bool = False
+    ) -> None:
+        self._consumer, self._errors, self._topic = consumer, errors, topic
+        self._patience, self._beyond = patience, beyond
+        self.places: dict[int, int] = {}
+        self._left: dict[int, deque[Range]] = {}
+        self._stale: dict[int, int] = {}
+        self._fault: Exception | None = None
+        self._heard = time.monotonic()
+
+    def start(self, ranges: Mapping[int, Sequence[Range]]) -> None:
+        """Begin with these ranges: of each partition, in order and without overlaps."""
+        filled = {number: deque(span for span in spans if span[0] < span[1]) for number, spans in ranges.items()}
+        self._left = {number: spans for number, spans in filled.items() if spans}
+        self.places = {
+            number: (filled[number] or spans)[0][0]
+            for number, spans in ranges.items()
+            if filled[number] or (self._beyond and spans)
+        }
+        self._fault = None
+        self._consumer.unassign()  # otherwise position() could be that of an earlier assignment
+        self._consumer.assign([self._at(number, place) for number, place in self.places.items()])
+        self._stale = self._positions()
+        self._heard = time.monotonic()
+
+    @property
+    def left(self) -> bool:
+        """Whether a range is not done."""
+        return bool(self._left)
+
+    def messages(self, most: int, seconds: float = POLL_SECONDS) -> Iterator[Message]:
+        """Yield the messages of all ranges; raises as :meth:`take` does."""
+        while self._left:
+            yield from self.take(most, seconds)
+
+    def to_go(self) -> int:
+        """How many offsets are left in the ranges."""
+        return sum(
+            stop - max(start, self.places[partition])
+            for partition, spans in self._left.items()
+            for start, stop in spans
+        )
+
+    def take(self, most: int, seconds: float = POLL_SECONDS) -> list[Message]:
+        """The next messages, of each partition in order; none if none came in time.
+
+        Args:
+            most: how many, at most; the client waits until it has as many, or all that are left.
+            seconds: how long to wait.
+
+        Raises:
+            OffsetsGoneError: a partition does not have what was to be read.
+            StalledError: for ``patience`` seconds, nothing has come.
+            BrokerUnavailableError: the same, and the client has connection errors.
+            KafkaException: the broker refuses.
+        """
+        self._raise_fault()
+        wanted = most if self._beyond else min(most, self.to_go())
+        taken = self._consumer.consume(wanted, seconds)
+        found = [message for message in taken if message.error() is None]
+        kept = self._kept(found)
+        moved = self._pass(found)
+        if len(found) < len(taken):
+            self._heed([message for message in taken if message.error() is not None])
+        if len(taken) < wanted:
+            moved |= self._reach_all({n: at for n, at in self._positions().items() if at != self._stale.get(n)})
+        self._continue()
+        self._be_patient(moved=moved)
+        if not kept:
+            self._raise_fault()
+        return kept
+
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+
+    def _kept(self, found: list[Message]) -> list[Message]:
+        """Those that are in the ranges."""
+        if self._beyond or not found:
+            return found
+        if len(self.places) == 1 and self._left:
+            ((start, stop), *others) = self._left[place_of(found[0])[0]]
+            if not others and start <= place_of(found[0])[1] and place_of(found[-1])[1] < stop:
+                return found
+        return [message for message in found if self._is_wanted(*place_of(message))]
+
+    def _is_wanted(self, partition: int, offset: int) -> bool:
+        return any(start <= offset < stop for start, stop in self._left.get(partition, ()))
+
+    def _pass(self, found: Sequence[Message]) -> bool:
+        last = found[-1:] if len(self.places) == 1 else found
+        ends = dict(map(place_of, last))  # the last one of each partition
+        return self._reach_all({partition: offset + 1 for partition, offset in ends.items()})
+
+    def _reach_all(self, places: Mapping[int, int]) -> bool:
+        moved = False
+        for partition, place in places.items():
+            moved |= self._reach(partition, place)
+        return moved
+
+    def _reach(self, partition: int, place: int) -> bool:
+        """Note that a partition was read up to ``place`` (exclusive); whether that is news."""
+        if place <= self.places[partition]:
+            return False
+        self.places[partition] = place
+        spans = self._left.get(partition)
+        while spans and spans[0][1] <= place:
+            spans.popleft()
+        if spans is not None and not spans:
+            del self._left[partition]
+            if not self._beyond and self._left:
+                self._consumer.pause([self._at(partition)])
+        return True
+
+    def _continue(self) -> None:
+        """Seek the next range of each partition; what was fetched of it, and more, has been read by then."""
+        for partition, spans in self._left.items():
+            if spans[0][0] > self.places[partition]:
+                self.places[partition] = spans[0][0]
+                self._consumer.seek(self._at(partition, spans[0][0]))
+
+    def _positions(self) -> dict[int, int]:
+        asked = [self._at(partition) for partition in (self.places if self._beyond else self._left)]
+        return {each.partition: each.offset for each in self._consumer.position(asked)} if asked else {}
+
+    def _heed(self, reports: Sequence[Message]) -> None:
+        """What the client reports in place of messages; an error waits until the messages before it are taken."""
+        from confluent_kafka import KafkaException
+
+        for report in reports:
+            error: KafkaError = report.error()  # type: ignore[assignment]
+            if error.name() == "_PARTITION_EOF":
+                self._heed_end(*place_of(report))
+            elif error.name() == "_AUTO_OFFSET_RESET":
+                self._fault = self._fault or self._gone(place_of(report)[0], error.str(), KafkaException(error))
+            elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # of the group that nobody uses
+                self._fault = self._fault or KafkaException(error)
+
+    def _heed_end(self, partition: int, place: int) -> None:
+        self._reach(partition, place)
+        if partition in self._left and not self._beyond:  # messages are still on their way, or the topic was recreated
+            self._fault = self._fault or self._lost(partition)
+
+    def _lost(self, partition: int) -> OffsetsGoneError | None:
+        """The error of a partition that ends before its ranges."""
+        low, high = bounds_of(self._consumer, self._errors, self._topic, partition)
+        end = self._left[partition][-1][1]
+        found = f"expected messages up to offset {end}, but the partition ends at {high}"
+        return (
+            OffsetsGoneError(self._topic, partition, self.places[partition], (low, high), found) if high < end else None
+        )
+
+    def _gone(self, partition: int, reason: str, cause: Exception) -> OffsetsGoneError:
+        low, high = bounds_of(self._consumer, self._errors, self._topic, partition)
+        found = f"{reason}; the partition has offsets {low} to {high}"
+        error = OffsetsGoneError(self._topic, partition, self.places.get(partition, low), (low, high), found)
+        error.__cause__ = cause
+        return error
+
+    def _be_patient(self, *, moved: bool) -> None:
+        if moved:
+            self._heard = time.monotonic()
+            self._errors.answer()
+            self._errors.clear()
+        elif self._left and self._fault is None and time.monotonic() - self._heard > self._patience:
+            self._fault = self._stalled()
+
+    def _stalled(self) -> Exception:
+        if str(self._errors):
+            return self._errors.error(self._patience)
+        partition, spans = next(iter(self._left.items()))
+        return self._lost(partition) or StalledError(
+            self._topic, partition, self.places[partition], spans[-1][1], self._patience
+        )
+
+    def _at(self, partition: int, offset: int = 0) -> Any:
+        from confluent_kafka import TopicPartition
+
+        return TopicPartition(self._topic, partition, offset)
