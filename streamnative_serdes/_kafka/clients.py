@@ -131,10 +131,11 @@ def client(
     """Create a client of this kind, which reports its connection errors to ``errors``.
 
     Raises:
-        ConfigError: the client refuses the configuration.
+        ConfigError: the client refuses the configuration, or would end this process because of it.
     """
     from confluent_kafka import KafkaException
 
+    _refuse_fatal(conf, topic)
     quiet = {} if any(name in conf for name in _OWN_LOG) else {"log_level": _CRITICAL}
     try:
         return kind({**conf, **quiet, "error_cb": errors or ClientErrors(conf, topic)})
@@ -143,6 +144,17 @@ def client(
     except (TypeError, ValueError) as error:
         reason = str(error)
     raise ConfigError(f"the Kafka client refuses its configuration: {reason}", topic=topic)
+
+
+def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
+    """Raises ConfigError for what a failed assertion of confluent-kafka 2.16 would answer, which ends the process."""
+    group = conf.get("group.id", "none is given")
+    if group is None or not str(group).partition("\0")[0].strip():  # librdkafka's text ends at a NUL, and is trimmed
+        raise ConfigError(
+            f"group.id: expected a name, got {group!r:.80}",
+            topic=topic,
+            hint="leave it out where nothing sets it, such as a variable that is empty",
+        )
 
 
 def within(future: Future[_Answer], seconds: float) -> _Answer:

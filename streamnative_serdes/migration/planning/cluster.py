@@ -10,7 +10,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic  # type: ignore[attr-defined]
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, ask, client, require_options
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, ask, client, require_options, within
 from streamnative_serdes.errors import SerdesError
 
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
@@ -85,7 +85,9 @@ class Cluster:
     def brokers(self) -> int:
         """How many brokers are up."""
         found = self._ask(
-            "describe the cluster", None, lambda seconds: self._admin.describe_cluster(request_timeout=seconds).result()
+            "describe the cluster",
+            None,
+            lambda seconds: within(self._admin.describe_cluster(request_timeout=seconds), seconds),
         )
         return len(found.nodes)
 
@@ -121,7 +123,7 @@ class Cluster:
             self._ask(
                 f"create topic {name}",
                 "CREATE on the topic",
-                lambda seconds: (self._admin.create_topics([new], request_timeout=seconds)[name].result(),),
+                lambda seconds: (within(self._admin.create_topics([new], request_timeout=seconds)[name], seconds),),
             )
         except BrokerRefusedError as error:
             if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -133,7 +135,8 @@ class Cluster:
     def delete(self, name: str, seconds: float) -> None:
         """Delete a topic, within ``seconds``; it is no error if it does not exist."""
         try:
-            self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)[name].result()
+            asked = self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)
+            within(asked[name], seconds)
         except KafkaException as error:
             if error.args[0].code() not in _MISSING:
                 raise _refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
@@ -159,9 +162,9 @@ class Cluster:
             return self._ask(
                 f"describe topic {name}",
                 "DESCRIBE on the topic",
-                lambda seconds: self._admin.describe_topics(TopicCollection([name]), request_timeout=seconds)[
-                    name
-                ].result(),
+                lambda seconds: within(
+                    self._admin.describe_topics(TopicCollection([name]), request_timeout=seconds)[name], seconds
+                ),
             )
         except BrokerRefusedError as error:
             if _code(error) not in _MISSING:
@@ -174,7 +177,9 @@ class Cluster:
         found = self._ask(
             f"read the settings of {of} {name}",
             "DESCRIBE_CONFIGS on the topic" if of == "topic" else None,
-            lambda seconds: self._admin.describe_configs([resource], request_timeout=seconds)[resource].result(),
+            lambda seconds: within(
+                self._admin.describe_configs([resource], request_timeout=seconds)[resource], seconds
+            ),
         )
         return dict(found)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, ask, client, within
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
@@ -144,7 +144,7 @@ class Brokers:
 
         def question(admin: AdminClient, seconds: float) -> dict[Place, int]:
             answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
-            return {(each.topic, each.partition): int(found.result().offset) for each, found in answers.items()}
+            return {(each.topic, each.partition): int(within(found, seconds).offset) for each, found in answers.items()}
 
         return self._ask(partial(_with_leaders, question))
 

@@ -1,0 +1,53 @@
+"""Kafka clients are created in one place, which refuses what would end the process."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+import streamnative_serdes
+from streamnative_serdes import ConfigError
+from streamnative_serdes._kafka import client, clients, within
+
+PACKAGE = Path(streamnative_serdes.__file__).parent
+
+
+@pytest.mark.parametrize("group", ["", None, "\0", "\0spark", " ", "\t\n", " \0g"])
+@pytest.mark.parametrize("kind", [Consumer, Producer, AdminClient])
+def test_a_group_that_would_abort_the_process_is_refused(kind: Any, group: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"group\.id: expected a name, got"):
+        client(kind, {"bootstrap.servers": "x:1", "group.id": group}, "t")
+
+
+@pytest.mark.parametrize("group", ["g", " g", "a\0b", 0, False, b""])
+def test_other_groups_are_the_clients_affair(group: Any) -> None:
+    client(Consumer, {"bootstrap.servers": "127.0.0.1:1", "group.id": group}, "t").close()
+
+
+def test_every_client_of_the_package_is_created_in_that_place() -> None:
+    """Other than to ask librdkafka whether it knows an option, and in the documentation."""
+    made = re.compile(r"(?<![\w.`])(Consumer|Producer|AdminClient)\((?!\))")
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if made.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"spark/datasource/given/client_names.py", "testing/mock_broker.py"}
+
+
+def test_no_future_of_a_client_is_waited_for_without_a_limit() -> None:
+    endless = [path.name for path in PACKAGE.rglob("*.py") if ".result()" in path.read_text(encoding="utf-8")]
+    assert endless == []
+
+
+def test_an_answer_that_never_comes_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "_GRACE_SECONDS", 0.0)
+    with pytest.raises(KafkaException) as caught:
+        within(Future(), 0.01)
+    assert caught.value.args[0].name() == "_TIMED_OUT"
