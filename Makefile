@@ -31,11 +31,14 @@ $(BUILT): pyproject.toml $(SOURCES)
 	else echo "compiling changed modules"; $(BIN)/python setup.py --quiet build_ext --inplace; fi
 	@touch $@
 
+# By a .pth file: Spark looks for data sources with pkgutil, which does not see what the hooks of editable installs add.
+EDITABLE := --config-settings editable_mode=compat --editable
+
 # $(call install,EXTRAS)
 define install
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --editable ".[$(1)]"
+	$(BIN)/python -m pip install $(EDITABLE) ".[$(1)]"
 endef
 
 install:
@@ -73,7 +76,7 @@ NEWER_TESTS ?= tests/unit tests/adversity
 test-newer: $(BUILT) ## run unit and adversity tests on the newest Python here, if it is newer than that of $(VENV)
 	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "skipped: no newer Python found"; exit 0; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
-	$(NEWER)/bin/python -m pip install --quiet --editable ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
+	$(NEWER)/bin/python -m pip install --quiet $(EDITABLE) ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
 	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
 
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
