@@ -47,7 +47,8 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
 
     Raises:
         ConfigError: ``conf`` has no token, or an OAuth token with PLAIN; or its user's tenant is not ``pulsar.tenant``.
-        AuthenticationError: with PLAIN, the token's file or function does not return a token.
+        AuthenticationError: the token's file, function or issuer does not return a token, or one that has expired.
+        RegistryUnavailableError: the token's issuer does not answer.
     """
     values = config.parse(config.REGISTRY_OPTIONS, conf, strict=False)
     user, _, password = (values["basic.auth.user.info"] or "").partition(":")
@@ -55,7 +56,7 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
     bearer = _bearer(values)
     if mechanism is None:
         mechanism = "OAUTHBEARER" if bearer.renewable else "PLAIN"
-    own = _plain(values, bearer) if mechanism == "PLAIN" else {"oauth_cb": TokenCallback(values)}
+    own = _plain(values, bearer) if mechanism == "PLAIN" else _oauthbearer(values)
     return {"security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT", "sasl.mechanism": mechanism, **own}
 
 
@@ -67,6 +68,13 @@ def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
         "sasl.username": f"{conf['pulsar.tenant']}/{conf['pulsar.namespace']}",
         "sasl.password": f"{PREFIX}{token.text}",
     }
+
+
+def _oauthbearer(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask for a token once, for its error: the client would end in a SystemError, or wait for 10 s and not tell why."""
+    callback = TokenCallback(conf)
+    callback.answer()
+    return {"oauth_cb": callback}
 
 
 class TokenCallback:
@@ -83,18 +91,22 @@ class TokenCallback:
         return f"TokenCallback({self._bearer!r})"
 
     def __call__(self, _config: object = None) -> tuple[str, float, str, dict[str, str]]:
-        """Token, expiry in seconds since 1970, principal, extensions.
-
-        Raises:
-            SerdesError: the token cannot be obtained. librdkafka retries in 10 s.
-        """
+        """As :meth:`answer`; librdkafka asks again 10 s after an error."""
         try:
-            token = _ask(self._conf, self._bearer)
-            claims = _claims(token.text)
-            return token.text, _end(token, claims), _principal(claims), self._extensions()
+            return self.answer()
         except SerdesError as error:
             logger.error("cannot get a token for Kafka: %s", error)  # the client does not report the exception
             raise
+
+    def answer(self) -> tuple[str, float, str, dict[str, str]]:
+        """Token, expiry in seconds since 1970, principal, extensions.
+
+        Raises:
+            SerdesError: the token cannot be obtained.
+        """
+        token = _ask(self._conf, self._bearer)
+        claims = _claims(token.text)
+        return token.text, _end(token, claims), _principal(claims), self._extensions()
 
     def _extensions(self) -> dict[str, str]:
         # KoP treats `username` like PLAIN's user name; without it, messages go to the broker's default tenant. KoP

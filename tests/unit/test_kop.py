@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from sasl_capture import SaslCapture, extensions
 
-from streamnative_serdes.errors import AuthenticationError, ConfigError
+from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
 from streamnative_serdes.integrations import kop
 
 URL = {"schema.registry.url": "http://localhost:8080"}
@@ -49,6 +49,7 @@ def test_a_user_whose_password_is_a_token_signs_in_with_it() -> None:
 def test_a_token_that_may_change_is_requested_repeatedly(tmp_path: Path) -> None:
     file = tmp_path / "token"
     tokens = [jwt(sub="me", exp=time.time() + 600), jwt(sub="you", exp=time.time() + 900)]
+    file.write_text(tokens[0])
     for given in (file.as_uri(), lambda: file.read_text()):
         settings = kop.sasl_settings({**URL, "bearer.auth.token": given, "pulsar.tenant": "acme"})
         assert settings["sasl.mechanism"] == "OAUTHBEARER"
@@ -98,12 +99,45 @@ def test_a_token_without_expiry_is_requested_again_after_minutes(token: str) -> 
 
 
 def test_an_expired_token_is_an_error_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The client does not say it."""
     token = jwt(sub="me", exp=time.time() - 1)
-    callback = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]
+    tokens = [jwt(sub="me", exp=time.time() + 600), token]
+    callback = kop.sasl_settings({**URL, "bearer.auth.token": lambda: tokens.pop(0)}, "OAUTHBEARER")["oauth_cb"]
     with pytest.raises(AuthenticationError, match="the token for Kafka has expired"):
         callback("")
     assert "cannot get a token for Kafka: the token for Kafka has expired" in caplog.text
     assert token not in caplog.text
+
+
+def _fails() -> str:
+    raise OSError("the vault is closed")
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (jwt(sub="me", exp=time.time() - 1), "the token for Kafka has expired"),
+        (_fails, "the function for bearer.auth.token failed: OSError"),
+        ("file:///nowhere/token", "nowhere"),
+    ],
+)
+def test_a_first_token_that_cannot_be_had_is_an_error_before_there_is_a_client(token: Any, words: str) -> None:
+    """With an ``error_cb``, confluent-kafka 2.16 would end in a bare SystemError."""
+    with pytest.raises(AuthenticationError, match=words):
+        kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")
+
+
+def test_an_issuer_that_is_down_is_an_error_before_there_is_a_client() -> None:
+    oauth = {"bearer.auth.client.id": "me", "bearer.auth.client.secret": "secret", "bearer.auth.scope": "x"}
+    conf = {
+        **URL,
+        "bearer.auth.credentials.source": "OAUTHBEARER",
+        "bearer.auth.issuer.endpoint.url": "http://127.0.0.1:1/token",
+        **oauth,
+        "retries.total.ms": 100,
+    }
+    with pytest.raises(SerdesError, match=r"get a token for Kafka.*127\.0\.0\.1:1"):
+        kop.sasl_settings(conf)
 
 
 @pytest.mark.parametrize(
