@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
@@ -18,9 +18,11 @@ from .rest import Rest
 from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
 from .topic_name import TopicName, namespace_path, topic_names
 
+_T = TypeVar("_T")
 _API: Final = "/admin/v2/schemas/"
 _TOPICS_API: Final = "/admin/v2/persistent/"
 _NAMESPACES_API: Final = "/admin/v2/namespaces/"
+_CLUSTERS_API: Final = "/admin/v2/clusters"
 _SUCCESSES: Final = (200, 204)  # of policies
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _READ, _WRITE, _ADMIN = "the right to produce or consume", "the right to produce", "to be an admin of the tenant"
@@ -173,6 +175,19 @@ class SchemaRegistryClient:
         if reply.status not in (200, 204, 404):
             self._rest.understood(request, reply, lambda _: None)  # raises
 
+    def clusters(self) -> list[str]:
+        """The names of Pulsar's clusters; the one of a KoP is its cluster id for Kafka's clients."""
+        request = self._rest.request("GET", _CLUSTERS_API, "list the clusters", "to be a user of the cluster")
+        return self._rest.ask(request, schema_info.names)
+
+    def retention(self, namespace: str) -> tuple[int, int] | None:
+        """How long, in minutes, and up to which size, in MB, a namespace keeps messages that no subscription needs.
+
+        -1 is no limit. None if ``tenant/namespace`` has no such policy: then the broker's applies, by default 0 and 0.
+        """
+        operation = "read the retention"
+        return self._policy_of(self._of_namespace("GET", namespace, operation, "retention"), schema_info.retention)
+
     # Compatibility strategies: a topic's own precedes its namespace's, and that the broker's
 
     def topic_strategy(self, topic: str | TopicName) -> str | None:
@@ -212,10 +227,13 @@ class SchemaRegistryClient:
         self._done(self._of_namespace("PUT", namespace, "set the compatibility strategy", body=body))
 
     def _strategy(self, request: ApiRequest) -> str | None:
+        return self._policy_of(request, schema_info.strategy)
+
+    def _policy_of(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T | None:
         reply = self._rest.send(request)
         if reply.status in _SUCCESSES and not reply.body:  # Java's null
             return None
-        return self._rest.understood(request, reply, schema_info.strategy)
+        return self._rest.understood(request, reply, meaning)
 
     def _done(self, request: ApiRequest) -> None:
         reply = self._rest.send(request)
@@ -227,8 +245,10 @@ class SchemaRegistryClient:
         path = f"{_TOPICS_API}{name.path}/{_STRATEGY}"
         return self._rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
 
-    def _of_namespace(self, method: str, namespace: str, operation: str, **more: Any) -> ApiRequest:
-        path = f"{_NAMESPACES_API}{namespace_path(namespace)}/{_STRATEGY}"
+    def _of_namespace(
+        self, method: str, namespace: str, operation: str, policy: str = _STRATEGY, **more: Any
+    ) -> ApiRequest:
+        path = f"{_NAMESPACES_API}{namespace_path(namespace)}/{policy}"
         return self._rest.request(method, path, f"{operation} of namespace {namespace}", _POLICY, **more)
 
     def _list(self, path: str) -> ApiRequest:

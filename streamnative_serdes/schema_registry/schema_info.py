@@ -96,6 +96,21 @@ def strategy(tree: Any) -> str | None:
     return None if tree == UNSET else tree
 
 
+def names(tree: Any) -> list[str]:
+    """``["standalone", ...]``."""
+    if not isinstance(tree, list) or not all(isinstance(name, str) for name in tree):
+        raise ValueError("a JSON list of names")
+    return tree
+
+
+def retention(tree: Any) -> tuple[int, int]:
+    """``{"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}``."""
+    found = (_member(tree, "retentionTimeInMinutes"), _member(tree, "retentionSizeInMB"))
+    if not all(isinstance(limit, int) for limit in found):
+        raise ValueError("a retention in minutes and MB")
+    return found
+
+
 def _member(tree: Any, *names: str) -> Any:
     if not isinstance(tree, dict):
         raise ValueError("a JSON object")

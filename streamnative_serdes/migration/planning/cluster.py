@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic  # type: ignore[attr-defined]
 
 from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, ask, client, require_options, within
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+from streamnative_serdes.schema_registry import SchemaRegistryClient
+
+Connect: TypeAlias = Callable[[], AbstractContextManager[SchemaRegistryClient]]
 
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
+_SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 _MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
 # What a topic inherits from its broker, under the broker's names; the first of several that is set.
 _INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
@@ -53,6 +61,7 @@ class Cluster:
     Args:
         kafka: options of the Kafka client.
         topic: the topic that it is about, for errors.
+        pulsar: connects to Pulsar's registry, if there is one; it knows the topics of a KoP, whose cluster is Pulsar's.
 
     Every method raises:
 
@@ -63,8 +72,9 @@ class Cluster:
         ConfigError: the options are not valid, or have no ``bootstrap.servers``.
     """
 
-    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
+    def __init__(self, kafka: Mapping[str, Any], topic: str, pulsar: Connect | None = None) -> None:
         require_options(kafka, topic)
+        self._pulsar = pulsar
         self._errors = ClientErrors(kafka, topic)
         self._admin = client(AdminClient, dict(kafka), topic, self._errors)
 
@@ -73,23 +83,51 @@ class Cluster:
         described = self._described(name)
         if described is None:
             return None
+        replicas = max((len(partition.replicas) for partition in described.partitions), default=1)
+        if self.is_kop:
+            return Topic(name, len(described.partitions), replicas, self.defaults())
         entries = self._settings(ConfigResource.Type.TOPIC, name)
         return Topic(
             name,
             len(described.partitions),
-            max((len(partition.replicas) for partition in described.partitions), default=1),
+            replicas,
             {key: entry.value for key, entry in entries.items() if entry.value is not None},
             {key: entry.value for key, entry in entries.items() if _is_own(entry)},
         )
 
     def brokers(self) -> int:
         """How many brokers are up."""
-        found = self._ask(
+        return len(self._cluster.nodes)
+
+    @cached_property
+    def is_kop(self) -> bool:
+        """Whether it is a KoP: its id is the name of Pulsar's cluster; those of Kafka's clusters are made up.
+
+        A KoP describes settings that are not the topic's (``cleanup.policy=compact``, ``max.message.bytes=1000012``),
+        ignores those of a new topic, and never answers a request to delete one. What it says of its broker is true.
+        """
+        if self._pulsar is None or _is_made_up(self._cluster.cluster_id or ""):
+            return False
+        try:
+            with self._pulsar() as registry:
+                return self._cluster.cluster_id in registry.clusters()
+        except SchemaRegistryError as error:
+            logger.warning("topic %s: not known whether its broker is a KoP: %s", self._errors.topic, error)
+            return False
+
+    def retention(self, namespace: str) -> tuple[int, int] | None:
+        """Of a KoP: see SchemaRegistryClient.retention."""
+        assert self._pulsar is not None
+        with self._pulsar() as registry:
+            return registry.retention(namespace)
+
+    @cached_property
+    def _cluster(self) -> Any:
+        return self._ask(
             "describe the cluster",
             None,
             lambda seconds: within(self._admin.describe_cluster(request_timeout=seconds), seconds),
         )
-        return len(found.nodes)
 
     def defaults(self) -> dict[str, str]:
         """The settings that a new topic inherits, as far as a broker tells; empty without the right to ask."""
@@ -133,7 +171,14 @@ class Cluster:
         return True
 
     def delete(self, name: str, seconds: float) -> None:
-        """Delete a topic, within ``seconds``; it is no error if it does not exist."""
+        """Delete a topic, within ``seconds``; it is no error if it does not exist.
+
+        Raises:
+            SchemaRegistryError: of a KoP, whose topics Pulsar deletes.
+        """
+        if self.is_kop and self._pulsar is not None:
+            with self._pulsar() as registry:
+                return registry.delete_topic(name)
         try:
             asked = self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)
             within(asked[name], seconds)
@@ -202,6 +247,11 @@ def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -
 def _code(error: BrokerRefusedError) -> int | None:
     cause = error.__cause__
     return cause.args[0].code() if isinstance(cause, KafkaException) else None
+
+
+def _is_made_up(cluster: str) -> bool:
+    """Whether it is sixteen bytes in base64, as Kafka's tools make ids of clusters: 22 letters with four free bits."""
+    return _SIXTEEN_BYTES.fullmatch(cluster) is not None
 
 
 def _has_leader(partition: Any) -> bool:

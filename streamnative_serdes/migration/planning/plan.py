@@ -17,7 +17,7 @@ from .problems import Problem, ProblemsError, judged
 from .sampling import Progress, Sample
 from .source_problems import of_probe, of_source
 from .tally import Tally
-from .target import Target, describe, ensure_target, source_of
+from .target import Target, describe, ensure_target, source_of, writing_cluster
 
 SAMPLE: Final = 1_000  # messages per partition
 
@@ -75,7 +75,7 @@ def plan(state: State, options: PlanOptions | None = None, progress: Progress | 
 def _look(state: State, options: PlanOptions, progress: Progress | None) -> tuple[Findings, Target]:
     """The quick questions come first, so that a missing right shows before much is read."""
     route = state.route
-    source, cluster = source_of(route), Cluster(route.writing.kafka, route.target)
+    source, cluster = source_of(route), writing_cluster(route)
     before = describe(route, cluster, source, None, options.settings, options.accept)
     with ExitStack() as stack:
         registry = stack.enter_context(source_registry(route))

@@ -105,10 +105,10 @@ def _scratch_topic(route: Route, cluster: Cluster, replicas: int, left: list[str
         _create(cluster, name, replicas)
         yield name
     except BaseException:
-        for said in _deleted(route, cluster, name):
+        for said in _deleted(cluster, name):
             logger.warning("%s", said)
         raise
-    left += _deleted(route, cluster, name)
+    left += _deleted(cluster, name)
 
 
 def _create(cluster: Cluster, name: str, replicas: int) -> None:
@@ -119,21 +119,13 @@ def _create(cluster: Cluster, name: str, replicas: int) -> None:
         raise
 
 
-def _deleted(route: Route, cluster: Cluster, name: str) -> list[str]:
-    """Delete the scratch topic; KoP does not by Kafka's protocol, so Pulsar is asked then. Returns what went wrong."""
+def _deleted(cluster: Cluster, name: str) -> list[str]:
+    """Delete the scratch topic; returns what went wrong."""
     try:
         cluster.delete(name, _DELETION_SECONDS)
-        return []
     except SerdesError as error:
-        said = [f"topic {name} could not be deleted: {error}"]
-    if route.direction == "back":
-        return said
-    try:
-        with route.pulsar_registry() as pulsar:
-            pulsar.delete_topic(name)
-        return []
-    except SerdesError as error:
-        return [f"{said[0]}; {error}"]
+        return [f"topic {name} could not be deleted: {error}"]
+    return []
 
 
 class _Sender:

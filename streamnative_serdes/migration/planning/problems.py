@@ -39,6 +39,7 @@ NAMES: Final[dict[str, Severity]] = {
     "message-size": "question",
     "unknown-settings": "note",
     "settings-not-copied": "note",
+    "pulsar-retention": "note",
     # of the target's broker, as the probe found it
     "no-transactions": "note",
     "altered-headers": "note",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from confluent_kafka import Consumer
 
 from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, bounds_of, client
+from streamnative_serdes.errors import SchemaRegistryError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.topics import CONSUMER
+from streamnative_serdes.schema_registry import TopicName
 
 from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none
@@ -75,7 +77,7 @@ def ensure_target(
         BrokerRefusedError: a broker refuses, the source does not exist, or the target does not and ``create`` is unset.
     """
     accept = {*accept, *(findings or {}).get("accepted", ())}
-    source, found = source_of(route), Cluster(route.writing.kafka, route.target)
+    source, found = source_of(route), writing_cluster(route)
     target = describe(route, found, source, findings, settings, accept)
     if not target.exists and not create and not dry_run:
         raise BrokerRefusedError(
@@ -102,14 +104,21 @@ def source_of(route: Route) -> Topic:
         BrokerRefusedError: it does not exist, or the broker refuses.
         BrokerUnavailableError: no broker answers.
     """
-    found = Cluster(route.reading.kafka, route.source).topic(route.source)
+    cluster = Cluster(route.reading.kafka, route.source, route.pulsar_registry)
+    found = cluster.topic(route.source)
     if found is None:
         raise BrokerRefusedError(
             f"topic {route.source} does not exist",
             topic=route.source,
             hint="check the name and the address of the broker; some brokers answer this for a missing right too",
         )
-    return found
+    # All that a KoP says is what its broker takes, which is no setting of the topic.
+    return replace(found, settings={}) if cluster.is_kop else found
+
+
+def writing_cluster(route: Route) -> Cluster:
+    """The cluster of the target."""
+    return Cluster(route.writing.kafka, route.target, route.pulsar_registry)
 
 
 def describe(
@@ -128,10 +137,12 @@ def describe(
         topic, left = _planned(route, cluster, source, growth, settings)
         problems.append(Problem("missing-target", f"topic {route.target} does not exist; --create creates it"))
         if left:
-            problems.append(Problem("settings-not-copied", f"settings of the source's cluster: {', '.join(left)}"))
+            problems.append(Problem("settings-not-copied", _not_copied(cluster, left)))
     problems += problems_of(source, topic, SourceMessages.of(findings), int(time.time() * 1000), growth)
     if exists:
         problems += _content(route, topic)
+    if cluster.is_kop:
+        problems += _retention_of_pulsar(route, cluster)
     return Target(topic, source, exists, problems=tuple(judged(problems, accept)))
 
 
@@ -149,8 +160,34 @@ def _planned(
 ) -> tuple[Topic, list[str]]:
     """The topic that would be created, with what it would inherit from its broker as far as that is known."""
     defaults, replicas = cluster.defaults(), min(source.replicas, cluster.brokers())
+    if cluster.is_kop:  # it ignores them
+        return Topic(route.target, source.partitions, replicas, defaults), sorted({**source.own, **settings})
     own, left = for_new_topic(source, defaults, growth, replicas, settings)
     return Topic(route.target, source.partitions, replicas, {**defaults, **own}, own), left
+
+
+def _not_copied(cluster: Cluster, names: Sequence[str]) -> str:
+    of = "that a KoP ignores, since Pulsar's policies apply" if cluster.is_kop else "of the source's cluster"
+    return f"settings {of}: {', '.join(names)}"
+
+
+def _retention_of_pulsar(route: Route, cluster: Cluster) -> Iterator[Problem]:
+    """Kafka's consumers are no subscriptions, so Pulsar may delete messages that they have not read."""
+    name = TopicName.parse(route.target, route.topic.tenant, route.topic.namespace)
+    namespace = f"{name.tenant}/{name.namespace}"
+    try:
+        found = cluster.retention(namespace)
+    except SchemaRegistryError as error:
+        yield Problem("pulsar-retention", f"Pulsar does not tell the retention of {namespace}: {error}")
+        return
+    if found is None or 0 in found:
+        kept = "no retention of its own" if found is None else f"a retention of {found[0]} minutes and {found[1]} MB"
+        yield Problem(
+            "pulsar-retention",
+            f"the namespace {namespace} has {kept}: by Pulsar's default, messages are deleted once no subscription "
+            "needs them, and Kafka's consumers have none",
+            f"pulsar-admin namespaces set-retention {namespace} --time TIME --size SIZE",
+        )
 
 
 def _content(route: Route, topic: Topic) -> Iterator[Problem]:
