@@ -6,10 +6,12 @@ from .clients import (
     ClientErrors,
     ask,
     client,
+    hint_for,
     require_options,
     within,
 )
 from .partitions import bounds_of, partitions_of, place_of
+from .producer_ids import idempotence, no_producer_ids, require_producer_ids
 from .ranges import ASSIGNED, OffsetsGoneError, Range, RangeReader, StalledError
 
 __all__ = [
@@ -24,8 +26,12 @@ __all__ = [
     "ask",
     "bounds_of",
     "client",
+    "hint_for",
+    "idempotence",
+    "no_producer_ids",
     "partitions_of",
     "place_of",
     "require_options",
+    "require_producer_ids",
     "within",
 ]

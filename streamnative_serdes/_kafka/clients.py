@@ -28,6 +28,7 @@ FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this 
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
 _GRACE_SECONDS: Final = 1.0  # in which a client can say itself that a request has timed out
 _CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
+_PRODUCER_IDS: Final = ("enable.idempotence", "transactional.id")
 _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 # Error codes of a client that cannot reach any broker.
@@ -136,6 +137,8 @@ def client(
     from confluent_kafka import KafkaException
 
     _refuse_fatal(conf, topic)
+    if getattr(kind, "__name__", "") == "AdminClient":  # it is a producer, and would ask for a producer id
+        conf = {name: value for name, value in conf.items() if name not in _PRODUCER_IDS}
     quiet = {} if any(name in conf for name in _OWN_LOG) else {"log_level": _CRITICAL}
     try:
         return kind({**conf, **quiet, "error_cb": errors or ClientErrors(conf, topic)})
@@ -155,6 +158,16 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
             topic=topic,
             hint="leave it out where nothing sets it, such as a variable that is empty",
         )
+
+
+def hint_for(error: KafkaError) -> str | None:
+    """What may be behind an error of a broker that does not say it."""
+    if error.name() != "UNKNOWN":
+        return None
+    return (
+        "a KoP with entryFormat=pulsar answers so to all messages of a batch if one has a header whose value is null: "
+        "leave such headers out, or give them an empty value"
+    )
 
 
 def within(future: Future[_Answer], seconds: float) -> _Answer:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, require_producer_ids
 
 from .failures import REFUSED, FailureError
 from .lines import Line
@@ -21,14 +21,16 @@ class Outbox:
     """Sends messages to a topic, and counts what the broker has confirmed.
 
     Raises:
-        ConfigError: the client refuses its options.
+        ConfigError: the client refuses its options, or they ask for idempotence that the brokers do not have.
+        BrokerUnavailableError: with ``enable.idempotence``, no broker answers.
     """
 
     def __init__(self, kafka: dict[str, Any], topic: str) -> None:
         self._topic, self._errors = topic, ClientErrors(kafka, topic)
+        require_producer_ids(kafka, topic)
         self._producer = client(Producer, kafka, topic, self._errors)
         self.delivered: Counter[int] = Counter()  # by partition
-        self._refused: list[str] = []
+        self._refused: list[KafkaError] = []
 
     def require_topic(self) -> None:
         """Raise FailureError if the broker does not have the topic: it would make one with settings nobody chose."""
@@ -83,10 +85,11 @@ class Outbox:
 
     def _note(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self._refused.append(error.str())
+            self._refused.append(error)
         else:
             self.delivered[message.partition() or 0] += 1
 
     def _raise_refused(self) -> None:
         if self._refused:
-            raise FailureError(f"the broker refused a message: {self._refused[0]}", REFUSED, topic=self._topic)
+            text, hint = f"the broker refused a message: {self._refused[0].str()}", hint_for(self._refused[0])
+            raise FailureError(text, REFUSED, topic=self._topic, hint=hint)

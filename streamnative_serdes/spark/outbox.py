@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, require_options
+from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, idempotence, require_options
 from streamnative_serdes.arrow.kafka_columns import Deliveries, produce_all
 from streamnative_serdes.errors import ConfigError, SerdesError
 
@@ -184,18 +184,25 @@ class Outbox:
             raise DeliveryError.of(self._topic, len(self._failed), left, reasons, self._hint(left))
 
     def _hint(self, left: int) -> str | None:
+        unsaid = next(filter(None, map(hint_for, self._failed)), None)
+        if unsaid is not None:
+            return unsaid
         met = str(self._errors)
         if not met and not left:
             return None
         return f"the brokers are {self._errors.addresses}" + (f"; the client reported {met}" if met else "")
 
 
-def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
+def require_broker(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
     """Check once, on the driver, that a broker answers: tasks would wait for minutes.
+
+    Returns:
+        What tasks have to add to the configuration: nothing, or where the brokers give no producer ids, that their
+        producers are not idempotent.
 
     Raises:
         BrokerUnavailableError: no broker answers.
-        ConfigError: the client refuses its configuration.
+        ConfigError: the client refuses its configuration, or it asks for idempotence that the brokers do not have.
     """
     from confluent_kafka import Producer
 
@@ -203,6 +210,7 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> None:
     if not errors.answered:
         asking = client(Producer, {**_DEFAULTS, **kafka}, topic, errors)
         ask(asking, errors, lambda seconds: asking.list_topics(timeout=seconds))
+    return idempotence(kafka, topic)
 
 
 @contextmanager

@@ -167,7 +167,7 @@ class KafkaAvroSink:
             writer.try_columns(zip(fields, kinds, strict=False))
         else:
             writer.try_value(kinds[0])
-        require_broker(self._kafka, self._topic)
+        self._kafka |= require_broker(self._kafka, self._topic)
         task = BatchTask(self._sending(batch), encoder, tuple(fields) or None, self._key is not None)
         columns.mapInArrow(task, "nothing int").collect()
 
@@ -186,7 +186,7 @@ class KafkaAvroSink:
             keys = F.lit(None).cast("string") if key is None else _column(key)
             df = df.select(keys.alias("key"), values.alias("value"))
             key, value = "key", "value"
-        require_broker(self._kafka, self._topic)
+        self._kafka |= require_broker(self._kafka, self._topic)
         df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
 
     def _look_at_rows(self, df: DataFrame) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from streamnative_serdes._kafka import no_producer_ids
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import say, show_json
@@ -87,11 +88,9 @@ def topic(
     """  # fmt: skip
     if master is not None and engine != "spark":
         raise ConfigError("--master has no effect without --engine spark")
-    probe = (state.findings or {}).get("probe") or {}
-    possible = engine != "spark" and probe.get("transactions", True)
     wishes = Wishes(
         rules,
-        transactions=possible if transactions == "auto" else transactions == "on",
+        transactions=_possible(state, engine) if transactions == "auto" else transactions == "on",
         follow=follow,
         dead_letters=letters,
         start=start,
@@ -115,6 +114,14 @@ def topic(
     _tell(state, report, moved, wishes, as_json)
     if not report.ended and not follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
+
+
+def _possible(state: State, engine: str) -> bool:
+    """Whether the target's broker has transactions: as `migrate plan` found, otherwise it is asked."""
+    if engine == "spark":
+        return False
+    found = ((state.findings or {}).get("probe") or {}).get("transactions")
+    return bool(found) if found is not None else no_producer_ids(state.route.writing.kafka, state.route.target) is None
 
 
 def _copy(

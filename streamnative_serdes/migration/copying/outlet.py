@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import ClientErrors, client, place_of
+from streamnative_serdes._kafka import ClientErrors, client, hint_for, idempotence, no_producer_ids, place_of
 from streamnative_serdes.errors import SerdesError
 
 from .messages import Placed
@@ -55,7 +55,10 @@ class Outlet:
         self._errors = ClientErrors(kafka, topic)
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
-        self._producer = client(Producer, {**PRODUCER, **size, **name, **kafka}, topic, self._errors)
+        if transactions and (reason := no_producer_ids(kafka, topic)) is not None:
+            raise _no_transactions(topic, reason)
+        more = {} if transactions else idempotence(kafka, topic)
+        self._producer = client(Producer, {**PRODUCER, **size, **name, **kafka, **more}, topic, self._errors)
         self._open = False
         self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
         if transactions:
@@ -185,11 +188,7 @@ class Outlet:
         except KafkaException as error:
             fault = error.args[0]
             if fault.name() in ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED", "_TIMED_OUT"):
-                raise NoTransactionsError(
-                    f"the target's broker gives no transactions: {fault.str()}",
-                    topic=self._topic,
-                    hint="--transactions off copies without them",
-                ) from error
+                raise _no_transactions(self._topic, fault.str()) from error
             raise
 
     def _raise_refused(self) -> None:
@@ -213,12 +212,20 @@ class Outlet:
     def _failure(self, error: KafkaException) -> Exception:
         fault = error.args[0]
         if self._open and not fault.fatal():
-            return TransactionAbortedError(f"the broker aborted a transaction: {fault.str()}", topic=self._topic)
+            text = f"the broker aborted a transaction: {fault.str()}"
+            return TransactionAbortedError(text, topic=self._topic, hint=hint_for(fault))
         if fault.name() in _FENCED or (fault.fatal() and "fenced" in fault.str()):
             return SerdesError(
                 f"another process copies to topic {self._topic} now", hint="only one process may copy to a topic"
             )
+        if (hint := hint_for(fault)) is not None:
+            return SerdesError(f"the broker refused a message: {fault.str()}", topic=self._topic, hint=hint)
         return error
+
+
+def _no_transactions(topic: str, reason: str) -> NoTransactionsError:
+    hint = "--transactions off copies without them"
+    return NoTransactionsError(f"the target's broker gives no transactions: {reason}", topic=topic, hint=hint)
 
 
 def _letter_too_large(topic: str | None, value: bytes | None) -> SerdesError:

@@ -18,6 +18,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from streamnative_serdes._kafka import idempotence
 from streamnative_serdes.errors import ConfigError, RawMessage
 from streamnative_serdes.migration.framing import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.migration.route import Route
@@ -74,6 +75,7 @@ class SparkCopy:
         self._state, self._wishes, self._session = state, wishes, session
         self._observe, self._stopping = observe, stopping
         self._options = _reading_options(state.route)
+        self._more: Mapping[str, Any] = {}  # configuration of producers
 
     def run(self) -> Report:
         """Copy up to the source's present end, or until told to stop.
@@ -91,10 +93,11 @@ class SparkCopy:
             places, _ = find_places(kafka, route.target, known, wishes)
             starts = inlet.beginnings({**wishes.start, **places})
             ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
+        self._more = idempotence(kafka, route.target)
         ensure_topic(kafka, progress_topic.name, 1, cleanup_policy="compact")
         settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
         ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
-        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest)
+        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more)
         report = Report({})
         for partition, start in starts.items():
             report.progress[partition] = replace(known.get(partition) or Progress(start, places=True), next=start)
@@ -141,7 +144,7 @@ class SparkCopy:
         """Write the progress."""
         from streamnative_serdes.spark.outbox import outbox
 
-        with outbox(dict(self._state.route.writing.kafka), topic.name) as out:
+        with outbox({**self._state.route.writing.kafka, **self._more}, topic.name) as out:
             for partition, progress in advanced.items():
                 key, value = topic.words(partition, progress)
                 out.send(value, key)
@@ -214,12 +217,14 @@ class _CopyTask:
         rewriter: for the values.
         rules: for the parts of messages.
         largest: the size of the largest message that the target takes, in bytes.
+        more: configuration of the producer that the driver has added.
     """
 
     route: Route
     rewriter: Rewriter
     rules: Rules
     largest: int
+    more: Mapping[str, Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -227,7 +232,7 @@ class _CopyTask:
         from streamnative_serdes.spark.outbox import outbox
 
         size = {"message.max.bytes": max(self.largest, 1_000)} if self.largest else {}
-        kafka = {**PRODUCER, **size, **self.route.writing.kafka}
+        kafka = {**PRODUCER, **size, **self.route.writing.kafka, **self.more}
         done: _Done | None = None
         with ExitStack() as stack:
             schemas = stack.enter_context(NamedSchemas(self.route))

@@ -20,10 +20,11 @@ from pyspark.sql import types as T
 from waiting import HANG_SECONDS
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
+from streamnative_serdes._kafka import producer_ids
 from streamnative_serdes.spark import to_avro_schema
 from streamnative_serdes.spark.datasource.writing import writers
 from streamnative_serdes.spark.datasource.writing.commits import Sent
-from streamnative_serdes.spark.datasource.writing.transactions import Transaction
+from streamnative_serdes.spark.datasource.writing.transactions import Transaction, TransactionError
 from streamnative_serdes.spark.datasource.writing.writers import StreamRowWriter
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -408,3 +409,23 @@ def test_a_view_has_the_columns_that_a_write_takes_or_says_why_there_are_none(
                 make({**conf, **given})
     with pytest.raises(ConfigError, match="so the option topic is required"):
         writers.columns_to_write({name: value for name, value in conf.items() if name != "topic"})
+
+
+def test_brokers_without_producer_ids_are_noticed_on_the_driver(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a KoP without transaction coordinator: an idempotent producer would wait for its id without end."""
+    monkeypatch.setattr(producer_ids, "_asked", lambda *_: "the brokers give no producer ids")
+    monkeypatch.setattr(producer_ids, "_known", {})
+    told = {**options, "topic": "none"}
+    for make in (writers.writer, writers.stream_writer):
+        planned = make(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]
+        assert planned.more["enable.idempotence"] is False
+        with pytest.raises(ConfigError, match=r"enable\.idempotence=true: .*the brokers give no producer ids"):
+            make({**told, "kafka.enable.idempotence": "true"}, KEYED, overwrite=False)
+        with pytest.raises(
+            TransactionError, match=r"not possible: the brokers give no producer ids .*delivery=at-least-once"
+        ):
+            make({**told, "delivery": "transactional"}, KEYED, overwrite=False)
+        assert not make({**told, "kafka.enable.idempotence": "false"}, KEYED, overwrite=False)._task.more  # type: ignore[attr-defined]
+    assert "sent without enable.idempotence" in caplog.text

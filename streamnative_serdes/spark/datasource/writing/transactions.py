@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._kafka import ClientErrors, client, no_producer_ids
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.outbox import Outbox
@@ -263,6 +263,21 @@ def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
         cause = error.__cause__
         if not isinstance(cause, KafkaException) or cause.args[0].name() not in _UNAUTHORIZED:
             raise
+
+
+def require_transactions(kafka: Mapping[str, Any], topic: str) -> None:
+    """On the driver, before anything else: find out whether the brokers have transactions at all.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        TransactionError: the brokers have none.
+    """
+    if (reason := no_producer_ids(kafka, topic)) is not None:
+        raise TransactionError(
+            f"transactions are not possible: {reason}",
+            topic=topic,
+            hint="use delivery=at-least-once with dedupHeaders=true",
+        )
 
 
 def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:

@@ -57,6 +57,7 @@ from .transactions import (
     Rows,
     committed_rows,
     require_timeout,
+    require_transactions,
     transaction,
 )
 from .trial import try_write
@@ -186,9 +187,13 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
         require_timeout(kafka)
     refuse_options(kafka, topic or "")
     columns = match_columns(schema, topic, COLUMNS if encode == "true" else encode, options)
-    require_broker(kafka, topic or "")
-    try_write(kafka, topic, transactional=delivery == TRANSACTIONAL)
-    return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL)
+    more: Mapping[str, Any] = {}
+    if delivery == TRANSACTIONAL:
+        require_transactions(kafka, topic or "")
+    else:
+        more = require_broker(kafka, topic or "")
+    try_write({**kafka, **more}, topic, transactional=delivery == TRANSACTIONAL)
+    return Task(options, columns, topic, write, dedup, delivery == TRANSACTIONAL, more)
 
 
 def _require_one_topic(topic: str | None) -> None:
@@ -218,6 +223,7 @@ class Task:
         write: the id of a batch write; None for streams, whose tasks know the query and the batch.
         dedup: add headers that tell copies of a message.
         transactional: send in a transaction.
+        more: configuration of the client that the driver has added.
     """
 
     options: Options
@@ -226,6 +232,7 @@ class Task:
     write: str | None
     dedup: bool
     transactional: bool
+    more: Mapping[str, Any]
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         """Send the rows of one partition.
@@ -259,7 +266,7 @@ class Task:
 
     def _at_least_once(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         write = self._write() if self.dedup else None
-        kafka, topic = client_config(self.options), self.topic or ""
+        kafka, topic = {**client_config(self.options), **self.more}, self.topic or ""
         with ExitStack() as stack:
             out = stack.enter_context(outbox(kafka, topic, _MOST_REASONS, places=True))
             messages = MessageBatches(self.columns, Sending(topic, kafka, write, _MOST_REASONS), out)

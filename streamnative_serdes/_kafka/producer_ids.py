@@ -1,0 +1,110 @@
+"""Producer ids: brokers give them to idempotent and transactional producers, and a KoP as it is delivered does not.
+
+KoP needs a transaction coordinator for them (``kafkaTransactionCoordinatorEnabled``, off by default), and never answers
+without one. A producer that waits for an id delivers nothing and reports nothing, so the brokers are asked beforehand:
+the client's statistics tell whether an idempotent producer has its id, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import ConfigError
+
+from .clients import ClientErrors, ask, client
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+IDEMPOTENCE: Final = "enable.idempotence"
+_SECONDS: Final = 10.0  # Kafka's brokers take a fraction of one
+_ASKING: Final[Mapping[str, Any]] = {IDEMPOTENCE: True, "statistics.interval.ms": 50}
+# What does not go together with idempotence, or is for messages.
+_OF_OTHERS: Final = frozenset(
+    {
+        *(IDEMPOTENCE, "transactional.id", "on_delivery", "dr_cb", "acks", "request.required.acks", "retries"),
+        *("max.in.flight", "max.in.flight.requests.per.connection", "message.send.max.retries"),
+    }
+)
+# Keeps the order of messages as idempotence does: a retry does not come behind later ones.
+_WITHOUT: Final[Mapping[str, Any]] = {IDEMPOTENCE: False, "max.in.flight.requests.per.connection": 1}
+_COORDINATOR: Final = "a KoP gives them with kafkaTransactionCoordinatorEnabled=true, which is not its default"
+_known: Final[dict[str, str | None]] = {}  # what was found out in this process
+_lock: Final = threading.Lock()
+
+
+def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
+    """Why the brokers give no producer ids; None if they do. They are asked once in a process.
+
+    Args:
+        kafka: the client's configuration.
+        topic: for errors.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        ConfigError: the client refuses the configuration.
+    """
+    key = repr(sorted((name, str(value)) for name, value in kafka.items() if "bootstrap" in name or "sasl" in name))
+    with _lock:
+        if key not in _known:
+            _known[key] = _asked(kafka, topic)
+        return _known[key]
+
+
+def idempotence(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
+    """What to add to a producer's configuration that leaves ``enable.idempotence`` to us: it is on where it works.
+
+    Raises:
+        ConfigError: the configuration has it on, and the brokers give no producer ids.
+        BrokerUnavailableError: no broker answers.
+    """
+    given = kafka.get(IDEMPOTENCE)
+    reason = None if given is not None and str(given).lower() != "true" else no_producer_ids(kafka, topic)
+    if reason is None:
+        return {}
+    if given is not None:
+        raise ConfigError(
+            f"{IDEMPOTENCE}=true: nothing would be delivered, since {reason}",
+            topic=topic,
+            hint=f"set {IDEMPOTENCE}=false",
+        )
+    logger.warning(
+        "topic %s: messages are sent without %s, so one whose confirmation is lost may be there twice: %s",
+        topic,
+        IDEMPOTENCE,
+        reason,
+    )
+    return _WITHOUT
+
+
+def require_producer_ids(kafka: Mapping[str, Any], topic: str) -> None:
+    """Raises ConfigError if ``enable.idempotence`` is on in the configuration, and the brokers give no producer ids."""
+    if kafka.get(IDEMPOTENCE) is not None:
+        idempotence(kafka, topic)
+
+
+def _asked(kafka: Mapping[str, Any], topic: str) -> str | None:
+    from confluent_kafka import KafkaException, Producer
+
+    errors = ClientErrors(kafka, topic)
+    own = {name: value for name, value in kafka.items() if name not in _OF_OTHERS}
+    # A KoP closes the connection that asks for an id, so the first question is another client's.
+    first: Producer = client(Producer, own, topic, errors)
+    ask(first, errors, lambda seconds: first.list_topics(timeout=seconds))
+    states: list[str] = []
+    told = {**own, **_ASKING, "stats_cb": lambda text: states.append(json.loads(text)["eos"]["idemp_state"])}
+    producer: Producer = client(Producer, told, topic, errors)
+    until = time.monotonic() + _SECONDS
+    try:
+        while states[-1:] != ["Assigned"]:
+            if time.monotonic() > until:
+                return f"the brokers give no producer ids; {_COORDINATOR}"
+            producer.poll(0.05)
+    except KafkaException as error:  # such as for a missing right
+        return f"the brokers give no producer ids: {error.args[0].str()}"
+    return None
