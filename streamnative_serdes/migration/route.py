@@ -90,10 +90,18 @@ class Route:
     @property
     def topic(self) -> TopicName:
         """The topic on Pulsar's side, with its tenant and namespace. Raises ConfigError if their options are bad."""
+        return self._full(self.target if self.direction == "forward" else self.source)
+
+    @property
+    def has_one_name(self) -> bool:
+        """Whether source and target have the same name, which may be written with tenant and namespace."""
+        return self.source == self.target or self._full(self.source) == self._full(self.target)
+
+    def _full(self, name: str) -> TopicName:
         table = {option.key: option.default for option in config.REGISTRY_OPTIONS}
         names = ("pulsar.tenant", "pulsar.namespace")
         tenant, namespace = (str(self.pulsar.registry.get(name, table.get(name, ""))) for name in names)
-        return TopicName.parse(self.target if self.direction == "forward" else self.source, tenant, namespace)
+        return TopicName.parse(name, tenant, namespace)
 
     @property
     def identity(self) -> str:

@@ -16,125 +16,18 @@ import pytest
 from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
-from migrations import BEGIN, VERSIONS, Gauge, Sent, Sides, create, expected, messages, new_name, read, register, send
+from copied_topic import LIMIT, Migration
+from migrations import BEGIN, VERSIONS, Gauge, Sent, create, expected, messages, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration import Report, Route, Side, State, TopicCopy, Wishes
-from streamnative_serdes.migration.copying.dead_letters import DeadLetter, read_file
+from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
+from streamnative_serdes.migration.copying.dead_letters import read_file
 from streamnative_serdes.migration.copying.messages import PLACE
 
 KILLS = 5
-LIMIT = 120.0  # seconds for a run
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
-
-
-class Migration:
-    """A source topic with its schemas, a target, and the command that copies one to the other."""
-
-    def __init__(self, kafka: Kafka, confluent: ConfluentRegistry, pulsar: Pulsar, folder: Path) -> None:
-        self.kafka, self.folder = kafka.bootstrap_servers, folder
-        self.source, self.target = new_name("source"), new_name("target")
-        self.sides = Sides(confluent.url, pulsar.url, self.kafka)
-        self.ids = register(confluent.url, f"{self.source}-value", VERSIONS)
-        create(self.kafka, self.source)
-        create(self.kafka, self.target, max_message_bytes="2000000")
-        self.state = self.saved(self.source, self.target)
-        self.sent: list[Sent] = []
-        self._run = CommandLine()
-
-    def saved(self, source: str, target: str) -> State:
-        conf = {"bootstrap.servers": self.kafka}
-        sides = (
-            Side(conf, {"schema.registry.url": self.sides.confluent}),
-            Side(conf, {"schema.registry.url": self.sides.pulsar}),
-        )
-        state = State(self.folder / f"{target}.json", Route("forward", source, target, *sides))
-        state.mapping = dict(zip(self.ids, range(len(VERSIONS)), strict=True))
-        state.save()
-        return state
-
-    def send(self, sent: list[Sent]) -> None:
-        send(self.kafka, self.source, sent)
-        self.sent += sent
-
-    def copy_schemas(self, target: str) -> Path:
-        """Register the schemas with Pulsar, too: they get the versions that tests without it only suppose."""
-        path = self.folder / f"{target}-with-schemas.json"
-        self._run(*self.sides("schemas", self.source, target, "--state", str(path)))
-        copied = State.load(path, self.saved(self.source, target).route).mapping
-        assert {name: copied[name] for name in self.ids} == self.state.mapping
-        return path
-
-    def command(self, *more: str) -> list[str]:
-        return self.sides("topic", self.source, self.target, "--state", str(self.state.path), *more)
-
-    def __call__(self, *more: str, code: int = 0) -> Any:
-        """Run it to the end in this process; returns its JSON, or its error."""
-        ended = self._run(*self.command(*more), "--json", "--debug", code=code)
-        return json.loads(ended.out.splitlines()[-1]) if code == 0 else ended.error["error"]
-
-    def start(self, *more: str) -> subprocess.Popen[bytes]:
-        """Run it in a process of its own."""
-        command = [sys.executable, "-m", "streamnative_serdes", *self.command(*more), "--json", "--debug"]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-
-    def kill_after(self, growth: int, *more: str) -> bool:
-        """Run it and kill it when the target has so many offsets more; whether it was killed before its end."""
-        process = self.start(*more)
-        with Gauge(self.kafka, self.target) as used:
-            begin, until = used(), time.monotonic() + LIMIT
-            while process.poll() is None and used() < begin + growth:
-                assert time.monotonic() < until
-        killed = process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        _, said = process.communicate(timeout=LIMIT)
-        assert killed or process.returncode == 0, said.decode()
-        return killed
-
-    def dead_letters(self) -> list[DeadLetter | None]:
-        topic = read(self.kafka, f"{self.target}.dead-letters")
-        return [_letter(parts) for parts in (one for found in topic.values() for one in found)]
-
-    def check_target(self) -> None:
-        assert read(self.kafka, self.target) == expected(self.sent)
-
-    def check_letters(self, letters: list[Any]) -> None:
-        """Exactly the corrupt messages, with their bytes and places."""
-        places: dict[int, int] = {}
-        wanted = []
-        for one in self.sent:
-            offset = places[one.partition] = places.get(one.partition, -1) + 1
-            if one.bad:
-                wanted.append((one.partition, offset, one.timestamp, one.key, one.value, one.headers))
-        found = [(one.partition, one.offset, one.timestamp, one.key, one.value, one.headers) for one in letters]
-        assert sorted(found, key=lambda one: one[:2]) == sorted(wanted, key=lambda one: one[:2])
-        assert all(one.reason for one in letters)
-
-
-class _Message:
-    """What DeadLetter.read needs of a message."""
-
-    def __init__(self, parts: Any) -> None:
-        self._parts = parts
-
-    def key(self) -> Any:
-        return self._parts[0]
-
-    def value(self) -> Any:
-        return self._parts[1]
-
-    def headers(self) -> Any:
-        return self._parts[2]
-
-    def timestamp(self) -> Any:
-        return self._parts[3]
-
-
-def _letter(parts: Any) -> DeadLetter | None:
-    message: Any = _Message(parts)
-    return DeadLetter.read(message)
 
 
 @pytest.fixture

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying import copy as copying
-from streamnative_serdes.migration.copying import groups, progress, resuming
+from streamnative_serdes.migration.copying import groups, identity, progress, resuming
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter
 from streamnative_serdes.migration.copying.messages import PLACE
-from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.route import Route, Side
@@ -53,9 +55,9 @@ class FakeTopics(dict[str, list[FakeMessage]]):
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
     found = FakeTopics()
-    for module in (progress, resuming, groups):
+    for module in (progress, resuming, groups, identity):
         monkeypatch.setattr(module, "committed_messages", found.committed)
-    for module in (resuming, groups):
+    for module in (resuming, groups, identity):
         monkeypatch.setattr(module, "bounds", found.bounds)
     monkeypatch.setattr(resuming, "_SETTLED_SECONDS", 0)
     return found
@@ -66,10 +68,11 @@ def topic(source: str | None = SOURCE) -> ProgressTopic:
 
 
 def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_partition(topics: FakeTopics) -> None:
-    one = Progress(11, 9, 2, (10, 8), places=True)
+    one = Progress(11, 9, 2, (10, 8), places=True, read=Kept(10, 1, "ab"), written=Kept(8, None, "cd"))
+    one.ids, one.letters = ("A", None), ("topic:to.dead-letters", "file:/letters")
     words = [topic().words(0, Progress(5)), topic().words(2, Progress(0)), topic().words(0, one)]
     words += [topic().anchor_words(0, source, source + 5) for source in (9, 100, 20)]
-    words += [topic().anchor_words(0, 20, 26), topic().anchor_words(7, 1, 1)]
+    words += [topic().anchor_words(0, 20, 26), topic().anchor_words(7, 1, 1), topic().owner_words("run")]
     topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
     one.anchors = [(9, 14), (20, 26), (100, 105)]
     assert topic().read() == {0: one, 2: Progress(0)}
@@ -99,6 +102,29 @@ def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any,
     topics["to.migration-state"] = [FakeMessage(key, value, place=(0, 3))]
     with pytest.raises(SerdesError, match=r"to\.migration-state, offset 3: expected the progress of a migration"):
         topic().read()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("next", "5"), ("next", -1), ("next", 1 << 63), ("next", True), ("next", 1.0), ("copied", None), ("bad", []),
+     ("last", [1]), ("last", {}), ("last", ["1", 2]), ("places", 1), ("read", [1, 2]), ("read", [1, "2", "3"]),
+     ("written", "text"), ("ids", [1, 2]), ("ids", None), ("letters", ["orders"]), ("letters", [[]]),
+     ("partition", "x"), ("partition", 0.5), ("source", 1)],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_with_the_topic_and_the_member(topics: FakeTopics, name: str, part: Any) -> None:
+    trees = [{**json.loads(words), **({name: part} if name in json.loads(words) else {})} for words in (KEY, VALUE)]
+    topics["to.migration-state"] = [FakeMessage(*(json.dumps(tree).encode() for tree in trees), place=(0, 3))]
+    with pytest.raises(SerdesError, match=rf"to\.migration-state, offset 3: .* member '{name}': expected") as caught:
+        topic(None).read()
+    assert "copy to another target, or delete this topic" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("deep", [b"[" * 100_000, b'{"next":' * 100_000])
+def test_deep_json_is_refused_as_other_messages_are(topics: FakeTopics, deep: bytes) -> None:
+    for pair in ((KEY, deep), (deep, VALUE)):
+        topics["to.migration-state"] = [FakeMessage(*pair, place=(0, 3))]
+        with pytest.raises(SerdesError, match="offset 3: expected the progress of a migration"):
+            topic().read()
 
 
 def placed(place: bytes | None, *where: int) -> FakeMessage:
@@ -149,11 +175,117 @@ def test_the_last_copy_is_found_behind_any_number_of_other_messages(topics: Fake
 
 
 def test_the_way_back_begins_behind_the_last_copies(topics: FakeTopics) -> None:
+    back = Route("back", "to", "from", Side({}, {}), Side({}, {}))
     with pytest.raises(SerdesError, match="nothing was copied"):
-        behind_copies({}, "to")
+        behind_copies(back)
     words = [topic().words(0, Progress(11, last=(10, 8))), topic().words(1, Progress(3))]
     topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
-    assert behind_copies({}, "to") == {0: 9}
+    assert behind_copies(back) == {0: 9}
+
+
+class FakeCluster:
+    """A cluster whose topics have these ids; None where the broker has none."""
+
+    ids: ClassVar[dict[str, str | None]] = {}
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def id_of(self, name: str) -> tuple[bool, str | None]:
+        return name in self.ids, self.ids.get(name)
+
+
+@pytest.fixture
+def world(topics: FakeTopics, monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
+    """Source and target with a message in each of two partitions, the second of which begins later."""
+    monkeypatch.setattr(identity, "Cluster", FakeCluster)
+    monkeypatch.setattr(FakeCluster, "ids", {"from": "S", "to": "T"})
+    topics["from"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
+    topics["to"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
+    topics["from"] += [FakeMessage(b"k", b"late", place=(1, 7))]
+    topics["to"] += [FakeMessage(b"k", b"late", place=(1, 7))]
+    return topics
+
+
+def known_of(world: FakeTopics, at: int = 3, ids: Any = ("S", "T"), **more: Any) -> dict[int, Progress]:
+    read, written = (Kept.of(world[name][at]) for name in ("from", "to"))  # type: ignore[arg-type]
+    return {0: Progress(at + 1, at + 1, last=(at, at), **{"read": read, "written": written, "ids": ids, **more})}
+
+
+ROUTE = Route("forward", "from", "to", Side({}, {}), Side({}, {}))
+
+
+@pytest.mark.parametrize("ids", [("S", "T"), (None, None)])
+def test_the_topics_of_the_progress_are_known_again(world: FakeTopics, ids: Any) -> None:
+    if ids[0] is None:
+        FakeCluster.ids |= {"from": None, "to": None}
+    known = known_of(world, ids=ids)
+    known[1] = Progress(3, last=(2, 2), read=Kept(2, 1, "deleted"), written=Kept(2, None, "deleted"), ids=ids)
+    known[2] = Progress(0)
+    identity.require_known(ROUTE, known)
+
+
+@pytest.mark.parametrize("role", ["source", "target"])
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"digest": "other"}, "partition 0 has another message at offset 3"),
+     ({"timestamp": 1}, "partition 0 has another message at offset 3"),
+     ({"offset": 5}, "partition 0 ends at 5, and had offset 5")],
+)  # fmt: skip
+def test_a_topic_with_another_message_is_another_one(
+    world: FakeTopics, role: Any, has_ids: bool, change: dict[str, Any], reason: str
+) -> None:
+    ids = ("S", "T") if has_ids else (None, None)
+    if not has_ids:
+        FakeCluster.ids |= {"from": None, "to": None}
+    known, name = known_of(world, ids=ids), "read" if role == "source" else "written"
+    setattr(known[0], name, replace(getattr(known[0], name), **change))
+    with pytest.raises(identity.ChangedTopicError, match=f"the {role} is not the topic .*: {reason}") as caught:
+        identity.require_known(ROUTE, known, settle=0)
+    assert "delete what there is of the topics to, to.migration-state and to.dead-letters first" in str(caught.value)
+    assert caught.value.topic == ("from" if role == "source" else "to")
+    pickle.loads(pickle.dumps(caught.value))
+    identity.require_known(ROUTE, known, ["target" if role == "source" else "source"], settle=0)
+
+
+@pytest.mark.parametrize("name", ["from", "to"])
+def test_a_topic_with_another_id_or_none_any_more_is_another_one(world: FakeTopics, name: str) -> None:
+    known = known_of(world)
+    FakeCluster.ids[name] = "NEW"
+    with pytest.raises(identity.ChangedTopicError, match=r"its id is NEW, and was [ST]"):
+        identity.require_known(ROUTE, known)
+    del FakeCluster.ids[name]
+    with pytest.raises(identity.ChangedTopicError, match="it does not exist any more"):
+        identity.require_known(ROUTE, known)
+
+
+def test_what_compaction_has_deleted_says_nothing_where_topics_have_ids(world: FakeTopics) -> None:
+    known = known_of(world)
+    for name in ("from", "to"):
+        world[name].pop(3)
+    identity.require_known(ROUTE, known)
+    FakeCluster.ids |= {"from": None, "to": None}
+    with pytest.raises(identity.ChangedTopicError, match="partition 0 has another message at offset 3"):
+        identity.require_known(ROUTE, known_of(world, 3, ids=(None, None), read=known[0].read))
+
+
+def test_topics_must_stay_the_same_while_a_run_goes_on(world: FakeTopics) -> None:
+    known, same = known_of(world), identity.SameTopics(ROUTE)
+    assert same.ids == ("S", "T")
+    same.require(known)
+    same.require({0: Progress(0)})
+    FakeCluster.ids["to"] = "NEW"
+    with pytest.raises(identity.ChangedTopicError, match="its id is NEW, and was T when this run began"):
+        same.require({0: Progress(0)})
+
+
+def test_where_topics_have_no_ids_the_message_that_was_kept_last_has_to_be_there_still(world: FakeTopics) -> None:
+    FakeCluster.ids |= {"from": None, "to": None}
+    known, same = known_of(world, ids=(None, None)), identity.SameTopics(ROUTE)
+    same.require(known)
+    world["from"][3] = FakeMessage(b"k", b"other", place=(0, 3), time=3)
+    with pytest.raises(identity.ChangedTopicError, match="the source is not the topic"):
+        same.require(known)
 
 
 class FakeCopier:
@@ -217,7 +349,7 @@ def test_a_copy_that_is_gone_is_an_error(topics: FakeTopics) -> None:
 def test_a_batch_is_due_at_its_bounds() -> None:
     batch = copying._Batch()
     assert not batch.is_due(idle=True)
-    batch.ends[0] = 1
+    batch.seen[0] = FakeMessage()  # type: ignore[assignment]
     assert batch.is_due(idle=True)
     assert not batch.is_due(idle=False)
     batch.copied[0], batch.bad[1] = copying.COMMIT_MESSAGES - 2, 1
@@ -225,7 +357,7 @@ def test_a_batch_is_due_at_its_bounds() -> None:
     batch.bad[0] += 1
     assert batch.is_due(idle=False)
     for size in (copying.COMMIT_BYTES - 1, copying.COMMIT_BYTES):
-        batch = copying._Batch(ends={0: 1}, size=size)
+        batch = copying._Batch(seen={0: FakeMessage()}, size=size)  # type: ignore[dict-item]
         assert batch.is_due(idle=False) == (size == copying.COMMIT_BYTES)
 
 
@@ -234,7 +366,7 @@ def test_a_batch_is_due_by_its_age_which_counts_from_its_first_message(monkeypat
     monkeypatch.setattr(copying.time, "monotonic", lambda: now[0])
     batch = copying._Batch(since=90.0)
     assert not batch.is_due(idle=False)  # nothing was read yet
-    batch.ends[0] = 1
+    batch.seen[0] = FakeMessage()  # type: ignore[assignment]
     now[0] = 101.9
     assert not batch.is_due(idle=False)
     now[0] = 102.0

@@ -32,7 +32,7 @@ def _start(state: State, start: str) -> Mapping[int, int]:
         return {}
     if state.route.direction != "back":
         raise ConfigError("--from copied is for --back", hint="copying goes on where it was stopped by itself")
-    return behind_copies(state.route.reading.kafka, state.route.source)
+    return behind_copies(state.route)
 
 
 _RULES: Final = ("keys", "check", "allow_header_loss", "allow_time_loss")

@@ -20,22 +20,24 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, Final, NoReturn
 
-from confluent_kafka import Message
+from confluent_kafka import KafkaException, Message
 
-from streamnative_serdes._kafka import place_of
-from streamnative_serdes.errors import RawMessage
+from streamnative_serdes._kafka import OffsetsGoneError, StalledError, place_of
+from streamnative_serdes.errors import RawMessage, SerdesError
 from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages
 
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
+from .identity import SameTopics, require_known
 from .inlet import Inlet
 from .messages import MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
 from .outlet import Outlet, TransactionAbortedError
-from .progress import Progress, ProgressTopic
-from .resuming import Wishes, find_places
+from .owner import Owner
+from .progress import Kept, Progress, ProgressTopic
+from .resuming import Wishes, find_places, require_same_mode
 
 COMMIT_MESSAGES: Final = 20_000
 COMMIT_BYTES: Final = 32 << 20
@@ -95,9 +97,11 @@ class TopicCopy:
             as :meth:`run`.
         """
         route, wishes = self._state.route, self._wishes
+        ensure_target(route, self._state.findings, accept=wishes.accept, resuming=True, dry_run=True)
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
-            topic = ProgressTopic(route.writing.kafka, route.target, f"{route.source}@{inlet.cluster}")
-            places, _ = find_places(route.writing.kafka, route.target, topic.read(), wishes)
+            known = ProgressTopic(route.writing.kafka, route.target, f"{route.source}@{inlet.cluster}").read()
+            require_known(route, known)
+            places, _ = find_places(route.writing.kafka, route.target, known, wishes)
             inlet.start({**wishes.start, **places})
             return sum(high - inlet.next[partition] for partition, (_, high) in inlet.bounds.items())
 
@@ -109,6 +113,7 @@ class TopicCopy:
                 messages before it are in the target.
             NoTransactionsError: the target's broker does not support transactions, which were asked for.
             ProblemsError: the target does not fit, or has messages other than copies.
+            ChangedTopicError: source or target was deleted, or deleted and created again.
             SerdesError: there is no source, messages were deleted before they were copied, or another process copies
                 to the target.
             FileError: the file of dead letters cannot be written.
@@ -117,8 +122,9 @@ class TopicCopy:
         """
         attempts, before = 0, -1
         while True:
+            run = _Run(self._state, self._wishes)
             try:
-                with _Run(self._state, self._wishes) as run:
+                with run:
                     return run.copy(self._observe, self._stopping)
             except TransactionAbortedError:
                 done = sum(progress.next for progress in run.report.progress.values())
@@ -136,13 +142,12 @@ class _Run:
         self._stack = ExitStack()
         self.report = Report({})
 
-    def __enter__(self) -> _Run:
+    def __enter__(self) -> None:
         try:
             self._open()
         except BaseException:
             self._stack.close()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -153,19 +158,18 @@ class _Run:
         self._inlet = self._stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
         source = f"{route.source}@{self._inlet.cluster}"
         self._topic = ProgressTopic(kafka, route.target, source)
-        places, safe = find_places(kafka, route.target, self._topic.read(), wishes)
-        begun = bool(bounds(kafka, self._topic.name))  # perhaps by a process that has not committed anything yet
-        largest = self._ensure_target(resuming=begun)
-        ensure_topic(kafka, self._topic.name, 1, cleanup_policy="compact")
+        rewriter = self._state.rewriter()
+        begun, largest = ready(self._state, wishes, self._topic)
         self._outlet = self._stack.enter_context(
             closing(Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest))
         )
-        known = self._topic.read()
-        if wishes.transactions:  # from here on, no other process commits to the target: what is read now stays
-            places, safe = find_places(kafka, route.target, known, wishes)
+        self._owner = self._stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
+        known = self._topic.read()  # from here on, no other process commits to the target: what is read now stays
+        places, safe = find_places(kafka, route.target, known, wishes)
         if begun:
-            # What such a process has not committed, nobody reads.
-            self._ensure_target(resuming=bool(places) or not has_messages(kafka, route.target))
+            # What a process has not committed, nobody reads.
+            largest_of_target(self._state, wishes, resuming=bool(places) or not has_messages(kafka, route.target))
+        self._same = SameTopics(route)
         self._inlet.start({**wishes.start, **places})
         self._letters = self._stack.enter_context(closing(self._dead_letters(source, largest, safe)))
         # Where the others begin is written too: a later run may name another beginning.
@@ -174,10 +178,12 @@ class _Run:
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             self.report.progress[partition] = replace(progress, next=place)
         self._schemas = self._stack.enter_context(NamedSchemas(route))
-        self._copier = MessageCopier(self._state.rewriter(), self._schemas, wishes.rules)
+        self._copier = MessageCopier(rewriter, self._schemas, wishes.rules)
+        self._commit(_Batch())
 
-    def _ensure_target(self, *, resuming: bool) -> int:
-        return largest_of_target(self._state, self._wishes, resuming=resuming)
+    def _say(self, key: bytes, value: bytes) -> None:
+        self._outlet.begin()
+        self._outlet.commit([(self._topic.name, key, value)])
 
     def _dead_letters(self, source: str, largest: int, safe: Mapping[int, int]) -> DeadLetters:
         route, path = self._route, self._wishes.dead_letters
@@ -190,9 +196,19 @@ class _Run:
 
     def copy(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:
         """Copy until the end, or until told to stop; what was copied is committed in any case but a failure."""
+        try:
+            return self._copy_all(observe, stopping)
+        except KafkaException as error:
+            # Errors of ours are KafkaExceptions too, by confluent-kafka's base class.
+            if not isinstance(error, SerdesError) or isinstance(error, OffsetsGoneError | StalledError):
+                self._same.require(self.report.progress)
+            raise
+
+    def _copy_all(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:
         batch = _Batch()
         while True:
             messages = self._inlet.chunk()
+            self._owner.require()
             self._outlet.serve()
             if messages:
                 self._outlet.begin()
@@ -204,7 +220,7 @@ class _Run:
             if batch.is_due(idle=not messages) or ending:
                 self._commit(batch)
                 batch = _Batch()
-            if self._wishes.follow and not batch.ends:
+            if self._wishes.follow and not batch.seen:
                 self._inlet.require_same_partitions()
             observe(self.report)
             if ending:
@@ -212,7 +228,7 @@ class _Run:
                 return self.report
 
     def _copy_chunk(self, messages: list[Message], batch: _Batch) -> None:
-        copy, ends = self._copier.copy, batch.ends
+        copy, seen = self._copier.copy, batch.seen
         copies: list[Placed] = []
         for message in messages:
             partition: Any = message.partition()
@@ -226,10 +242,10 @@ class _Run:
             except UnmappedSchemaError as error:
                 self._send(copies, batch)
                 self._stop_before(message, error, batch)
-            ends[partition] = offset + 1
+            seen[partition] = message
         self._send(copies, batch)
         batch.size += sum(map(len, messages))
-        self._inlet.passed(ends)
+        self._inlet.passed(batch.ends)
 
     def _send(self, copies: list[Placed], batch: _Batch) -> None:
         if not self._wishes.transactions:
@@ -255,13 +271,16 @@ class _Run:
 
     def _commit(self, batch: _Batch) -> None:
         """Commit the batch and the progress that it makes."""
-        if not batch.ends and not self._unwritten:
+        if not batch.seen and not self._unwritten:
             return
         self._outlet.begin()
         self._letters.secure()
         targets = self._outlet.flush()
+        self._owner.require()
+        if batch.seen:  # whatever was read and written so far, was so in these topics
+            self._same.require(self.report.progress)
         beside: list[tuple[str, bytes, bytes]] = []
-        partitions = {*batch.ends, *self._unwritten}
+        partitions = {*batch.seen, *self._unwritten}
         advanced = {partition: self._advanced(partition, batch, targets) for partition in partitions}
         for partition, progress in advanced.items():
             beside.append((self._topic.name, *self._topic.words(partition, progress)))
@@ -271,20 +290,60 @@ class _Run:
         self.report.progress.update(advanced)
         self._unwritten = set()
 
-    def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, int]) -> Progress:
+    def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, Message]) -> Progress:
         """The progress of a partition after this batch; its ``anchors`` has only the last one."""
-        before, last = self.report.progress[partition], batch.last.get(partition)
+        before, last, seen = self.report.progress[partition], batch.last.get(partition), batch.seen.get(partition)
+        written = None if last is None else Kept.of(targets[partition])
         progress = replace(
             before,
             next=self._inlet.next[partition],
             copied=before.copied + batch.copied[partition],
             bad=before.bad + batch.bad[partition],
-            last=before.last if last is None else (last, targets[partition]),
+            last=before.last if last is None or written is None else (last, written.offset),
+            read=before.read if seen is None else Kept.of(seen),
+            written=written or before.written,
+            ids=self._same.ids,
+            letters=tuple(dict.fromkeys((*before.letters, letters_of(self._route.target, self._wishes)))),
         )
         anchor = before.anchors[-1][0] if before.anchors else -_ANCHOR_EVERY
         if progress.last is not None and progress.last[0] - anchor >= _ANCHOR_EVERY:
             progress.anchors = [progress.last]
         return progress
+
+
+def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int]:
+    """Check everything that can be checked before anything is written; then create what is missing.
+
+    Returns:
+        Whether a copy was begun before, and the size of the largest message that the target takes, in bytes.
+
+    Raises:
+        ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
+        ChangedTopicError: source or target is not the topic of the progress.
+        ProblemsError: the target does not fit, or has messages other than copies.
+        SerdesError: there are dead letters of another copy.
+    """
+    route, kafka = state.route, state.route.writing.kafka
+    known = topic.read()
+    require_same_mode(route.target, known, wishes)
+    require_known(route, known)
+    begun = bool(bounds(kafka, topic.name))  # perhaps by a process that has not committed anything yet
+    letters = f"{route.target}{SUFFIX}"
+    if not known and wishes.dead_letters is None and has_messages(kafka, letters):
+        raise SerdesError(
+            "the dead letters of an earlier copy are there, and its progress is not",
+            topic=letters,
+            hint="delete this topic first, or put the dead letters into a file",
+        )
+    largest = largest_of_target(state, wishes, resuming=begun)
+    ensure_topic(kafka, topic.name, 1, cleanup_policy="compact")
+    return begun, largest
+
+
+def letters_of(target: str, wishes: Wishes) -> str:
+    """Where dead letters go, as ``topic:NAME`` or ``file:PATH``."""
+    path = wishes.dead_letters
+    return f"topic:{target}{SUFFIX}" if path is None else f"file:{path.absolute()}"
 
 
 def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
@@ -318,16 +377,21 @@ def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
 class _Batch:
     """What was read since the last commit, by partition."""
 
-    ends: dict[int, int] = field(default_factory=dict)  # offset behind the last message
+    seen: dict[int, Message] = field(default_factory=dict)  # the last message
     copied: Counter[int] = field(default_factory=Counter)
     bad: Counter[int] = field(default_factory=Counter)
     last: dict[int, int] = field(default_factory=dict)  # offset of the last message that was copied
     size: int = 0  # bytes of values
     since: float = field(default_factory=time.monotonic)
 
+    @property
+    def ends(self) -> dict[int, int]:
+        """The offset behind the last message of each partition."""
+        return {partition: place_of(message)[1] + 1 for partition, message in self.seen.items()}
+
     def is_due(self, *, idle: bool) -> bool:
         """Whether to commit now; ``idle`` if the source has nothing more at the moment."""
-        if not self.ends:
+        if not self.seen:
             self.since = time.monotonic()
             return False
         count = self.copied.total() + self.bad.total()

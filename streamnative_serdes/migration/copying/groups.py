@@ -21,6 +21,7 @@ from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.migration.topics import bounds, committed_messages
 
+from .identity import require_known
 from .messages import MessageCopier
 from .named_schemas import NamedSchemas
 from .progress import Progress, ProgressTopic
@@ -61,6 +62,7 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
         dry_run: change nothing.
 
     Raises:
+        ChangedTopicError: source or target was deleted, or deleted and created again.
         SerdesError: a group has no offset in the source, or one before the first copy, or is in use in the target; or
             a copy is not in the target.
         BrokerUnavailableError: a broker does not answer.
@@ -68,7 +70,7 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     """
     route = state.route
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
-    _await_copies(state, progress)
+    require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
     with NamedSchemas(route) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start)
@@ -82,23 +84,6 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
         for group in groups:
             _set(writing, group, route.target, [moved for moved in found if moved.group == group])
     return found
-
-
-def _await_copies(state: State, progress: Mapping[int, Progress]) -> None:
-    """Wait until all copies can be read, which may take a moment after a transaction was committed."""
-    last = {partition: one.last[1] for partition, one in progress.items() if one.last is not None}
-    until = time.monotonic() + _SECONDS
-    while True:
-        there = bounds(state.route.writing.kafka, state.route.target)
-        late = [partition for partition, offset in last.items() if there.get(partition, (0, 0))[1] <= offset]
-        if not late:
-            return
-        if time.monotonic() > until:
-            hint = "was the topic recreated, or does another program have a transaction open?"
-            raise SerdesError(
-                f"partition {late[0]} has no message {last[late[0]]}", topic=state.route.target, hint=hint
-            )
-        time.sleep(0.2)
 
 
 def _offsets(admin: Any, group: str, topic: str) -> list[TopicPartition]:

@@ -72,7 +72,7 @@ class Inlet:
                 raise SerdesError(
                     f"partition {partition} has offsets {low} to {high}, and copying has to go on at {place}",
                     topic=self._topic,
-                    hint="messages were deleted before they were copied, or the topic was recreated",
+                    hint="messages were deleted before they were copied: raise retention.ms, and copy to a new target",
                 )
             found[partition] = place
         return found

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import ClientErrors, client, hint_for, idempotence, no_producer_ids, place_of
+from streamnative_serdes._kafka import ClientErrors, client, hint_for, idempotence, no_producer_ids
 from streamnative_serdes.errors import SerdesError
 
 from .messages import Placed
+from .owner import another_process
 
 _INIT_SECONDS: Final = 60.0
 _PATIENCE: Final = 120.0  # seconds without any confirmed message
@@ -69,7 +70,7 @@ class Outlet:
 
         Args:
             copies: in order.
-            marked: places in ``copies``; :meth:`flush` returns where the last marked one of each partition is then.
+            marked: places in ``copies``; :meth:`flush` returns the last marked one of each partition.
 
         Raises:
             TransactionAbortedError: the broker aborted the transaction.
@@ -131,8 +132,8 @@ class Outlet:
         with self._explained():
             self._producer.poll(0)
 
-    def flush(self) -> Mapping[int, int]:
-        """Wait until everything is delivered; returns the target's offset of each partition's last marked message.
+    def flush(self) -> Mapping[int, Message]:
+        """Wait until everything is delivered; returns each partition's last marked message, with its place.
 
         Raises:
             TransactionAbortedError: a message was not delivered, in a transaction.
@@ -151,7 +152,7 @@ class Outlet:
             left = now_left
         self._raise_refused()
         return {
-            partition: place_of(last[None])[1]
+            partition: last[None]
             for partition, last in self._delivered.items()
             if None in last and partition != _BESIDE
         }
@@ -179,12 +180,17 @@ class Outlet:
                 self._producer.abort_transaction(30.0)
             except KafkaException as error:  # the broker aborts it after transaction.timeout.ms, or at the next start
                 self._errors(error.args[0])
-        self._producer.purge()
-        self._producer.flush(5.0)
+        # What is left is not committed. A producer that was fenced says so again, perhaps as a SystemError.
+        with suppress(KafkaException, SystemError):
+            self._producer.purge()
+            self._producer.flush(5.0)
 
     def _init_transactions(self) -> None:
         try:
-            self._producer.init_transactions(_INIT_SECONDS)
+            with self._explained():
+                self._producer.init_transactions(_INIT_SECONDS)
+        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
+            raise
         except KafkaException as error:
             fault = error.args[0]
             if fault.name() in ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED", "_TIMED_OUT"):
@@ -208,6 +214,10 @@ class Outlet:
             raise
         except KafkaException as error:
             raise self._failure(error) from error
+        except SystemError as error:  # of a callback that the client calls although it has raised a fatal error
+            if not isinstance(error.__cause__, KafkaException):
+                raise
+            raise self._failure(error.__cause__) from error
 
     def _failure(self, error: KafkaException) -> Exception:
         fault = error.args[0]
@@ -215,9 +225,7 @@ class Outlet:
             text = f"the broker aborted a transaction: {fault.str()}"
             return TransactionAbortedError(text, topic=self._topic, hint=hint_for(fault))
         if fault.name() in _FENCED or (fault.fatal() and "fenced" in fault.str()):
-            return SerdesError(
-                f"another process copies to topic {self._topic} now", hint="only one process may copy to a topic"
-            )
+            return another_process(self._topic)
         if (hint := hint_for(fault)) is not None:
             return SerdesError(f"the broker refused a message: {fault.str()}", topic=self._topic, hint=hint)
         return error

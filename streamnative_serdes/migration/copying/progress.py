@@ -3,33 +3,74 @@
 ::
 
     key     {"source": "orders@CLUSTER", "partition": 0}
-    value   {"next": 81234, "copied": 81200, "bad": 34, "last": [81233, 81199], "places": false}
+    value   {"next": 81234, "copied": 81200, "bad": 34, "last": [81233, 81199], "places": false,
+             "read": [81233, 1732368000000, "DIGEST"], "written": [81199, 1732368000000, "DIGEST"],
+             "ids": ["ID", "ID"], "letters": ["topic:orders-snip42.dead-letters"]}
 
     key     {"source": "orders@CLUSTER", "partition": 0, "anchor": 80000}
     value   {"target": 79966}
 
+    key     {"source": "orders@CLUSTER", "owner": "copy"}
+    value   {"run": "UUID"}
+
 ``next`` is the source's offset to go on with. With transactions it is written in the transaction of the messages before
 it, so both are there or neither. ``last`` is the last message that was copied: its offset in the source, and that of
 its copy in the target. An anchor is such a pair too; there is one for every 10,000 messages or more.
+
+``read`` is the last message of the source that was read, ``written`` the last copy, and ``ids`` are those of source and
+target where their brokers have any: by these, topics are known again (``identity``). ``letters`` says where dead
+letters are. The owner is the process that copies now (``owner``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 from confluent_kafka import Message
 
+from streamnative_serdes._kafka import place_of
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.topics import committed_messages
 
 SUFFIX: Final = ".migration-state"
-_MEMBERS: Final = (  # of key and value
-    ({"source", "partition"}, {"next", "copied", "bad", "last", "places"}),
-    ({"source", "partition", "anchor"}, {"target"}),
-)
+_MOST: Final = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A message by which its topic is known again.
+
+    Args:
+        offset: where it is.
+        timestamp: in milliseconds since 1970 UTC; None if it is not known.
+        digest: of its key and value.
+    """
+
+    offset: int
+    timestamp: int | None
+    digest: str
+
+    @classmethod
+    def of(cls, message: Message) -> Kept:
+        """What is kept of a message that was read, or delivered."""
+        body: tuple[Any, Any] = message.key(), message.value()
+        return cls(place_of(message)[1], message.timestamp()[1], digest(*body))
+
+    def is_of(self, message: Message) -> bool:
+        """Whether it was made of this message."""
+        found = Kept.of(message)
+        known = self.timestamp is None or self.timestamp == found.timestamp
+        return known and (self.offset, self.digest) == (found.offset, found.digest)
+
+
+def digest(key: bytes | None, value: bytes | None) -> str:
+    """A checksum of a message's key and value."""
+    sizes = [-1 if part is None else len(part) for part in (key, value)]
+    return blake2b(f"{sizes}".encode() + (key or b"") + (value or b""), digest_size=16).hexdigest()
 
 
 @dataclass(slots=True)
@@ -43,6 +84,10 @@ class Progress:
         last: offset of the last message that was copied, and that of its copy; None before the first.
         places: whether the copies have a header with their place in the source, since there are no transactions.
         anchors: source offset -> target offset of some copies, oldest first.
+        read: the last message of the source that was read; None before the first.
+        written: the last copy; None before the first.
+        ids: of source and target; None where the broker has none.
+        letters: where dead letters are: ``topic:NAME`` or ``file:PATH``.
     """
 
     next: int
@@ -51,6 +96,18 @@ class Progress:
     last: tuple[int, int] | None = None
     places: bool = False
     anchors: list[tuple[int, int]] = field(default_factory=list)
+    read: Kept | None = None
+    written: Kept | None = None
+    ids: tuple[str | None, str | None] = (None, None)
+    letters: tuple[str, ...] = ()
+
+    def tree(self) -> dict[str, Any]:
+        """It as JSON, without the anchors."""
+        kept = {name: getattr(self, name) for name in ("read", "written")}
+        return {
+            **{name: getattr(self, name) for name in ("next", "copied", "bad", "last", "places", "ids", "letters")},
+            **{name: one and [one.offset, one.timestamp, one.digest] for name, one in kept.items()},
+        }
 
 
 class ProgressTopic:
@@ -64,6 +121,7 @@ class ProgressTopic:
 
     def __init__(self, kafka: Mapping[str, Any], target: str, source: str | None) -> None:
         self.name, self._kafka, self._source = f"{target}{SUFFIX}", dict(kafka), source
+        self._target = target
 
     def read(self) -> dict[int, Progress]:
         """The progress of each partition that has any.
@@ -76,26 +134,25 @@ class ProgressTopic:
         found: dict[int, Progress] = {}
         anchors: dict[int, dict[int, int]] = {}
         for message in committed_messages(self._kafka, self.name):
-            key, value = self._parsed(message)
-            partition = int(key["partition"])
+            key, value = self.parsed(message)
             if "anchor" in key:
-                anchors.setdefault(partition, {})[int(key["anchor"])] = int(value["target"])
-            else:
-                last = value["last"]
-                found[partition] = Progress(**{**value, "last": None if last is None else (int(last[0]), int(last[1]))})
+                anchors.setdefault(key["partition"], {})[key["anchor"]] = value["target"]
+            elif "partition" in key:
+                found[key["partition"]] = Progress(**value)
         for partition, progress in found.items():
             progress.anchors = sorted(anchors.get(partition, {}).items())
         return found
 
-    def _parsed(self, message: Message) -> tuple[dict[str, Any], dict[str, Any]]:
+    def parsed(self, message: Message) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Key and value of one message of the topic, checked. Raises SerdesError."""
         try:
-            key, value = json.loads(message.key() or b""), json.loads(message.value() or b"")
-            if (set(key), set(value)) not in _MEMBERS:
-                raise ValueError("members are missing, or there are others")
-        except (ValueError, TypeError) as error:
+            trees = json.loads(message.key() or b""), json.loads(message.value() or b"")
+            key, value = _checked(*trees)
+        except (ValueError, TypeError, RecursionError) as error:
             raise SerdesError(
                 f"topic {self.name}, offset {message.offset()}: expected the progress of a migration: {error}",
-                hint="another program has written to it",
+                hint="another program, or an earlier version, has written to it: copy to another target, or "
+                f"delete this topic, {self._target} and {self._target}.dead-letters, and copy again",
             ) from None
         if self._source is not None and key["source"] != self._source:
             raise SerdesError(
@@ -106,12 +163,109 @@ class ProgressTopic:
 
     def words(self, partition: int, progress: Progress) -> tuple[bytes, bytes]:
         """Key and value of the message for this progress."""
-        value = {name: getattr(progress, name) for name in ("next", "copied", "bad", "last", "places")}
-        return self._key(partition), json.dumps(value).encode()
+        return self._key(partition=partition), json.dumps(progress.tree()).encode()
 
     def anchor_words(self, partition: int, source: int, target: int) -> tuple[bytes, bytes]:
         """Key and value of the message for an anchor."""
-        return self._key(partition, anchor=source), json.dumps({"target": target}).encode()
+        return self._key(partition=partition, anchor=source), json.dumps({"target": target}).encode()
 
-    def _key(self, partition: int, **more: int) -> bytes:
-        return json.dumps({"source": self._source, "partition": partition, **more}).encode()
+    def owner_words(self, run: str) -> tuple[bytes, bytes]:
+        """Key and value of the message that says which process copies."""
+        return self._key(owner="copy"), json.dumps({"run": run}).encode()
+
+    def _key(self, **more: Any) -> bytes:
+        return json.dumps({"source": self._source, **more}).encode()
+
+
+# Members
+
+
+def _number(part: Any) -> int:
+    if type(part) is not int or not 0 <= part < _MOST:
+        raise ValueError("expected a number from 0 to 2**63 - 1")
+    return part
+
+
+def _truth(part: Any) -> bool:
+    if type(part) is not bool:
+        raise ValueError("expected true or false")
+    return part
+
+
+def _text(part: Any) -> str:
+    if type(part) is not str:
+        raise ValueError("expected a text")
+    return part
+
+
+def _pair(part: Any) -> tuple[int, int]:
+    one, other = _list(part, 2)
+    return _number(one), _number(other)
+
+
+def _kept(part: Any) -> Kept:
+    offset, timestamp, marks = _list(part, 3)
+    if timestamp is not None and type(timestamp) is not int:
+        raise ValueError("expected a timestamp or null")
+    return Kept(_number(offset), timestamp, _text(marks))
+
+
+def _ids(part: Any) -> tuple[str | None, str | None]:
+    one, other = (None if each is None else _text(each) for each in _list(part, 2))
+    return one, other
+
+
+def _letters(part: Any) -> tuple[str, ...]:
+    if type(part) is not list or not all(str(each).startswith(("topic:", "file:")) for each in part):
+        raise ValueError("expected a list of topic:NAME or file:PATH")
+    return tuple(map(_text, part))
+
+
+def _list(part: Any, size: int) -> list[Any]:
+    if type(part) is not list or len(part) != size:
+        raise ValueError(f"expected a list of {size}")
+    return part
+
+
+def _or_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda part: None if part is None else read(part)
+
+
+_Members = Mapping[str, Callable[[Any], Any]]
+_PLACE: Final[_Members] = {"source": _text, "partition": _number}
+_KINDS: Final[tuple[tuple[_Members, _Members], ...]] = (  # of key and value
+    (
+        _PLACE,
+        {
+            "next": _number,
+            "copied": _number,
+            "bad": _number,
+            "last": _or_null(_pair),
+            "places": _truth,
+            "read": _or_null(_kept),
+            "written": _or_null(_kept),
+            "ids": _ids,
+            "letters": _letters,
+        },
+    ),
+    ({**_PLACE, "anchor": _number}, {"target": _number}),
+    ({"source": _text, "owner": _text}, {"run": _text}),
+)
+
+
+def _checked(key: Any, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    for members in _KINDS:
+        if (set(key), set(value)) == tuple(map(set, members)):
+            of_key, of_value = members
+            return _members(of_key, key), _members(of_value, value)
+    raise ValueError("members are missing, or there are others")
+
+
+def _members(wanted: _Members, tree: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, read in wanted.items():
+        try:
+            found[name] = read(tree[name])
+        except ValueError as error:
+            raise ValueError(f"member {name!r}: {error}, got {str(tree[name])!r:.80}") from None
+    return found

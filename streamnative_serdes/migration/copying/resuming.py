@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .dead_letters import SUFFIX, DeadLetter
+from .identity import require_known
 from .messages import PLACE, Rules
 from .progress import Progress, ProgressTopic
 
@@ -48,6 +50,14 @@ class Wishes:
     accept: Collection[str] = ()
 
 
+def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes) -> None:
+    """Raises ConfigError if the copy was begun with transactions and is to go on without, or the other way round."""
+    if any(progress.places == wishes.transactions for progress in known.values()):
+        begun = "without" if wishes.transactions else "with"
+        hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
+        raise ConfigError(f"copying to topic {target} was begun {begun} transactions", hint=hint)
+
+
 def find_places(
     kafka: Mapping[str, Any], target: str, known: Mapping[int, Progress], wishes: Wishes
 ) -> tuple[Places, Places]:
@@ -62,10 +72,7 @@ def find_places(
     Raises:
         ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
     """
-    if any(progress.places == wishes.transactions for progress in known.values()):
-        begun = "without" if wishes.transactions else "with"
-        hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
-        raise ConfigError(f"copying to topic {target} was begun {begun} transactions", hint=hint)
+    require_same_mode(target, known, wishes)
     places = {partition: progress.next for partition, progress in known.items()}
     return (places, {}) if wishes.transactions else _by_the_last_copies(kafka, target, places)
 
@@ -124,13 +131,16 @@ def _letter(message: Message) -> int | None:
     return letter.offset if letter is not None else None
 
 
-def behind_copies(kafka: Mapping[str, Any], topic: str) -> Places:
-    """The offsets behind the last copies in ``topic``, by partition: where the way back begins.
+def behind_copies(route: Route) -> Places:
+    """The offsets behind the last copies in the source of a way back, by partition: where it begins.
 
     Raises:
+        ChangedTopicError: the source was deleted, or deleted and created again, since it got the copies.
         SerdesError: nothing was copied to it.
     """
-    known = ProgressTopic(kafka, topic, None).read()
+    topic, forth = route.source, replace(route, direction="forward", source=route.target, target=route.source)
+    known = ProgressTopic(forth.writing.kafka, topic, None).read()
+    require_known(forth, known, ["target"])
     found = {partition: progress.last[1] + 1 for partition, progress in known.items() if progress.last is not None}
     if not found:
         raise SerdesError("nothing was copied to this topic", topic=topic, hint="--from beginning copies all of it")

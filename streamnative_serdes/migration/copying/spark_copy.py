@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
@@ -23,15 +24,17 @@ from streamnative_serdes.errors import ConfigError, RawMessage
 from streamnative_serdes.migration.framing import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds, ensure_topic
+from streamnative_serdes.migration.topics import ensure_topic
 
-from .copy import Report, largest_of_target
+from .copy import Report, letters_of, ready
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter
+from .identity import SameTopics
 from .inlet import Inlet
 from .messages import MessageCopier, Rules, with_place
 from .named_schemas import NamedSchemas
 from .outlet import PRODUCER
-from .progress import Progress, ProgressTopic
+from .owner import Owner
+from .progress import Kept, Progress, ProgressTopic, digest
 from .resuming import Wishes, find_places
 
 if TYPE_CHECKING:
@@ -40,7 +43,10 @@ if TYPE_CHECKING:
     from streamnative_serdes.spark.outbox import Outbox
 
 ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
-_DONE: Final = "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string"
+_DONE: Final = (
+    "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string, "
+    "read string, sent string"
+)
 
 
 class SparkCopy:
@@ -86,24 +92,41 @@ class SparkCopy:
         route, wishes = self._state.route, self._wishes
         kafka: Mapping[str, Any] = route.writing.kafka
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
-            progress_topic = ProgressTopic(kafka, route.target, f"{route.source}@{inlet.cluster}")
-            known = progress_topic.read()
-            begun = bool(bounds(kafka, progress_topic.name))
-            largest = largest_of_target(self._state, wishes, resuming=begun)
-            places, _ = find_places(kafka, route.target, known, wishes)
-            starts = inlet.beginnings({**wishes.start, **places})
-            ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
-        self._more = idempotence(kafka, route.target)
-        ensure_topic(kafka, progress_topic.name, 1, cleanup_policy="compact")
+            topic = ProgressTopic(kafka, route.target, f"{route.source}@{inlet.cluster}")
+            _, largest = ready(self._state, wishes, topic)
+            self._same = SameTopics(route)
+            self._more = idempotence(kafka, route.target)
+            with closing(Owner(kafka, route.target, topic, partial(self._say, topic.name))) as owner:
+                places, _ = find_places(kafka, route.target, topic.read(), wishes)
+                known = topic.read()
+                starts = inlet.beginnings({**wishes.start, **places})
+                ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
+                return self._copy(topic, owner, known, (starts, ends), largest)
+
+    def _copy(
+        self,
+        topic: ProgressTopic,
+        owner: Owner,
+        known: Mapping[int, Progress],
+        bounds: tuple[Mapping[int, int], Mapping[int, int]],
+        largest: int,
+    ) -> Report:
+        route, wishes, (starts, ends) = self._state.route, self._wishes, bounds
+        kafka: Mapping[str, Any] = route.writing.kafka
         settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
         ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
         task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more)
         report = Report({})
         for partition, start in starts.items():
-            report.progress[partition] = replace(known.get(partition) or Progress(start, places=True), next=start)
-        return self._rounds(report, ends, task, progress_topic)
+            progress = known.get(partition) or Progress(start, places=True)
+            letters = tuple(dict.fromkeys((*progress.letters, letters_of(route.target, wishes))))
+            report.progress[partition] = replace(progress, next=start, ids=self._same.ids, letters=letters)
+        self._keep(topic, {number: report.progress[number] for number in starts.keys() - known.keys()})
+        return self._rounds(report, ends, task, topic, owner)
 
-    def _rounds(self, report: Report, ends: Mapping[int, int], task: _CopyTask, topic: ProgressTopic) -> Report:
+    def _rounds(
+        self, report: Report, ends: Mapping[int, int], task: _CopyTask, topic: ProgressTopic, owner: Owner
+    ) -> Report:
         while True:
             spans = {
                 partition: (progress.next, min(progress.next + ROUND, ends[partition]))
@@ -111,6 +134,8 @@ class SparkCopy:
                 if progress.next < ends[partition]
             }
             done = self._job(spans, task) if spans else {}
+            owner.require()
+            self._same.require(report.progress)
             for partition, (_, end) in spans.items():
                 report.progress[partition] = _advanced(report.progress[partition], end, done.get(partition))
             self._keep(topic, {partition: report.progress[partition] for partition in spans})
@@ -140,6 +165,12 @@ class SparkCopy:
         }
         return self._session.read.format("streamnative-kafka").options(**{**self._options, **options}).load()
 
+    def _say(self, topic: str, key: bytes, value: bytes) -> None:
+        from streamnative_serdes.spark.outbox import outbox
+
+        with outbox({**self._state.route.writing.kafka, **self._more}, topic) as out:
+            out.send(value, key)
+
     def _keep(self, topic: ProgressTopic, advanced: Mapping[int, Progress]) -> None:
         """Write the progress."""
         from streamnative_serdes.spark.outbox import outbox
@@ -165,6 +196,8 @@ class _Done:
         target: that of its copy.
         stopped: offset of the message where it stopped, since its schema has not been copied.
         name: of that schema.
+        read: the last message of the source that was read, as JSON.
+        sent: the digest of the last copy.
     """
 
     partition: int
@@ -174,6 +207,8 @@ class _Done:
     target: int | None = None
     stopped: int | None = None
     name: str | None = None
+    read: str | None = None
+    sent: str | None = None
 
 
 def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
@@ -187,6 +222,8 @@ def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
         copied=before.copied + done.copied,
         bad=before.bad + done.bad,
         last=last,
+        read=before.read if done.read is None else Kept(*json.loads(done.read)),
+        written=before.written if done.sent is None or done.target is None else Kept(done.target, None, done.sent),
         anchors=before.anchors if last is None or last == before.last else [*before.anchors, last],
     )
 
@@ -234,6 +271,7 @@ class _CopyTask:
         size = {"message.max.bytes": max(self.largest, 1_000)} if self.largest else {}
         kafka = {**PRODUCER, **size, **self.route.writing.kafka, **self.more}
         done: _Done | None = None
+        tail = _Tail()
         with ExitStack() as stack:
             schemas = stack.enter_context(NamedSchemas(self.route))
             out = stack.enter_context(outbox(kafka, self.route.target, places=True))
@@ -241,17 +279,21 @@ class _CopyTask:
             for batch in batches:
                 for message in _messages(batch):
                     done = done or _Done(message.partition())
-                    if not self._copy(message, copier, out, done):
+                    if not self._copy(message, copier, out, done, tail):
                         break
+                    tail.read = message
                 if done is not None and done.stopped is not None:
                     break
             out.flush()
             if done is not None:
                 if done.copied:
                     done.target = out.places()[self.route.target, done.partition]
+                    done.sent = digest(*tail.sent)
+                if tail.read is not None:
+                    done.read = json.dumps(astuple(Kept.of(tail.read)))  # type: ignore[arg-type]
                 yield pa.RecordBatch.from_pylist([asdict(done)], schema=_schema_of_done())
 
-    def _copy(self, message: _Message, copier: MessageCopier, out: Outbox, done: _Done) -> bool:
+    def _copy(self, message: _Message, copier: MessageCopier, out: Outbox, done: _Done, tail: _Tail) -> bool:
         """Copy one message; whether to go on."""
         partition, offset = message.partition(), message.offset()
         try:
@@ -267,7 +309,7 @@ class _CopyTask:
             done.stopped, done.name = offset, str(error.name)
             return False
         out.send(value, key, headers, partition, moment)  # type: ignore[arg-type]
-        done.copied, done.last = done.copied + 1, offset
+        done.copied, done.last, tail.sent = done.copied + 1, offset, (key, value)
         return True
 
     @property
@@ -275,11 +317,20 @@ class _CopyTask:
         return f"{self.route.target}{SUFFIX}"
 
 
+@dataclass(slots=True)
+class _Tail:
+    """The last message that a task has read, and key and value of its last copy."""
+
+    read: _Message | None = None
+    sent: tuple[bytes | None, bytes | None] = (None, None)
+
+
 def _schema_of_done() -> pa.Schema:
     import pyarrow as pa
 
     numbers = [(name, pa.int64()) for name in ("copied", "bad", "last", "target", "stopped")]
-    return pa.schema([("partition", pa.int32()), *numbers, ("name", pa.string())])
+    texts = [(name, pa.string()) for name in ("name", "read", "sent")]
+    return pa.schema([("partition", pa.int32()), *numbers, *texts])
 
 
 class _Message:

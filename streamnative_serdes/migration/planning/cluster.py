@@ -46,6 +46,8 @@ class Topic:
         replicas: of each message.
         settings: all that the broker tells, such as ``retention.ms``, with those of the broker that it inherits.
         own: those of ``settings`` that were set for this topic.
+        id: which tells it from others that had or will have its name; None where the broker has none.
+        cluster: the id of its cluster.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Topic:
     replicas: int
     settings: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    cluster: str = ""
 
 
 class Cluster:
@@ -85,7 +89,7 @@ class Cluster:
             return None
         replicas = max((len(partition.replicas) for partition in described.partitions), default=1)
         if self.is_kop:
-            return Topic(name, len(described.partitions), replicas, self.defaults())
+            return Topic(name, len(described.partitions), replicas, self.defaults(), {}, _id(described), self._name)
         entries = self._settings(ConfigResource.Type.TOPIC, name)
         return Topic(
             name,
@@ -93,7 +97,14 @@ class Cluster:
             replicas,
             {key: entry.value for key, entry in entries.items() if entry.value is not None},
             {key: entry.value for key, entry in entries.items() if _is_own(entry)},
+            _id(described),
+            self._name,
         )
+
+    def id_of(self, name: str) -> tuple[bool, str | None]:
+        """Whether a topic exists, and its id; None where the broker has none."""
+        described = self._described(name)
+        return described is not None, None if described is None else _id(described)
 
     def brokers(self) -> int:
         """How many brokers are up."""
@@ -106,11 +117,11 @@ class Cluster:
         A KoP describes settings that are not the topic's (``cleanup.policy=compact``, ``max.message.bytes=1000012``),
         ignores those of a new topic, and never answers a request to delete one. What it says of its broker is true.
         """
-        if self._pulsar is None or _is_made_up(self._cluster.cluster_id or ""):
+        if self._pulsar is None or _is_made_up(self._name):
             return False
         try:
             with self._pulsar() as registry:
-                return self._cluster.cluster_id in registry.clusters()
+                return self._name in registry.clusters()
         except SchemaRegistryError as error:
             logger.warning("topic %s: not known whether its broker is a KoP: %s", self._errors.topic, error)
             return False
@@ -128,6 +139,10 @@ class Cluster:
             None,
             lambda seconds: within(self._admin.describe_cluster(request_timeout=seconds), seconds),
         )
+
+    @property
+    def _name(self) -> str:
+        return self._cluster.cluster_id or ""
 
     def defaults(self) -> dict[str, str]:
         """The settings that a new topic inherits, as far as a broker tells; empty without the right to ask."""
@@ -235,6 +250,12 @@ class Cluster:
             raise
         except KafkaException as error:
             raise _refused(doing, right, self._errors.topic, error) from error
+
+
+def _id(described: Any) -> str | None:
+    """KoP, and brokers before Kafka 2.8, answer with zeros."""
+    found = described.topic_id
+    return str(found) if found.get_most_significant_bits() or found.get_least_significant_bits() else None
 
 
 def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:

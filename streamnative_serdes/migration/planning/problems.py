@@ -28,6 +28,7 @@ NAMES: Final[dict[str, Severity]] = {
     "no-timestamps": "note",
     "no-messages": "note",
     # of the target
+    "same-topic": "refused",
     "partitions": "refused",
     "missing-target": "note",
     "not-empty": "question",

@@ -140,7 +140,7 @@ def describe(
             problems.append(Problem("settings-not-copied", _not_copied(cluster, left)))
     problems += problems_of(source, topic, SourceMessages.of(findings), int(time.time() * 1000), growth)
     if exists:
-        problems += _content(route, topic)
+        problems += [*_one_topic(route, source, topic), *_content(route, topic)]
     if cluster.is_kop:
         problems += _retention_of_pulsar(route, cluster)
     return Target(topic, source, exists, problems=tuple(judged(problems, accept)))
@@ -188,6 +188,13 @@ def _retention_of_pulsar(route: Route, cluster: Cluster) -> Iterator[Problem]:
             "needs them, and Kafka's consumers have none",
             f"pulsar-admin namespaces set-retention {namespace} --time TIME --size SIZE",
         )
+
+
+def _one_topic(route: Route, source: Topic, target: Topic) -> Iterator[Problem]:
+    """KoP takes a topic's full name too."""
+    of_one_cluster = source.cluster and (source.cluster, source.id) == (target.cluster, target.id)
+    if of_one_cluster and route.has_one_name:
+        yield Problem("same-topic", "source and target are one topic", "choose another target")
 
 
 def _content(route: Route, topic: Topic) -> Iterator[Problem]:

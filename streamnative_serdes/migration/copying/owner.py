@@ -1,0 +1,73 @@
+"""The process that copies to a target: the last one that said so in the progress topic.
+
+Each process says at its start that it copies now, and ends when another one says so later. With transactions, the
+broker fences it too, so that nothing of it is committed any more; but a process without messages would not notice.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from confluent_kafka import Consumer, TopicPartition
+
+from streamnative_serdes._kafka import ClientErrors, bounds_of, client
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration.topics import CONSUMER
+
+from .progress import ProgressTopic
+
+_MOST: Final = 500  # messages
+
+
+def another_process(topic: str) -> SerdesError:
+    """The error of the process that has to end."""
+    return SerdesError(
+        f"another process copies to topic {topic} now",
+        hint="only one process may copy to a topic: let that one go on, or stop it and run this again",
+    )
+
+
+class Owner:
+    """Says that this process copies, and notices when another one says so.
+
+    Args:
+        kafka: options of the Kafka client of the target's side.
+        target: the target topic.
+        topic: the progress topic, which exists.
+        send: sends key and value to it, and waits until they are delivered.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+
+    def __init__(
+        self, kafka: Mapping[str, Any], target: str, topic: ProgressTopic, send: Callable[[bytes, bytes], object]
+    ) -> None:
+        self._target, self._topic, self._run, self._said = target, topic, uuid.uuid4().hex, False
+        errors = ClientErrors(kafka, topic.name)
+        conf = {"group.id": "streamnative-serdes", **kafka, **CONSUMER}
+        self._consumer: Consumer = client(Consumer, conf, topic.name, errors)
+        try:
+            _, end = bounds_of(self._consumer, errors, topic.name, 0)
+            self._consumer.assign([TopicPartition(topic.name, 0, end)])
+            send(*topic.owner_words(self._run))
+        except BaseException:
+            self._consumer.close()
+            raise
+
+    def require(self) -> None:
+        """Raises SerdesError if another process has said that it copies since this one did."""
+        for message in self._consumer.consume(_MOST, 0.0):
+            if message.error() is not None:
+                continue
+            run = self._topic.parsed(message)[1].get("run")
+            if run is not None and run != self._run and self._said:
+                raise another_process(self._target)
+            self._said = self._said or run == self._run
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()

@@ -1,0 +1,183 @@
+"""A migration whose topics are deleted, or created again: an error that changes nothing, or a whole copy."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from command import CommandLine
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
+from copied_topic import LIMIT, Migration, without_places
+from migrations import create, expected, messages, new_name, read
+from servers import ConfluentRegistry, Kafka, Pulsar
+
+from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
+from streamnative_serdes.migration.copying.identity import ChangedTopicError
+
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
+MODES = pytest.mark.parametrize("mode", [["--transactions", "on"], ["--transactions", "off"]], ids=["on", "off"])
+
+
+@pytest.fixture
+def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
+    return Migration(kafka, confluent_registry, pulsar, tmp_path)
+
+
+def delete(bootstrap: str, *topics: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.delete_topics(list(topics)).values():
+        future.result(LIMIT)
+
+
+def create_again(migration: Migration, topic: str) -> None:
+    """Delete a topic if it is there and create it again, which takes a moment until the broker has done the first."""
+    with suppress(KafkaException):
+        delete(migration.kafka, topic)
+    until = time.monotonic() + LIMIT
+    while True:
+        try:
+            size = {"max_message_bytes": "2000000"} if topic == migration.target else {}
+            create(migration.kafka, topic, **size)
+            return
+        except KafkaException:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
+def of_target(migration: Migration) -> list[str]:
+    return [f"{migration.target}{suffix}" for suffix in ("", ".migration-state", ".dead-letters")]
+
+
+@MODES
+def test_a_target_that_was_deleted_or_recreated_is_refused_until_what_is_left_is_deleted_too(
+    migration: Migration, mode: list[str]
+) -> None:
+    migration.send(messages(100, migration.ids, bad=3, damaged=False))
+    assert migration(*mode)["copied"] == 97
+    delete(migration.kafka, migration.target)
+    for step in ((), ("--create",), ("--dry-run",)):
+        failed = migration(*mode, *step, code=1)
+        assert "does not exist" in failed["message"]
+    create_again(migration, migration.target)
+    for step in ((), ("--dry-run",)):
+        failed = migration(*mode, *step, code=1)
+        assert failed["kind"] == "ChangedTopicError"
+        assert failed["topic"] == migration.target
+        assert all(name in failed["hint"] for name in of_target(migration))
+    assert not any(read(migration.kafka, migration.target).values())
+
+    delete(migration.kafka, *of_target(migration)[1:])
+    told = migration(*mode)
+    assert (told["copied"], told["bad"]) == (97, 3)
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+    migration.check_letters(migration.dead_letters())
+
+
+@MODES
+def test_a_source_that_was_recreated_is_refused_and_can_be_copied_to_a_new_target(
+    migration: Migration, mode: list[str]
+) -> None:
+    migration.send(messages(90, migration.ids))
+    assert migration(*mode)["copied"] == 90
+    before = read(migration.kafka, migration.target)
+    create_again(migration, migration.source)
+    migration.sent = []
+    migration.send(messages(150, migration.ids, seed=2))
+    failed = migration(*mode, code=1)
+    assert (failed["kind"], failed["topic"]) == ("ChangedTopicError", migration.source)
+    assert "copy to a new target" in failed["hint"]
+    assert read(migration.kafka, migration.target) == before
+
+    migration.target = new_name("target")
+    create(migration.kafka, migration.target, max_message_bytes="2000000")
+    migration.state = migration.saved(migration.source, migration.target)
+    assert migration(*mode)["copied"] == 150
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+
+
+def test_dead_letters_that_were_left_of_an_earlier_copy_are_refused(migration: Migration) -> None:
+    migration.send(messages(30, migration.ids, bad=3, damaged=False))
+    assert migration()["bad"] == 3
+    delete(migration.kafka, of_target(migration)[1])
+    create_again(migration, migration.target)
+    failed = migration(code=1)
+    assert "the dead letters of an earlier copy are there" in failed["message"]
+    delete(migration.kafka, of_target(migration)[2])
+    assert migration()["bad"] == 3
+    migration.check_letters(migration.dead_letters())
+
+
+@MODES
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_topic_that_is_recreated_during_a_run_ends_it_before_it_commits(
+    migration: Migration, mode: list[str], side: str
+) -> None:
+    migration.send(messages(300, migration.ids, seed=1))
+    changes: list[Report] = []
+
+    def change(report: Report) -> None:
+        if report.copied == 300 and not changes:
+            changes.append(report)
+            create_again(migration, getattr(migration, side))
+            if side == "source":
+                migration.sent = []
+            migration.send(messages(600, migration.ids, seed=2))
+
+    wishes = Wishes(transactions=mode[-1] == "on", follow=True)
+    with pytest.raises(ChangedTopicError) as caught:
+        TopicCopy(migration.state, wishes, change).run()
+    assert caught.value.topic == getattr(migration, side)
+    assert changes[0].copied == 300
+    again = migration(*mode, code=1)
+    assert (again["kind"], again["topic"]) == ("ChangedTopicError", getattr(migration, side))
+
+
+def test_retention_that_deletes_what_was_kept_is_no_error(migration: Migration) -> None:
+    from confluent_kafka import TopicPartition
+
+    migration.send(messages(60, migration.ids))
+    migration()
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    for topic in (migration.source, migration.target):
+        places = [TopicPartition(topic, number, -1) for number in range(3)]  # all there is
+        for future in admin.delete_records(places).values():
+            future.result(LIMIT)
+    new = messages(30, migration.ids, seed=2)
+    migration.send(new)
+    assert migration()["copied"] == 90
+    assert read(migration.kafka, migration.target) == expected(new)
+
+
+def test_one_topic_cannot_be_source_and_target(migration: Migration) -> None:
+    sent = messages(30, migration.ids)
+    migration.send(sent)
+    path = migration.folder / "same.json"
+    migration.target = migration.source
+    migration.state = migration.saved(migration.source, migration.source)
+    for accept in ((), ("--accept", "not-empty")):
+        failed = migration(*accept, code=1)
+        assert "same-topic: source and target are one topic" in failed["message"]
+    assert migration("--dry-run", "--accept", "not-empty", code=1)["kind"] == "ProblemsError"
+    planned = migration.sides("plan", migration.source, migration.source, "--state", str(path), "--no-probe", "--json")
+    problems = json.loads(CommandLine()(*planned, code=1).out)["problems"]
+    assert {"same-topic"} <= {one["name"] for one in problems}
+    assert sum(map(len, read(migration.kafka, migration.source).values())) == 30
+
+
+def test_groups_and_the_way_back_need_the_topics_of_the_progress(migration: Migration) -> None:
+    from streamnative_serdes.migration import behind_copies, move_groups
+
+    migration.send(messages(90, migration.ids))
+    migration()
+    route = migration.state.route
+    back = Route("back", route.target, route.source, route.confluent, route.pulsar)
+    assert behind_copies(back)
+    create_again(migration, migration.target)
+    with pytest.raises(ChangedTopicError):
+        behind_copies(back)
+    with pytest.raises(ChangedTopicError):
+        move_groups(State.load(migration.state.path, route), ["any"], Wishes())

@@ -1,0 +1,78 @@
+"""Two processes that copy to one topic: one ends with an error that says so, and each message is there once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copied_topic import LIMIT, Migration, without_places
+from migrations import expected, messages, read
+from servers import ConfluentRegistry, Kafka, Pulsar
+
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration import Report, TopicCopy, Wishes
+
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
+MODES = pytest.mark.parametrize("mode", ["on", "off"])
+
+
+@pytest.fixture
+def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
+    return Migration(kafka, confluent_registry, pulsar, tmp_path)
+
+
+@MODES
+@pytest.mark.parametrize("at", [0, 2_000, 6_000])
+def test_the_process_that_began_first_ends_wherever_it_is(migration: Migration, mode: str, at: int) -> None:
+    """The second process runs to its end while the first one has messages that are not committed, or none."""
+    migration.send(messages(6_000, migration.ids, bad=7, damaged=False))
+    told: list[Any] = []
+    read_so_far = 0
+
+    def start_another(report: Report) -> None:
+        nonlocal read_so_far
+        read_so_far += 1
+        if not told and (read_so_far > at // 2_000 or report.copied):
+            told.append(migration("--transactions", mode))
+
+    with pytest.raises(SerdesError, match="another process copies to topic") as caught:
+        TopicCopy(migration.state, Wishes(transactions=mode == "on", follow=True), start_another).run()
+    assert "only one process may copy" in str(caught.value.hint)
+    assert told[0]["ended"]
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+    migration.check_letters(migration.dead_letters())
+    assert migration("--transactions", mode)["lag"] == 0
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+
+
+@MODES
+def test_of_two_processes_that_start_together_one_copies_everything(migration: Migration, mode: str) -> None:
+    migration.send(messages(30_000, migration.ids, bad=7, damaged=False))
+    running = [migration.start("--transactions", mode) for _ in range(2)]
+    try:
+        said = [process.communicate(timeout=LIMIT)[1].decode() for process in running]
+    finally:
+        for process in running:
+            process.kill()
+    codes = [process.returncode for process in running]
+    assert 0 in codes, said
+    for code, words in zip(codes, said, strict=True):
+        assert code == 0 or (code == 1 and "another process copies to topic" in words), words
+        assert "SystemError" not in words
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+    migration.check_letters(migration.dead_letters())
+
+
+def test_a_second_process_copies_as_the_first_one_does(migration: Migration) -> None:
+    migration.send(messages(300, migration.ids))
+    failed: list[Any] = []
+
+    def start_another(report: Report) -> None:
+        if not failed:
+            failed.append(migration("--transactions", "off", code=2))
+
+    report = TopicCopy(migration.state, Wishes(), start_another).run()
+    assert report.copied == 300
+    assert "was begun with transactions" in failed[0]["message"]
+    migration.check_target()
