@@ -12,7 +12,7 @@ from command import CommandLine
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
 from copied_topic import LIMIT, Migration, without_places
-from migrations import create, expected, messages, new_name, read
+from migrations import Sent, create, expected, messages, new_name, read, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
@@ -181,3 +181,17 @@ def test_groups_and_the_way_back_need_the_topics_of_the_progress(migration: Migr
         behind_copies(back)
     with pytest.raises(ChangedTopicError):
         move_groups(State.load(migration.state.path, route), ["any"], Wishes())
+
+
+def test_verify_finds_the_dead_letters_by_itself_and_one_that_is_there_twice(migration: Migration) -> None:
+    migration.send(messages(100, migration.ids, bad=3, damaged=False))
+    path = migration.copy_schemas(migration.target)
+    migration()
+    arguments = migration.sides("verify", migration.source, migration.target, "--state", str(path), "--json")
+    found = CommandLine()(*arguments).json
+    assert (found["same"], found["dead_letters_checked"]) == (True, True)
+    letters = f"{migration.target}.dead-letters"
+    key, value, headers, (_, moment) = next(one for found in read(migration.kafka, letters).values() for one in found)
+    send(migration.kafka, letters, [Sent(0, key, value, headers, moment)])
+    ended = CommandLine()(*arguments, code=1)
+    assert (ended.json["same"], ended.json["dead_letters_repeated"]) == (False, 1)

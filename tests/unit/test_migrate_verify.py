@@ -19,7 +19,8 @@ from streamnative_serdes import header
 from streamnative_serdes._kafka import OffsetsGoneError, ranges
 from streamnative_serdes.migration import Route, Side, State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
-from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
+from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.verifying import verification as verify
 from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
@@ -270,8 +271,39 @@ def test_the_dead_letters_in_a_topic_are_checked(migration: Migration) -> None:
     send_letters(migration, found[2:])
     assert migration.json(*option)["dead_letters_repeated"] == 0
     send_letters(migration, found[2:])
-    assert migration.json(*option)["dead_letters_repeated"] == 1
-    assert "more than once" in migration(*option).out
+    assert migration.json(*option, code=1)["dead_letters_repeated"] == 1
+    assert "1 dead letters are there more than once" in migration(*option, code=1).err
+
+
+def test_dead_letters_are_looked_for_where_the_copy_has_put_them(migration: Migration) -> None:
+    found = letters(migration, bad_messages(migration))
+    path = migration.folder / "letters"
+    places = (f"topic:{migration.target}.dead-letters", f"file:{path}")
+    migration.progress(0, Progress(18, 15, 3, letters=places[:1]))
+    send_letters(migration, found[:2])
+    assert migration.places() == [("dead letter", 0, 17, None)]
+    assert migration.json("--dead-letters", "unchecked")["dead_letters_checked"] is False
+    migration.progress(0, Progress(18, 15, 3, letters=places))
+    assert "does not exist" in migration(code=1).err
+    file = DeadLetterFile(path, migration.name, {})
+    file.add(found[2])
+    file.secure()
+    assert migration.json()["dead_letters_checked"] is True
+    file.add(found[0])
+    file.secure()
+    file.close()
+    assert migration.json(code=1)["dead_letters_repeated"] == 1
+
+
+def test_progress_of_other_topics_is_not_gone_by(migration: Migration, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cluster, "id_of", lambda *_: (True, None))  # the mock broker does not describe topics
+    migration.copy(range(40))
+    assert migration()  # sends all
+    progress = Progress(15, 15, last=(14, 14), read=Kept(14, 1, "other"), anchors=[(0, 0)])
+    migration.progress(0, progress)
+    assert migration.json()["same"]
+    for option in (("--until", "copied"), ("--sample", "1")):
+        assert "the source is not the topic that the copy was begun with" in migration(*option, code=1).err
 
 
 @pytest.mark.parametrize(
@@ -313,7 +345,7 @@ def test_the_dead_letters_in_a_file_are_checked(migration: Migration) -> None:
 
 
 def test_dead_letters_that_are_not_there_are_an_error(migration: Migration) -> None:
-    assert "expected topic:NAME or file:PATH" in migration("--dead-letters", "letters", code=2).err
+    assert "expected topic:NAME, file:PATH or unchecked" in migration("--dead-letters", "letters", code=2).err
     assert "does not exist" in migration("--dead-letters", f"file:{migration.folder}/none", code=1).err
 
 

@@ -13,7 +13,7 @@ from streamnative_serdes.cli.output import marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
 from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
-from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Scope, Verification
+from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Place, Scope, Verification
 
 from .progress_bar import progress_bar
 from .rules import ruled
@@ -25,12 +25,12 @@ _LETTERS: Final = ("topic", "file")
 
 def _letters(
     _context: click.Context, _parameter: click.Parameter, value: str | None
-) -> tuple[Literal["topic", "file"], str] | None:
-    if value is None:
-        return None
+) -> Place | Literal["unchecked"] | None:
+    if value is None or value == "unchecked":
+        return value  # type: ignore[return-value]
     kind, colon, name = value.partition(":")
     if kind not in _LETTERS or not colon or not name:
-        raise click.BadParameter("expected topic:NAME or file:PATH")
+        raise click.BadParameter("expected topic:NAME, file:PATH or unchecked")
     return ("topic" if kind == "topic" else "file"), name
 
 
@@ -45,9 +45,9 @@ def _letters(
 @click.option(
     "--dead-letters",
     "letters",
-    metavar="topic:NAME|file:PATH",
+    metavar="topic:NAME|file:PATH|unchecked",
     callback=_letters,
-    help="Check that exactly the messages that cannot be copied are there.",
+    help="Exactly the messages that cannot be copied have to be there.  [default: where `migrate topic` has put them]",
 )
 @click.option(
     "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
@@ -68,7 +68,7 @@ def verify(
     rules: Rules,
     start: Mapping[int, int],
     until: Literal["source-end", "copied"],
-    letters: tuple[Literal["topic", "file"], str] | None,
+    letters: Place | Literal["unchecked"] | None,
     partitions: tuple[int, ...],
     samples: int | None,
     seed: int,
@@ -101,7 +101,8 @@ def verify(
         _show(state, outcome, scope)
     if not outcome.same:
         count = sum(counts.differences for counts in outcome.partitions)
-        raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}")
+        twice = f"; {_repeated(outcome)}" if outcome.repeated else ""
+        raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}{twice}")
 
 
 def _run(state: State, scope: Scope, as_json: bool) -> Outcome:
@@ -186,7 +187,7 @@ def _notes(outcome: Outcome, scope: Scope) -> list[str]:
                 f"have the same bytes; the first are at source offsets {places}"
             )
     if outcome.repeated:
-        notes.append(f"{outcome.repeated} dead letters are there more than once, with the same bytes")
+        notes.append(_repeated(outcome))
     if outcome.repeated is None and any(counts.bad for counts in outcome.partitions):
         notes.append("the dead letters were not checked: --dead-letters topic:NAME or file:PATH does")
     if outcome.unmapped:
@@ -198,3 +199,7 @@ def _notes(outcome: Outcome, scope: Scope) -> list[str]:
             "are those of the samples, and other messages may be missing or different"
         )
     return notes
+
+
+def _repeated(outcome: Outcome) -> str:
+    return f"{outcome.repeated} dead letters are there more than once"

@@ -23,7 +23,7 @@ class LetterCheck:
     Args:
         letters: all of them.
 
-    ``repeated`` is how many are there more than once, which a copy without transactions may leave.
+    ``repeated`` is how many are there again, with the same content or another.
 
     Raises:
         SerdesError: there are too many for the memory.
@@ -35,14 +35,15 @@ class LetterCheck:
         count = 0
         for letter in letters:
             of_partition = self._known.setdefault(letter.partition, {})
-            mark = _digest(letter), letter.timestamp
-            if of_partition.get(letter.offset) == mark:
+            if letter.offset in of_partition:
                 self.repeated += 1
                 continue
-            of_partition[letter.offset] = mark
+            of_partition[letter.offset] = _digest(letter), letter.timestamp
             count += 1
             if count > _MOST:
-                raise SerdesError(f"there are more than {_MOST} dead letters", hint="leave out --dead-letters")
+                raise SerdesError(
+                    f"there are more than {_MOST} dead letters", hint="--dead-letters unchecked leaves them out"
+                )
 
     def take(self, message: Message) -> tuple[str, str] | None:
         """Check the dead letter of a message that cannot be copied, and what is wrong with it: expected and got."""
@@ -71,7 +72,8 @@ def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Itera
         KafkaException: the broker refuses.
     """
     if not bounds(kafka, topic):
-        raise SerdesError("the broker does not have this topic of dead letters", topic=topic)
+        hint = "--dead-letters names another place, or leaves them out: unchecked"
+        raise SerdesError("the broker does not have this topic of dead letters", topic=topic, hint=hint)
     for message in committed_messages(kafka, topic):
         headers: Any = message.headers() or ()
         letter = DeadLetter.read(message)

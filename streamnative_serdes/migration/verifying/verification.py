@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import ConfigError, SerdesError
+from streamnative_serdes.migration.copying.dead_letters import DeadLetter
+from streamnative_serdes.migration.copying.identity import ChangedTopicError, require_known
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.framing import BadMessageError
@@ -37,6 +39,8 @@ _SETTLING_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.2
 _ALL: Final = 1 << 62  # more than any partition has
 
+Place: TypeAlias = tuple[Literal["topic", "file"], str]  # of dead letters
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -52,7 +56,8 @@ class Scope:
         samples: how many samples to compare; None means all messages.
         seed: of the choice of samples.
         most: differences to keep.
-        letters: the ``topic`` or ``file`` of dead letters, and its name; None if they are not checked.
+        letters: the ``topic`` or ``file`` of dead letters, and its name; None for where the copy has put them, if that
+            is known; ``unchecked`` to leave them out.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -64,7 +69,7 @@ class Scope:
     samples: int | None = None
     seed: int = 0
     most: int = 10
-    letters: tuple[Literal["topic", "file"], str] | None = None
+    letters: Place | Literal["unchecked"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ class Outcome:
     @property
     def same(self) -> bool:
         """Whether the target is what copying the source must give, as far as it was compared."""
-        return not any(counts.differences or counts.stopped for counts in self.partitions)
+        return not self.repeated and not any(counts.differences or counts.stopped for counts in self.partitions)
 
 
 class Verification:
@@ -119,6 +124,7 @@ class Verification:
             MissingTopicError: there is no source or target.
             DeletedMessagesError: the broker deletes messages while they are read.
             ConfigError: there is no such partition, or no copy to take samples from.
+            ChangedTopicError: the progress, which this scope goes by, is not that of these topics.
             SerdesError: the target has other partitions than the source, or copies of another source.
             FileError: the file of dead letters cannot be read, or is of another source.
             SchemaRegistryError: a registry refuses, cannot be reached, or has lost a schema that was copied.
@@ -153,6 +159,7 @@ class Verification:
         # Last, so that it has all that was copied up to the source's end, or as the progress says.
         self._target = stack.enter_context(SideReader(route.writing.kafka, route.target))
         self._await_copies()
+        self._progress = self._believed()
         confluent = of_confluent(stack.enter_context(route.confluent_registry()))
         pulsar = of_pulsar(stack.enter_context(route.pulsar_registry()), route.topic)
         reading, writing = (confluent, pulsar) if route.direction == "forward" else (pulsar, confluent)
@@ -170,6 +177,16 @@ class Verification:
                 return  # they are missing, which comparing will find
             time.sleep(_LOOK_SECONDS)
             self._target.look()
+
+    def _believed(self) -> Mapping[int, Progress]:
+        """The progress if it is that of these topics; what is compared whole needs none."""
+        try:
+            require_known(self._route, self._progress, settle=0)
+        except ChangedTopicError:
+            if self._scope.until == "copied" or self._scope.samples is not None:
+                raise
+            return {}
+        return self._progress
 
     def _partitions(self) -> Sequence[int]:
         there, copies = list(self._source.bounds), list(self._target.bounds)
@@ -200,12 +217,21 @@ class Verification:
         return {number: [place[1:] for place in chosen if place[0] == number] for number, *_ in chosen}
 
     def _letter_check(self, source: str) -> LetterCheck | None:
-        if self._scope.letters is None:
-            return None
-        kind, name = self._scope.letters
+        places = self._letter_places()
+        return LetterCheck(chain.from_iterable(self._in(*place, source) for place in places)) if places else None
+
+    def _letter_places(self) -> Sequence[Place]:
+        given = self._scope.letters
+        if given is not None:
+            return [] if given == "unchecked" else [given]
+        copied = dict.fromkeys(place for progress in self._progress.values() for place in progress.letters)
+        split = (place.partition(":") for place in copied)
+        return [("topic" if kind == "topic" else "file", name) for kind, _, name in split]
+
+    def _in(self, kind: str, name: str, source: str) -> Iterable[DeadLetter]:
         if kind == "file":
-            return LetterCheck(letters_in_file(Path(name), source))
-        return LetterCheck(letters_in_topic(self._route.writing.kafka, name, self._route.source))
+            return letters_in_file(Path(name), source)
+        return letters_in_topic(self._route.writing.kafka, name, self._route.source)
 
     # Comparing
 
