@@ -11,11 +11,13 @@ from .clients import (
     within,
 )
 from .partitions import bounds_of, partitions_of, place_of
+from .patience import PATIENCE, is_waiting, patient
 from .producer_ids import idempotence, no_producer_ids, require_producer_ids
 from .ranges import ASSIGNED, OffsetsGoneError, Range, RangeReader, StalledError
 
 __all__ = [
     "ASSIGNED",
+    "PATIENCE",
     "BrokerRefusedError",
     "BrokerUnavailableError",
     "ClientErrors",
@@ -28,8 +30,10 @@ __all__ = [
     "client",
     "hint_for",
     "idempotence",
+    "is_waiting",
     "no_producer_ids",
     "partitions_of",
+    "patient",
     "place_of",
     "require_options",
     "require_producer_ids",

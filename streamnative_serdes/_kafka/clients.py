@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
+from .patience import goes_on_waiting
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -25,6 +27,7 @@ _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
 
 FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this process and refuse connections
+_AGAIN_SECONDS: Final = 5.0  # timeout while a run waits
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
 _GRACE_SECONDS: Final = 1.0  # in which a client can say itself that a request has timed out
 _CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
@@ -114,12 +117,24 @@ class ClientErrors:
         """Note that a broker has answered."""
         _answered.add(self.addresses)
 
+    def waits(self, since: float) -> bool:
+        """Whether to wait longer for a broker that has answered before, and has not since then, see ``patient``."""
+        return self.answered and goes_on_waiting(self.addresses, since, str(self) or "no answer")
+
+    def gives_up(self, since: float, seconds: float) -> bool:
+        """Whether nothing has come since then for ``seconds``, and no longer wait is asked for, see ``patient``."""
+        silent = time.monotonic() - since
+        waits = silent > min(ANSWER_SECONDS, seconds) and bool(self._said) and self.waits(since)
+        return silent > seconds and not waits
+
     def error(self, seconds: float) -> BrokerUnavailableError:
         met = f": {self}" if self._said else "; the client reported no error"
         return BrokerUnavailableError(
             f"no response from a Kafka broker at {self.addresses} within {seconds:.0f} s{met}",
             topic=self.topic,
-            hint="is bootstrap.servers correct, and does security.protocol match the broker's listener?",
+            hint="it has answered before: start it again, then run this again"
+            if self.answered
+            else "is bootstrap.servers correct, and does security.protocol match the broker's listener?",
         )
 
 
@@ -200,14 +215,15 @@ def ask(
         question: takes a timeout in seconds; returns None after a timeout.
 
     Raises:
-        BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails.
+        BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails;
+            after the time of ``patient`` if one has answered before.
         KafkaException: a broker refused the request. While a leader is being elected, the question is repeated.
     """
     from confluent_kafka import KafkaException
 
     waits = [ANSWER_SECONDS] if errors.answered else [FIRST_SECONDS, ANSWER_SECONDS - FIRST_SECONDS]
     cause: Exception | None = None
-    waited = 0.0
+    waited, since = 0.0, time.monotonic()
     for seconds in waits:
         try:
             answer = _settled(question, seconds)
@@ -220,7 +236,10 @@ def ask(
             return answer
         waited += seconds
         asking.poll(0)  # delivers the client's errors to errors
-        if errors.everywhere():
+        if errors.waits(since):
+            waits.append(_AGAIN_SECONDS)
+            time.sleep(_ELECTION_SECONDS)  # some questions fail at once
+        elif errors.everywhere():
             break
     raise errors.error(waited) from cause
 

@@ -243,7 +243,7 @@ class RangeReader:
             self._heard = time.monotonic()
             self._errors.answer()
             self._errors.clear()
-        elif self._left and self._fault is None and time.monotonic() - self._heard > self._patience:
+        elif self._left and self._fault is None and self._errors.gives_up(self._heard, self._patience):
             self._fault = self._stalled()
 
     def _stalled(self) -> Exception:

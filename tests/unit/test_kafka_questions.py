@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError, ClientErrors, ask
+from streamnative_serdes._kafka import BrokerUnavailableError, ClientErrors, ask, is_waiting, patient
 from streamnative_serdes._kafka import clients as module
 
 ELECTING = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_CONTROLLER]
@@ -53,6 +53,47 @@ def test_an_election_without_end_is_the_brokers_error(code: int) -> None:
     with pytest.raises(KafkaException) as caught:
         asked(answers(code))
     assert caught.value.args[0].code() == code
+
+
+def test_a_run_waits_for_a_broker_that_has_answered_before_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_answered", set())
+    away = [KafkaError._TRANSPORT] * 5
+    with patient(60), pytest.raises(BrokerUnavailableError, match="within 0 s") as caught:
+        asked(answers(*away, "too late"))  # it has not answered yet
+    assert "is bootstrap.servers correct" in str(caught.value.hint)
+    assert asked(answers("answer")) == "answer"
+    with pytest.raises(BrokerUnavailableError) as caught:  # nobody said that there is time
+        asked(answers(*away, "too late"))
+    assert "it has answered before" in str(caught.value.hint)
+    assert not caplog.records
+    with patient(60):
+        assert not is_waiting()
+        assert asked(answers(*away, "answer")) == "answer"
+        assert asked(answers(None, None, "answer")) == "answer"
+        assert is_waiting()
+    assert [record.getMessage().partition(", for")[0] for record in caplog.records] == [
+        "Waiting for a Kafka broker at questions:1"
+    ]
+    with patient(0.01), pytest.raises(BrokerUnavailableError):
+        asked(answers(KafkaError._TRANSPORT))
+    assert not is_waiting()
+
+
+def test_a_reader_gives_up_after_its_time_or_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 20.0)
+    errors = ClientErrors({"bootstrap.servers": "questions:2"}, "t")
+    errors.answer()
+    with patient(300):
+        assert [errors.gives_up(now[0] - silent, 60) for silent in (59, 61)] == [False, True]  # nothing says it is away
+        errors(KafkaError(KafkaError._TRANSPORT))
+        assert not is_waiting()
+        assert [errors.gives_up(now[0] - silent, 60) for silent in (21, 61, 299, 301)] == [False, False, False, True]
+        assert is_waiting()
+    assert [errors.gives_up(now[0] - silent, 60) for silent in (59, 61)] == [False, True]
 
 
 def test_other_refusals_are_not_repeated() -> None:

@@ -1,18 +1,24 @@
-"""The progress bar of the steps that read whole topics: messages done, rate, time left and lag, on a terminal only."""
+"""The progress of the steps that read whole topics: a bar on a terminal, and otherwise a line a minute."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from streamnative_serdes.cli.output import say
+
+_LINE_SECONDS: Final = 60.0
+
 
 class ProgressBar:
-    """Shows how far a step has come; without a terminal it shows nothing. Call it once per batch of messages."""
+    """Shows how far a step has come; for programs it shows nothing. Call it once per batch of messages."""
 
     def advance(self, messages: int) -> None:
         """So many messages more are done."""
@@ -39,6 +45,31 @@ class _Shown(ProgressBar):
         self._progress.update(self._task, lag=f"lag {messages:,}")
 
 
+class _Lines(ProgressBar):
+    """A line on stderr every minute."""
+
+    def __init__(self, title: str, total: int | None) -> None:
+        self._title, self._total, self._lag = title, total, ""
+        self._done = self._said = 0
+        self._since = time.monotonic()
+
+    def advance(self, messages: int) -> None:
+        self._done += messages
+        now = time.monotonic()
+        if now - self._since < _LINE_SECONDS:
+            return
+        of = "" if self._total is None else f" of {self._total:,}"
+        rate = (self._done - self._said) / (now - self._since)
+        say(f"{self._title}: {self._done:,}{of} messages, {rate:,.0f} messages/s{self._lag}", err=True)
+        self._since, self._said = now, self._done
+
+    def expect(self, total: int) -> None:
+        self._total = total
+
+    def lag(self, messages: int) -> None:
+        self._lag = f", lag {messages:,}"
+
+
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -47,7 +78,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress_bar(title: str, total: int | None, *, silent: bool = False) -> Iterator[ProgressBar]:
-    """A bar on stderr while the block runs.
+    """A bar on stderr while the block runs; without a terminal, a line a minute.
 
     Args:
         title: what is done, such as ``copying``.
@@ -55,7 +86,7 @@ def progress_bar(title: str, total: int | None, *, silent: bool = False) -> Iter
         silent: show nothing, as for ``--json``.
     """
     if silent or not sys.stderr.isatty():
-        yield ProgressBar()
+        yield ProgressBar() if silent else _Lines(title, total)
         return
     columns = (
         TextColumn("{task.description}"),

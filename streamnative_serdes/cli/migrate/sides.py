@@ -9,6 +9,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
+from streamnative_serdes._kafka import PATIENCE, patient
 from streamnative_serdes.cli.options import connection_of, pairs, topic_name
 from streamnative_serdes.cli.settings import Side as Table
 from streamnative_serdes.errors import ConfigError
@@ -32,7 +33,9 @@ def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
         context.meta["json"], context.meta["debug"] = kwargs.pop("json"), kwargs.pop("debug")
         route = _route(kwargs)
         path: Any = kwargs.pop("state")
-        return command(State.load(path or default_path(route), route), *args, **kwargs)
+        seconds: Any = kwargs.pop("wait_for_broker")
+        with patient(seconds):
+            return command(State.load(path or default_path(route), route), *args, **kwargs)
 
     for option in reversed(_SHARED):
         run = option(run)
@@ -98,6 +101,14 @@ _SHARED: Final = (
         metavar="SIDE.KEY=env:VARIABLE|SIDE.KEY=file:PATH",
         callback=pairs,
         help="An option whose value is in an environment variable or a file.",
+    ),
+    click.option(
+        "--wait-for-broker",
+        type=click.FloatRange(0),
+        default=PATIENCE,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wait so long for a Kafka broker that has answered before and is away.",
     ),
     click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from streamnative_serdes._kafka import no_producer_ids
+from streamnative_serdes._kafka import is_waiting, no_producer_ids
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import say, show_json
@@ -152,7 +152,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
     asked = threading.Event()
 
     def stop(*_: Any) -> None:
-        if asked.is_set():  # the second time at once
+        if asked.is_set() or is_waiting():  # the second time at once; and nothing is committed without a broker
             raise KeyboardInterrupt
         asked.set()
 

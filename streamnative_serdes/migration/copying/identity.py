@@ -106,7 +106,8 @@ class _Side:
                 return there
             if self._role == "source" or time.monotonic() > until:
                 end, number = there.get(late[0], (0, 0))[1], late[0]
-                raise self._changed(f"partition {number} ends at {end}, and had offset {kept[number].offset}")
+                unless = "" if self._role == "source" else "; or another program has a transaction open"
+                raise self._changed(f"partition {number} ends at {end}, and had offset {kept[number].offset}{unless}")
             time.sleep(_LOOK_SECONDS)
 
     def _changed(self, reason: str) -> ChangedTopicError:

@@ -17,6 +17,7 @@ from .owner import another_process
 
 _INIT_SECONDS: Final = 60.0
 _PATIENCE: Final = 120.0  # seconds without any confirmed message
+_COMMIT_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
 _BESIDE: Final = -1  # stands for all partitions of other topics
 _FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 PRODUCER: Final[Mapping[str, Any]] = {
@@ -147,7 +148,7 @@ class Outlet:
             now_left, now = len(self._producer), time.monotonic()
             if now_left < left:
                 since = now
-            elif now - since > _PATIENCE:
+            elif self._errors.gives_up(since, _PATIENCE):
                 raise self._errors.error(_PATIENCE)
             left = now_left
         self._raise_refused()
@@ -168,9 +169,22 @@ class Outlet:
         self.flush()
         if self._open:
             with self._explained():
-                self._producer.commit_transaction()
+                self._commit()
             self._open = False
         self._delivered.clear()
+
+    def _commit(self) -> None:
+        since = time.monotonic()
+        while True:
+            try:
+                self._producer.commit_transaction(_COMMIT_SECONDS)
+            except KafkaException as error:  # one that can be called again goes on where it was
+                if not error.args[0].retriable():
+                    raise
+                if self._errors.gives_up(since, _PATIENCE):
+                    raise self._errors.error(time.monotonic() - since) from error
+            else:
+                return
 
     def close(self) -> None:
         """Abort what was not committed, and close."""

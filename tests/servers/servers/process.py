@@ -171,6 +171,16 @@ class Server(Startable):
         """Send SIGKILL, which acts like a power failure."""
         self._end(lambda process: process.kill())
 
+    def pause(self) -> None:
+        """Send SIGSTOP: the server takes connections and does not answer, until :meth:`resume`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Send SIGCONT."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
     def close(self) -> None:
         """Kill the server and remove its data. An orderly stop would only write data that nobody needs."""
         self.kill()

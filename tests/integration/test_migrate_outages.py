@@ -1,0 +1,113 @@
+"""A migration whose broker is killed for a minute, or whose registry does not answer for half of one."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import CommandLine
+from copied_topic import LIMIT, Migration, without_places
+from migrations import Gauge, expected, messages, read
+from servers import ConfluentRegistry, Kafka, Pulsar
+
+pytestmark = pytest.mark.usefixtures("nothing_is_known")
+AWAY = 60.0  # seconds without a broker
+SILENT = 30.0  # seconds without a registry
+COUNT, BAD = 60_000, 20
+
+
+@pytest.fixture(scope="module")
+def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
+    with Kafka() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def registry_to_pause(servers_at_hand: None) -> Iterator[ConfluentRegistry]:
+    with ConfluentRegistry() as server:
+        yield server
+
+
+@pytest.fixture
+def migration(kafka_to_kill: Kafka, registry_to_pause: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
+    return Migration(kafka_to_kill, registry_to_pause, pulsar, tmp_path)
+
+
+def check(migration: Migration) -> None:
+    """Everything is there, by an independent count, and verify agrees."""
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+    migration.check_letters(migration.dead_letters())
+    path = migration.copy_schemas(migration.target)
+    arguments = migration.sides("verify", migration.source, migration.target, "--state", str(path), "--json")
+    found = CommandLine()(*arguments).json
+    assert (found["same"], found["dead_letters_checked"]) == (True, True)
+    assert sum(one["copied"] for one in found["partitions"]) == COUNT - BAD
+
+
+def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> None:
+    with Gauge(migration.kafka, migration.target) as used:
+        until = time.monotonic() + LIMIT
+        while process.poll() is None and used() < 100:
+            assert time.monotonic() < until
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_a_run_waits_for_a_broker_that_was_killed_and_copies_everything(
+    migration: Migration, kafka_to_kill: Kafka, mode: str
+) -> None:
+    migration.send(messages(COUNT, migration.ids, bad=BAD, damaged=False))
+    process = migration.start("--transactions", mode)
+    try:
+        wait_for_copies(migration, process)
+        kafka_to_kill.kill()
+        assert process.poll() is None, "it was too fast to be interrupted"
+        time.sleep(AWAY)
+        assert process.poll() is None, process.communicate()[1].decode()
+        kafka_to_kill.start()
+        _, said = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        if not kafka_to_kill.alive:
+            kafka_to_kill.start()
+    assert process.returncode == 0, said.decode()
+    assert b"Waiting for a Kafka broker at" in said
+    check(migration)
+
+
+def test_a_run_that_may_not_wait_ends_with_an_error_and_goes_on_later(
+    migration: Migration, kafka_to_kill: Kafka
+) -> None:
+    migration.send(messages(COUNT, migration.ids, bad=BAD, damaged=False))
+    process = migration.start("--follow", "--wait-for-broker", "5")
+    try:
+        wait_for_copies(migration, process)
+        kafka_to_kill.kill()
+        _, said = process.communicate(timeout=2 * LIMIT)
+    finally:
+        process.kill()
+        kafka_to_kill.start()
+    assert process.returncode == 3, said.decode()
+    assert b"it has answered before: start it again" in said
+    assert migration()["ended"]
+    check(migration)
+
+
+def test_a_registry_that_does_not_answer_for_a_while_ends_in_an_error_or_in_a_whole_copy(
+    migration: Migration, registry_to_pause: ConfluentRegistry
+) -> None:
+    migration.send(messages(COUNT, migration.ids, bad=BAD, damaged=False))
+    registry_to_pause.pause()
+    try:
+        process = migration.start()
+        time.sleep(SILENT)
+    finally:
+        registry_to_pause.resume()
+    _, said = process.communicate(timeout=LIMIT)
+    if process.returncode != 0:
+        assert process.returncode == 3, said.decode()
+        assert b"Registry" in said
+        assert migration()["ended"]
+    check(migration)
