@@ -20,6 +20,7 @@ from ._reading.readers import UNREAD_KEY
 from ._reading.topic_schema import TopicSchema
 from .errors import DecodeError
 from .key_value import SEPARATED
+from .schema_registry import require_version
 from .serialization import Deserializer
 
 __all__ = ["UNREAD_KEY", "DecodedBy", "GenericObject", "KafkaAutoConsumeDeserializer", "TopicSchema"]
@@ -152,9 +153,12 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             SchemaNotFoundError: the topic has no such version.
             SchemaError: it is not valid.
             SchemaRegistryError: the registry cannot be asked.
+            ConfigError: ``version`` is neither an int nor None.
         """
         policy: AnyTypePolicy = policy_of(self)
         refuse_no_topic(policy.binding, topic, DecodeError)
+        if version is not None:
+            require_version(version, topic)
         policy.binding.attach(self)
         return policy.schema(topic, None if version is not None and version < 0 else version)
 

@@ -13,7 +13,7 @@ from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import Known, known_from
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
 from streamnative_serdes.key_value import SEPARATED, KeyValue
-from streamnative_serdes.schema_registry import SchemaInfo, TopicName
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName, require_version
 
 from .readers import FRAMED, UNREAD_KEY, Read, Readers
 
@@ -114,8 +114,9 @@ class TopicSchema:
             SchemaNotFoundError: the topic has no such version.
             SchemaError: it is not valid.
             SchemaRegistryError: the registry cannot be asked.
-            ConfigError: this is a copy from a pickle.
+            ConfigError: this is a copy from a pickle, or ``version`` is not an int.
         """
+        require_version(version, self.topic)
         if self._binding is None:
             raise ConfigError(
                 "a schema from a pickle does not ask the registry",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 try:
     import click
@@ -42,11 +42,24 @@ class _Commands(click.Group):
         assert isinstance(found, click.Command)
         return found
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        from .failures import output_required
+
+        with output_required():  # --help writes, too; click itself would end with the code of a failed check
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from .failures import output_required
+
+        with output_required(ctx):
+            return super().invoke(ctx)
+
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="streamnative-serdes")
 def main() -> None:
     """Avro SerDes for Kafka clients that talk to Apache Pulsar (SNIP 42): schemas and messages of topics.
 
-    Exit codes: 0 done, 1 a check failed, 2 usage, 3 a server refused. docs/cli.md has examples.
+    Exit codes: 0 done, 1 a check failed, 2 usage, 3 a server refused, 4 the output cannot be written. docs/cli.md has
+    examples.
     """

@@ -6,13 +6,18 @@
 | 1 | a check failed: incompatible, different, undecodable, a damaged file, a refused confirmation |
 | 2 | usage: unknown or contradicting options, a bad configuration |
 | 3 | a server refused, or could not be reached |
+| 4 | the output could not be written: a full disk, a closed pipe |
 | 130 | interrupted by Ctrl-C |
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn
 
 import click
@@ -26,7 +31,10 @@ from .output import json_text, say, visible
 CHECK_FAILED: Final = 1
 USAGE: Final = 2
 REFUSED: Final = 3
+UNWRITTEN: Final = 4
 INTERRUPTED: Final = 130
+# Errors of writing to what is open already. Whatever is opened by its name has typed errors of its own.
+_UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 class FailureError(Exception):
@@ -43,12 +51,33 @@ class FailureError(Exception):
 
     def show(self, *, as_json: bool) -> None:
         """Print it."""
-        if as_json:
-            click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
-            return
-        say(visible(f"Error: {self}"), err=True)
-        if "hint" in self.parts:
-            say(visible(f"Hint: {self.parts['hint']}"), err=True)
+        with suppress(OSError):  # there is no place left to tell it; the exit code does
+            if as_json:
+                click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
+                return
+            say(visible(f"Error: {self}"), err=True)
+            if "hint" in self.parts:
+                say(visible(f"Hint: {self.parts['hint']}"), err=True)
+
+
+@contextmanager
+def output_required(ctx: click.Context | None = None) -> Iterator[None]:
+    """End with a line and ``UNWRITTEN`` if standard output is closed, or what the block prints cannot be written."""
+    try:
+        if sys.stdout is None:  # Python's word for a closed one
+            raise OSError(errno.EBADF, "standard output is closed")
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITTEN:
+            raise
+        with suppress(OSError, ValueError, AttributeError):  # what is left would be written at the end of the process
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        failure = FailureError(f"cannot write the output: {error.strerror}", UNWRITTEN)
+        failure.show(as_json=bool(ctx and ctx.meta.get("json")))
+        raise click.exceptions.Exit(UNWRITTEN) from None
 
 
 class Command(click.Command):

@@ -15,7 +15,7 @@ from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 from . import schema_info
 from .pulsar_api import incompatible, pulsar_api
 from .rest import Rest
-from .schema_info import MAX_VERSION, Compatibility, SchemaInfo
+from .schema_info import MAX_VERSION, Compatibility, SchemaInfo, require_version
 from .topic_name import TopicName, namespace_path, topic_names
 
 _T = TypeVar("_T")
@@ -87,7 +87,8 @@ class SchemaRegistryClient:
         return self._rest.ask(request, schema_info.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
-        """The schema with this version; ``patience`` as in :meth:`latest`."""
+        """The schema with this version; ``patience`` as in :meth:`latest`. Raises ConfigError if it is not an int."""
+        require_version(version, str(topic))
         request = self._request(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
         )

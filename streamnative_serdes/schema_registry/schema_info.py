@@ -11,9 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from streamnative_serdes.errors import ConfigError
+
 MAX_VERSION: Final = 2**63 - 1
 UNSET: Final = "UNDEFINED"  # the strategy of a topic or a namespace that has none of its own
 _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show it
+
+
+def require_version(version: object, topic: str) -> None:
+    """Raises ConfigError if this is not a number: in Python, None, True and 1.0 would go further."""
+    if type(version) is not int:
+        raise ConfigError(
+            f"expected a schema version as int, got {type(version).__name__} {version!r:.80}", topic=topic
+        )
 
 
 @dataclass(frozen=True, slots=True)

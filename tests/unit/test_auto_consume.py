@@ -316,6 +316,15 @@ def test_at_version_decodes_bound_to_that_version(reader: Any) -> None:
         first.at_version(2)
 
 
+@pytest.mark.parametrize("bad", [None, "0", b"0", True, 0.0, [0]])
+def test_a_version_that_is_no_int_is_a_typed_error(reader: Any, bad: Any) -> None:
+    with pytest.raises(ConfigError, match="topic users: expected a schema version as int, got"):
+        reader.schema("users").at_version(bad)
+    if bad is not None:
+        with pytest.raises(ConfigError, match="topic users: expected a schema version as int, got"):
+            reader.schema("users", bad)
+
+
 def test_decode_names_the_byte_of_the_whole_message(reader: Any) -> None:
     for message, byte in ((framed(0, USER, BOB)[:-1], 14), (Codec(USER).encode(BOB)[:-1], 4)):
         with pytest.raises(DecodeError) as caught:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from command import CommandLine
 
 from streamnative_serdes.cli.output import json_text, say, show_json, show_raw, show_schema, show_table, visible
+from streamnative_serdes.testing import LocalRegistry
 
 CONTROLS = [
     *map(chr, range(0x20)),
@@ -102,3 +107,27 @@ def test_a_schema_that_is_not_json_is_shown_as_text(capsys: pytest.CaptureFixtur
     show_schema("syntax = \x1b")
     show_schema('{"type":"int"}')
     assert capsys.readouterr().out == 'syntax = \\x1b\n{\n  "type": "int"\n}\n'
+
+
+def ended(*arguments: str, output: str) -> tuple[int, str]:
+    """Exit code and stderr of a command in a process of its own, whose standard output is as said."""
+    command = [sys.executable, "-m", "streamnative_serdes", *arguments]
+    to = {"full": ">/dev/full", "closed": ">&-", "a pipe that nobody reads": "| true"}[output]
+    script = f"{shlex.join(command)} {to}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("output", ["full", "closed", "a pipe that nobody reads"])
+def test_output_that_cannot_be_written_has_a_code_of_its_own_and_one_line(registry: LocalRegistry, output: str) -> None:
+    CommandLine(registry.url)("schemas", "register", "t", "-", stdin='{"type": "record", "name": "A", "fields": []}')
+    for arguments in (("--help",), ("schemas", "--help"), ("schemas", "get", "t", "--registry", registry.url)):
+        code, said = ended(*arguments, output=output)
+        *others, last = said.splitlines()
+        assert code == 4
+        assert last.startswith("Error: cannot write the output: ")
+        assert others in ([], [one for one in others if one.startswith("t: version 0")])  # what get says on stderr
+    code, said = ended("schemas", "get", "t", "--registry", registry.url, "--json", output=output)
+    assert code == 4
+    assert output == "closed" or json.loads(said)["exit_code"] == 4
