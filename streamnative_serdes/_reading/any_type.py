@@ -177,11 +177,10 @@ class AnyTypePolicy(ReadPolicy):
         """
         try:
             return self.binding.version(topic, version).type in FRAMED
-        except SchemaNotFoundError as error:
+        except SchemaNotFoundError:
             instead = self.schema(topic, caller)
-            if instead is None:
-                error.hint = "the message has a header, but the topic has no schema: it may have been deleted"
-                raise
+            if instead is None:  # bytes are bytes
+                return False
             if instead.type in FRAMED and not self.falls_back:
                 raise
         return instead.type in FRAMED
