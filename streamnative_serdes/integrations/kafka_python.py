@@ -5,6 +5,9 @@ aiokafka takes plain functions of the value, so it needs no adapter::
     AIOKafkaProducer(value_serializer=partial(serializer.serialize, "users"))
     AIOKafkaConsumer("users", value_deserializer=partial(deserializer.deserialize, "users"))
 
+It does not pass them the headers. Where those have a schema id (``framings``), leave ``value_deserializer`` out, and
+read the consumer's messages: ``deserializer.deserialize_many("users", messages)``.
+
 The first message of a topic sends a request to the registry, which would block the event loop. To avoid that, warm up
 in a thread: ``await asyncio.to_thread(serializer.warm_up, "users")``.
 """
@@ -22,7 +25,8 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 def for_kafka_python(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Any:
     """Wrap a SerDes for ``value_serializer`` or ``value_deserializer`` of kafka-python 2 or 3.
 
-    One with ``is_key=True`` is for ``key_serializer`` or ``key_deserializer``.
+    One with ``is_key=True`` is for ``key_serializer`` or ``key_deserializer``. Headers reach the SerDes with
+    kafka-python 3 only: version 2 does not pass them.
 
     Returns:
         a ``kafka.serializer.Serializer`` or ``Deserializer``; closing the client closes ``serdes``.
@@ -45,9 +49,10 @@ def _adapter(name: str) -> type:
 
     def convert(self: Any, topic: str, *more: Any) -> Any:
         # kafka-python 2 passes the value; 3 passes the headers and the value.
+        headers = more[0] if len(more) == 2 else None
         if name == "serialize":
-            return self.serdes.serialize(topic, more[-1], more[0] if len(more) == 2 else None)
-        return self.serdes.deserialize(topic, more[-1])
+            return self.serdes.serialize(topic, more[-1], headers)
+        return self.serdes.deserialize(topic, more[-1], headers=headers)
 
     def begin(self: Any, serdes: Any) -> None:
         self.serdes = serdes

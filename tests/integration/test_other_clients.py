@@ -4,18 +4,23 @@ as a user would.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
+from confluent_kafka import Producer
+from confluent_stand_in import ConfluentStandIn
 from kop_entries import Record, kop_entry, send_entries
 from pulsar_topic import PulsarTopic
 from servers import Kafka, Pulsar
 
-from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.integrations.kafka_python import for_kafka_python
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Edsger', 'age': 72}\n"
@@ -53,6 +58,36 @@ def test_a_pulsar_client_reads_what_kafka_and_pulsar_clients_wrote(pulsar: Pulsa
     send_entries(pulsar, name, kop_entry(Record(message, b"Edsger"), Record(None, b"Edsger")))
     place = {"SERVICE_URL": pulsar.service_url, "SCHEMA_REGISTRY_URL": pulsar.url, "TOPIC": name}
     assert output_of("pulsar_schema.py", place) == PULSAR_USERS
+
+
+@pytest.mark.filterwarnings("ignore:.* is deprecated. Use files:DeprecationWarning")  # by the import of kafka-python
+def test_schema_ids_in_headers_are_read_with_both_clients(
+    kafka: Kafka, pulsar: Pulsar, stand_in: ConfluentStandIn
+) -> None:
+    from kafka import KafkaConsumer
+
+    topic = f"clients-{uuid.uuid4()}"
+    guid = stand_in.guid(stand_in.register(f"{topic}-value", USER))
+    datum = {"age": 36, "name": "Ada"}
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer.produce(topic, Codec(USER).encode(datum), headers=[("__value_schema_id", b"\1" + guid)])
+    assert producer.flush(60) == 0
+    more = {"framings": "snip42,confluent-header", "confluent.schema.registry.url": stand_in.url}
+    deserializer = KafkaAvroDeserializer({"schema.registry.url": pulsar.url, **more})
+    place: Any = {"bootstrap_servers": kafka.bootstrap_servers, "auto_offset_reset": "earliest"}
+    consumer = KafkaConsumer(
+        topic, value_deserializer=for_kafka_python(deserializer), consumer_timeout_ms=60_000, **place
+    )
+    assert next(consumer).value == datum
+    consumer.close()
+
+    async def consume() -> Any:
+        from aiokafka import AIOKafkaConsumer
+
+        async with AIOKafkaConsumer(topic, **place) as consumer:
+            return [await consumer.getone()]
+
+    assert list(deserializer.deserialize_many(None, asyncio.run(consume()))) == [datum]
 
 
 def output_of(example: str, place: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.integrations.kafka_python import for_kafka_python
@@ -40,6 +41,20 @@ def test_both_versions_of_the_interface_are_supported(kafka: Any, registry: Loca
         assert reading.deserialize("t", HEADERS, message) == expected
     for one in (writing, reading):
         one.close()
+
+
+@pytest.mark.usefixtures("kafka")
+def test_headers_reach_the_deserializer(registry: LocalRegistry) -> None:
+    """With kafka-python 3; the messages of version 2 and of aiokafka have them, as for deserialize_many."""
+    structs = pytest.importorskip("aiokafka.structs", reason="aiokafka is not installed")
+    with ConfluentStandIn() as confluent:
+        number = confluent.register("t-value", '"string"')
+        more = {"framings": "snip42,confluent-header", "confluent.schema.registry.url": confluent.url}
+        deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url, **more})
+        headers = [("other", None), ("__value_schema_id", b"\1" + confluent.guid(number))]
+        assert for_kafka_python(deserializer).deserialize("t", headers, b"\x04hi") == "hi"
+        record = structs.ConsumerRecord("t", 0, 0, 1, 0, None, b"\x04hi", None, -1, 2, tuple(headers))
+        assert list(deserializer.deserialize_many("t", [record])) == ["hi"]
 
 
 @pytest.mark.usefixtures("kafka")
