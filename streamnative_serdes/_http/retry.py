@@ -36,11 +36,11 @@ class TransientFailure:
     unreached: bool = False
 
 
-def transient(reply: Reply, prefix: str = "") -> TransientFailure:
+def transient(reply: Reply, prefix: str = "", hint: str | None = None) -> TransientFailure:
     """The failure for a response that is worth a retry."""
     words, after = reply.words(), reply.headers.get("Retry-After", "")
     seconds = float(after) if after.isascii() and after.isdigit() else 0.0  # a date, the other form, is ignored
-    return TransientFailure(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds)
+    return TransientFailure(f"{prefix}HTTP {reply.status}: {words}", reply.status, words, seconds, hint)
 
 
 class Retrier:

@@ -23,6 +23,7 @@ class Api:
         expected: what should listen at the address, for hints.
         successes: the HTTP statuses of a successful response.
         passes: whether a response is a transient failure: the same request may succeed shortly.
+        doubt: the hint for a transient failure that may be another one.
         bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
         refusal: the typed error for a response that is neither; takes the hint for rejected credentials too.
         odd: the hint for a response that this kind of registry would not send.
@@ -36,7 +37,8 @@ class Api:
     away: str
     expected: Expected
     successes: frozenset[int]
-    passes: Callable[[Reply], bool]
+    passes: Callable[[ApiRequest, Reply], bool]
+    doubt: Callable[[Reply], str | None]
     bad_credentials: Callable[[Reply], bool]
     refusal: Callable[[ApiRequest, Reply, str], SchemaRegistryError]
     odd: Callable[[ApiRequest, Reply], str]

@@ -79,6 +79,7 @@ def confluent_api(conf: Mapping[str, Any]) -> Api:
         expected=_PORTS,
         successes=frozenset({200}),
         passes=passes,
+        doubt=lambda _: None,
         bad_credentials=lambda reply: reply.status == 401,
         refusal=refusal,
         odd=odd,
@@ -87,7 +88,7 @@ def confluent_api(conf: Mapping[str, Any]) -> Api:
     )
 
 
-def passes(reply: Reply) -> bool:
+def passes(_: ApiRequest, reply: Reply) -> bool:
     """Whether the failure is transient: the same request may succeed shortly."""
     return reply.status in _PASSING_STATUS or (reply.status == 500 and reply.number("error_code") in _PASSING_CODES)
 

@@ -53,6 +53,13 @@ _STORAGE_TROUBLE = re.compile(
 )
 # The first two contain schema text, and a field may be called "metadata_store"; a lost ledger does not come back.
 _LASTING = re.compile(r"Incompatible|SchemaValidationException|No such ledger")
+_STARTING = re.compile(r"Topic policies cache have not init")
+_STARTING_OR_MISSING: Final = (
+    "has the broker just started? Pulsar 3.1 answers this for a namespace that does not exist, too: check "
+    "pulsar.tenant and pulsar.namespace"
+)
+# The broker collects the topic at this moment, with the ledger of its schemas; the next request creates both.
+_COLLECTED = re.compile(r"No such ledger exists")
 _POLICIES_OFF = re.compile(r"Topic level policies is disabled", re.IGNORECASE)
 _INCOMPATIBLE = re.compile(r"IncompatibleSchema|SchemaValidationException|Incompatible schema")
 
@@ -68,6 +75,7 @@ def pulsar_api(conf: Mapping[str, Any]) -> Api:
         expected=_PORTS,
         successes=frozenset({200, 202}),
         passes=passes,
+        doubt=lambda reply: _STARTING_OR_MISSING if _STARTING.search(reply.words()) else None,
         bad_credentials=bad_credentials,
         refusal=refusal,
         odd=lambda request, reply: hint_for(request, reply) or f"is {option} Pulsar's HTTP address?",
@@ -76,12 +84,14 @@ def pulsar_api(conf: Mapping[str, Any]) -> Api:
     )
 
 
-def passes(reply: Reply) -> bool:
+def passes(request: ApiRequest, reply: Reply) -> bool:
     """Whether the failure is transient: the same request may succeed shortly."""
     if reply.status == 412:
         return "find owner" in reply.words()  # the topic is moving to another broker
     if reply.status == 500:
         words = reply.words()
+        if _STARTING.search(words) or (request.method == "POST" and _COLLECTED.search(words)):
+            return True
         return bool(_STORAGE_TROUBLE.search(words)) and not _LASTING.search(words)
     return reply.status in _PASSING_STATUS
 

@@ -89,7 +89,8 @@ class Transport:
             if isinstance(outcome, TransientFailure):
                 return outcome
             if outcome.status not in _REDIRECTS:
-                return transient(outcome) if self._api.passes(outcome) else outcome
+                passes = self._api.passes(request, outcome)
+                return transient(outcome, hint=self._api.doubt(outcome)) if passes else outcome
             location = outcome.headers.get("Location")
             _refuse_telling(outcome, location or "")
             url = next_hop(url, location, request.path)

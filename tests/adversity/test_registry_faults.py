@@ -51,9 +51,6 @@ def test_a_transient_fault_is_retried(connect: Connect, server: ScriptedRegistry
 @pytest.mark.parametrize(
     "fault",
     [
-        Answer(
-            500, {"reason": "Message: Topic policies cache have not init.\n\nStacktrace:\n org.apache.bookkeeper.X"}
-        ),
         Answer(500, {"reason": "Message: No such ledger exists on Metadata Server - ledger=3 - operation=open"}),
         Answer(500, {"reason": "Message: SchemaValidationException: {metadata store}\n\nStacktrace:\n"}),
         Answer(412, {"reason": "Topic name is not valid"}),
@@ -69,6 +66,30 @@ def test_a_permanent_fault_is_not_retried(
         connect(server, clock).latest("t")
     assert type(caught.value) is SchemaRegistryError
     assert clock.slept == []
+
+
+_STARTING = Answer(500, {"reason": "Topic policies cache have not init."})
+_COLLECTED = Answer(500, {"reason": "Message: No such ledger exists on Metadata Server - ledger=3 - operation=open"})
+
+
+@pytest.mark.parametrize("fault", [_STARTING, _COLLECTED])
+def test_what_a_broker_answers_while_it_starts_or_collects_a_topic_is_retried(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, fault: Answer
+) -> None:
+    server.script(fault, fault, Answer(200, {"version": {"version": 2}}))
+    assert connect(server, clock).register("t", '"int"') == 2
+    assert len(server.asked) == 3
+
+
+def test_a_broker_that_never_starts_or_a_missing_namespace_are_both_named(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(_STARTING)
+    for call in (lambda client: client.register("t", '"int"'), lambda client: client.latest("t")):
+        with pytest.raises(RegistryUnavailableError, match="Topic policies cache have not init") as caught:
+            call(connect(server, clock))
+        assert "has the broker just started?" in str(caught.value.hint)
+        assert "check pulsar.tenant and pulsar.namespace" in str(caught.value.hint)
 
 
 def test_registering_may_be_retried(connect: Connect, server: ScriptedRegistry, clock: Clock) -> None:
