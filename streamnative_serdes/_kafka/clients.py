@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .patience import goes_on_waiting
+from .patience import goes_on_waiting, is_patient
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -122,10 +122,11 @@ class ClientErrors:
         return self.answered and goes_on_waiting(self.addresses, since, str(self) or "no answer")
 
     def gives_up(self, since: float, seconds: float) -> bool:
-        """Whether nothing has come since then for ``seconds``, and no longer wait is asked for, see ``patient``."""
+        """Whether nothing has come since then for ``seconds``; if the broker is away, for the time of ``patient``."""
         silent = time.monotonic() - since
-        waits = silent > min(ANSWER_SECONDS, seconds) and bool(self._said) and self.waits(since)
-        return silent > seconds and not waits
+        if not (is_patient() and self._said and self.answered):
+            return silent > seconds
+        return silent > min(ANSWER_SECONDS, seconds) and not self.waits(since)
 
     def error(self, seconds: float) -> BrokerUnavailableError:
         met = f": {self}" if self._said else "; the client reported no error"

@@ -37,6 +37,11 @@ def patient(seconds: float = PATIENCE) -> Iterator[None]:
         _current.reset(token)
 
 
+def is_patient() -> bool:
+    """Whether there is a time to wait for brokers that are away."""
+    return _current.get().seconds > 0
+
+
 def goes_on_waiting(addresses: str, since: float, met: str) -> bool:
     """Whether to wait longer for brokers that have not answered since then (of ``time.monotonic()``).
 

@@ -1,7 +1,10 @@
 """Moves topics from Confluent's framing and registry to SNIP 42 and Pulsar's registry, and back, with nothing lost."""
 
+from streamnative_serdes._kafka import patient
+
 from .copying.copy import Report, TopicCopy
 from .copying.groups import Moved, move_groups
+from .copying.identity import ChangedTopicError
 from .copying.messages import Rules
 from .copying.resuming import Wishes, behind_copies
 from .framing import BadMessageError, Rewriter
@@ -19,6 +22,7 @@ from .verifying.verification import Outcome, Scope, Verification
 __all__ = [
     "BackReport",
     "BadMessageError",
+    "ChangedTopicError",
     "Copied",
     "Direction",
     "Findings",
@@ -46,6 +50,7 @@ __all__ = [
     "copy_schemas_back",
     "ensure_target",
     "move_groups",
+    "patient",
     "plan",
     "preview_schemas",
     "preview_schemas_back",

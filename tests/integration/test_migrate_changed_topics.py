@@ -6,6 +6,7 @@ import json
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import CommandLine
@@ -46,6 +47,10 @@ def create_again(migration: Migration, topic: str) -> None:
         except KafkaException:
             assert time.monotonic() < until
             time.sleep(0.1)
+
+
+def delete_for_good(migration: Migration, topic: str) -> None:
+    delete(migration.kafka, topic)
 
 
 def of_target(migration: Migration) -> list[str]:
@@ -113,27 +118,29 @@ def test_dead_letters_that_were_left_of_an_earlier_copy_are_refused(migration: M
 
 @MODES
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_topic_that_is_recreated_during_a_run_ends_it_before_it_commits(
-    migration: Migration, mode: list[str], side: str
+@pytest.mark.parametrize("again", [True, False], ids=["recreated", "deleted"])
+def test_a_topic_that_is_deleted_during_a_run_ends_it_before_it_commits(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch, mode: list[str], side: str, again: bool
 ) -> None:
+    monkeypatch.setattr("streamnative_serdes.migration.copying.inlet._LOOK_SECONDS", 0.5)
     migration.send(messages(300, migration.ids, seed=1))
     changes: list[Report] = []
 
     def change(report: Report) -> None:
         if report.copied == 300 and not changes:
             changes.append(report)
-            create_again(migration, getattr(migration, side))
-            if side == "source":
-                migration.sent = []
-            migration.send(messages(600, migration.ids, seed=2))
+            (create_again if again else delete_for_good)(migration, getattr(migration, side))
+            if again or side == "target":
+                migration.send(messages(600, migration.ids, seed=2))
 
     wishes = Wishes(transactions=mode[-1] == "on", follow=True)
     with pytest.raises(ChangedTopicError) as caught:
         TopicCopy(migration.state, wishes, change).run()
     assert caught.value.topic == getattr(migration, side)
     assert changes[0].copied == 300
-    again = migration(*mode, code=1)
-    assert (again["kind"], again["topic"]) == ("ChangedTopicError", getattr(migration, side))
+    if again or side == "target":
+        failed = migration(*mode, code=1)
+        assert (failed["kind"], failed["topic"]) == ("ChangedTopicError", getattr(migration, side))
 
 
 def test_retention_that_deletes_what_was_kept_is_no_error(migration: Migration) -> None:
@@ -195,3 +202,18 @@ def test_verify_finds_the_dead_letters_by_itself_and_one_that_is_there_twice(mig
     send(migration.kafka, letters, [Sent(0, key, value, headers, moment)])
     ended = CommandLine()(*arguments, code=1)
     assert (ended.json["same"], ended.json["dead_letters_repeated"]) == (False, 1)
+
+
+def test_spark_goes_on_only_with_the_same_topics(migration: Migration, spark: Any) -> None:
+    from streamnative_serdes.migration.copying.spark_copy import SparkCopy
+
+    migration.send(messages(300, migration.ids))
+    wishes = Wishes(transactions=False)
+    for _ in range(2):
+        assert SparkCopy(migration.state, wishes, spark).run().copied == 300
+    create_again(migration, migration.source)
+    migration.sent = []
+    migration.send(messages(600, migration.ids, seed=2))
+    with pytest.raises(ChangedTopicError, match="the source is not the topic"):
+        SparkCopy(migration.state, wishes, spark).run()
+    assert sum(map(len, read(migration.kafka, migration.target).values())) == 300

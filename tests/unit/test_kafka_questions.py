@@ -93,6 +93,8 @@ def test_a_reader_gives_up_after_its_time_or_that_of_the_run(monkeypatch: pytest
         assert not is_waiting()
         assert [errors.gives_up(now[0] - silent, 60) for silent in (21, 61, 299, 301)] == [False, False, False, True]
         assert is_waiting()
+    with patient(30):
+        assert [errors.gives_up(now[0] - silent, 60) for silent in (29, 31)] == [False, True]
     assert [errors.gives_up(now[0] - silent, 60) for silent in (59, 61)] == [False, True]
 
 

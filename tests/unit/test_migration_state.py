@@ -94,3 +94,17 @@ def test_an_address_is_needed() -> None:
     with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
         _ = Side({}, {}).url
     assert Side({}, {"schema.registry.url": "http://a:1/ , http://b:2"}).url == "http://a:1,http://b:2"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "one"),
+    [
+        ("orders", "orders", True),
+        ("orders", "public/default/orders", True),
+        ("persistent://public/default/orders", "orders", True),
+        ("orders", "sales/default/orders", False),
+        ("orders", "orders-snip42", False),
+    ],
+)
+def test_one_topic_has_several_names(source: str, target: str, one: bool) -> None:
+    assert Route("forward", source, target, Side({}, {}), Side({}, {})).has_one_name is one

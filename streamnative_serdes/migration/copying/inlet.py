@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from streamnative_serdes._kafka import ClientErrors, RangeReader, bounds_of, client, partitions_of
 from streamnative_serdes.errors import SerdesError
@@ -116,12 +116,15 @@ class Inlet:
 
         Raises:
             SerdesError: it has others now.
+            KafkaException: it does not exist any more, or the broker refuses.
             BrokerUnavailableError: no broker answers.
         """
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return
         self._looked = time.monotonic()
         found = partitions_of(self._consumer, self._errors, self._topic)
+        if not found:
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         if list(found) != sorted(self.bounds):
             raise SerdesError(
                 f"the source had {len(self.bounds)} partitions and has {len(found)} now",
