@@ -319,7 +319,7 @@ def test_at_version_decodes_bound_to_that_version(reader: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", [None, "0", b"0", True, 0.0, [0]])
-def test_a_version_that_is_no_int_is_a_typed_error(reader: Any, bad: Any) -> None:
+def test_a_version_that_is_not_an_int_is_a_typed_error(reader: Any, bad: Any) -> None:
     with pytest.raises(ConfigError, match="topic users: expected a schema version as int, got"):
         reader.schema("users").at_version(bad)
     if bad is not None:
