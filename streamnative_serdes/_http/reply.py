@@ -1,8 +1,9 @@
 """One HTTP response: status, headers, body, and the broker's error message found in them.
 
 Pulsar sends an error message in four forms: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
-``message``; plain text with a ``Message:`` before a Java stack trace; or, if the page would be large, an empty body and
-the text in the HTTP reason phrase, cut at 1,024 characters.
+``message``, in which Jetty 12 (Pulsar 4.2) writes line breaks as they are; plain text with a ``Message:`` before a Java
+stack trace; or, if the page would be large, an empty body, and from Jetty 9 the text in the HTTP reason phrase, cut at
+1,024 characters. What is none of these is text: a proxy's page, or JSON that is damaged or has other members.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
@@ -22,6 +24,12 @@ _WORDS: Final = re.compile(r"[^\W\d]+(?:[.-][^\W\d]+)*")  # so do names such as 
 _HIDDEN: Final = "[hidden]"
 _NO_JSON: Final = object()
 
+# Reason phrases that say no more than the status: the standard's, and those of Jetty 12.
+_USUAL: Final = {one.value: (one.phrase.lower(),) for one in HTTPStatus} | {
+    422: ("unprocessable entity", "unprocessable content"),
+    500: ("internal server error", "server error"),
+}
+_TAGS: Final = re.compile(r"<[^<>]*>")
 _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -46,7 +54,7 @@ class Reply:
         Raises:
             ValueError: the body is not JSON.
         """
-        tree = _tree(self.body)
+        tree = _tree(self.body, strict=True)
         if tree is _NO_JSON:  # not chained to json's error, which contains the body and perhaps our credentials
             raise ValueError("JSON")
         return tree
@@ -86,8 +94,8 @@ class Reply:
         return (
             self._shown(self.reason, _message_line)
             or self._shown(self._member("message"), _unescaped)
-            or self._shown(self._plain_text(), _message_line)
-            or self._shown(self.phrase)
+            or self._shown(self._text(plain=True), _message_line)
+            or self._phrase_and_text()
             or f"HTTP {self.status}"
         )
 
@@ -103,15 +111,29 @@ class Reply:
         value = tree.get(name) if isinstance(tree, dict) else None
         return value if isinstance(value, str) else ""
 
-    def _plain_text(self) -> str:
-        if not self.headers.get("Content-Type", "").lower().startswith("text/plain"):
+    def _text(self, plain: bool) -> str:
+        """The body as text, if it is plain text or not; "" if it is JSON that says nothing."""
+        if self.headers.get("Content-Type", "").lower().startswith("text/plain") != plain:
             return ""
-        return self.body.decode("utf-8", "replace")
+        return "" if _tree(self.body) in ({}, [], None, "") else self.body.decode("utf-8", "replace")
+
+    def _is_page(self) -> bool:
+        kind, start = self.headers.get("Content-Type", ""), self.body[:100].lstrip().lower()
+        return "html" in kind.lower() or start.startswith((b"<!doctype html", b"<html"))
+
+    def _phrase_and_text(self) -> str:
+        """The phrase, and what the body says if the phrase is only the usual one of the status."""
+        text = self._shown(self._text(plain=False), _words_of_page if self._is_page() else str)
+        usual = self.phrase.lower() in _USUAL.get(self.status, ())
+        if not text or (self.phrase and not usual):
+            return self._shown(self.phrase)
+        return f"{self.phrase}: {text}"[:MAX_WORDS] if self.phrase else text
 
 
-def _tree(body: bytes) -> Any:
+def _tree(body: bytes, *, strict: bool = False) -> Any:
+    """The parsed body; line breaks and other control characters may be in its texts, unless ``strict``."""
     try:
-        return json.loads(body)
+        return json.loads(body, strict=strict)
     except (ValueError, RecursionError):  # ValueError also for integers with more digits than Python converts
         return _NO_JSON
 
@@ -141,6 +163,10 @@ def quoted(text: str) -> str:
     line = " ".join(text[: 2 * MAX_QUOTE].split())
     line = "".join(char if char.isprintable() else "?" for char in line)
     return line if len(line) <= MAX_QUOTE else f"{line[:MAX_QUOTE]}..."
+
+
+def _words_of_page(text: str) -> str:
+    return _unescaped(" ".join(_TAGS.sub(" ", text).split()))
 
 
 def _message_line(text: str) -> str:

@@ -267,6 +267,44 @@ ADMIN = "Don't have permission to administrate resources on this tenant"
             errors.SchemaRegistryError,
             "Topic policies cache have not init.",
         ),
+        # Jetty 12, of Pulsar 4.2: line breaks as they are, and a reason phrase that says nothing
+        (
+            Answer(
+                409,
+                f'{{\n"message":"{UNREADABLE} {{\n  &quot;a&quot; :\t1\r\n}}",\n"status":"409"\n}}'.encode(),
+                {"Content-Type": "application/json"},
+                "Conflict",
+            ),
+            errors.IncompatibleSchemaError,
+            f'{UNREADABLE} {{\n  "a" :\t1\r\n}}',
+        ),
+        # What is no JSON, or has other members, is text
+        (
+            Answer(409, b'{"message":"Incompatible', {"Content-Type": "application/json"}, "Conflict"),
+            errors.IncompatibleSchemaError,
+            'Conflict: {"message":"Incompatible',
+        ),
+        (
+            Answer(422, b'{"error":"bad","detail":7}', {"Content-Type": "application/json"}, "Unprocessable Entity"),
+            errors.InvalidSchemaError,
+            'Unprocessable Entity: {"error":"bad","detail":7}',
+        ),
+        (
+            Answer(
+                413,
+                b"<html><h1>413 Too Large</h1>\n<hr>proxy &amp; co<!-- x --></html>",
+                {"Content-Type": "text/html"},
+                "Request Entity Too Large",
+            ),
+            errors.SchemaRegistryError,
+            "Request Entity Too Large: 413 Too Large proxy & co",
+        ),
+        (
+            Answer(409, b"{}", {"Content-Type": "application/json"}, "Conflict"),
+            errors.IncompatibleSchemaError,
+            "Conflict",
+        ),
+        (Answer(500, b"\xff\xfe", {}, "Server Error"), errors.SchemaRegistryError, "Server Error: \ufffd\ufffd"),
         (Answer(500, b"", {}, phrase=""), errors.SchemaRegistryError, "HTTP 500"),
         (Answer(204, b"", {}, phrase="No Content"), errors.SchemaRegistryError, "No Content"),
     ],
