@@ -64,7 +64,7 @@ demo-columns: $(DEMO) ## the demo with encode_df and decode_df; DEMO_ARGS for op
 demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it starts; DEMO_ARGS for options
 	PYTHONPATH=tests/servers $(BIN)/python -m servers demo $(DEMO_ARGS)
 
-servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent
+servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent, --pulsar
 	PYTHONPATH=tests/servers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
 test: $(BUILT) ## run all tests; PYTEST_ARGS for options

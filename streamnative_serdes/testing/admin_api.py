@@ -111,6 +111,9 @@ class AdminApi:
 
     # Tenants, namespaces, topics
 
+    def get_release(self, _asked: AdminRequest) -> Answer:
+        return Answer(200, b"4.0.8", "application/json")  # no JSON, as by Pulsar
+
     def get_clusters(self, _asked: AdminRequest) -> Answer:
         return as_json(["standalone"])
 
@@ -239,6 +242,7 @@ _ROUTES: Final = (
     _route(f"schemas/{_TOPIC}/schemas", "schemas", GET=AdminApi.get_versions),
     _route(f"schemas/{_TOPIC}/compatibility", "compatibility", POST=AdminApi.post_compatibility),
     _route(f"schemas/{_TOPIC}/version", "version", POST=AdminApi.post_version),
+    _route("brokers/version", "version of Pulsar", GET=AdminApi.get_release),
     _route("clusters", "clusters", GET=AdminApi.get_clusters),
     _route("tenants", "tenants", GET=AdminApi.get_tenants),
     _route("tenants/([^/]+)", "tenant", PUT=AdminApi.put_tenant),

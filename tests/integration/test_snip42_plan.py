@@ -1,4 +1,4 @@
-"""SNIP 42's test plan by strategy, for AVRO and KEY_VALUE topics: on a real Kafka and Pulsar, and on the embedded ones.
+"""SNIP 42's test plan by strategy, for AVRO and KEY_VALUE topics: on a real Kafka and two Pulsars, and embedded.
 
 Bare messages of KEY_VALUE topics have no version, so the plan holds with key.value.framing=value. What happens without
 it, and what helps, is here too.
@@ -67,10 +67,10 @@ class Place:
         return stage
 
 
-@pytest.fixture(scope="module", params=["real", "embedded"])
+@pytest.fixture(scope="module", params=["pulsar", "pulsar_4_2", "embedded"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    if request.param == "real":
-        kafka, pulsar = request.getfixturevalue("kafka"), request.getfixturevalue("pulsar")
+    if request.param != "embedded":
+        kafka, pulsar = request.getfixturevalue("kafka"), request.getfixturevalue(request.param)
         yield Place(kafka.bootstrap_servers, lambda _: None, lambda strategy: of_pulsar(pulsar, strategy))
         return
     with LocalRegistry() as registry, MockBroker() as broker:

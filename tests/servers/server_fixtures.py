@@ -7,12 +7,27 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Server, requirements
+from servers import (
+    NEXT_PULSAR,
+    PULSAR,
+    PULSARS,
+    ConfluentRegistry,
+    Kafka,
+    Missing,
+    Pulsar,
+    PulsarCluster,
+    Server,
+    pulsar_jars,
+    requirements,
+)
 from servers.pulsar import signing_in
 
 if TYPE_CHECKING:
     from connect import JavaConnect
     from servers.certificates import Certificates
+
+
+_POLICIES = {"topicLevelPoliciesEnabled": True, "systemTopicEnabled": True}
 
 
 @pytest.fixture(scope="session")
@@ -50,13 +65,41 @@ def pulsar(servers_at_hand: None) -> Iterator[Pulsar]:
 
 
 @pytest.fixture(scope="session")
+def jars_of_pulsar_4_2(servers_at_hand: None) -> None:
+    """Skip tests, or fail, as ``servers_at_hand`` does."""
+    try:
+        pulsar_jars(NEXT_PULSAR)
+    except Missing as missing:
+        _refuse_in_ci(missing)
+
+
+@pytest.fixture(scope="session")
+def pulsar_4_2(jars_of_pulsar_4_2: None) -> Iterator[Pulsar]:
+    """The newest Pulsar that is served."""
+    with Pulsar(version=NEXT_PULSAR) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pulsar_4_2_with_policies(jars_of_pulsar_4_2: None) -> Iterator[Pulsar]:
+    with Pulsar(version=NEXT_PULSAR, conf=_POLICIES) as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=PULSARS)
+def each_pulsar(request: pytest.FixtureRequest) -> Pulsar:
+    found: Pulsar = request.getfixturevalue("pulsar" if request.param == PULSAR else "pulsar_4_2")
+    return found
+
+
+@pytest.fixture(scope="session")
 def pulsar_with_policies(servers_at_hand: None) -> Iterator[Pulsar]:
     """A Pulsar whose topics may have policies of their own, such as a compatibility strategy.
 
     Its start takes no longer: 10 s, and 11 s without policies (four of each by turns, 6 to 17 s). Policies are off in
     ``pulsar`` all the same, since many brokers have them off.
     """
-    with Pulsar(conf={"topicLevelPoliciesEnabled": True, "systemTopicEnabled": True}) as server:
+    with Pulsar(conf=_POLICIES) as server:
         yield server
 
 

@@ -66,7 +66,8 @@ TAKEN: list[tuple[Any, Any]] = [
     (NULLABLE, {"x": None}),
 ]
 # Defaults valid in Avro 1.12 with which a broker registers one schema, and then refuses every schema, even this one.
-STUMBLED_OVER: list[tuple[Any, Any]] = [
+# Those of another branch than the union's first are a fault of Avro 1.11, which Pulsar 4.2 no longer has.
+OF_ANOTHER_BRANCH: list[tuple[Any, Any]] = [
     (["null", "string"], "x"),
     (["string", "null"], None),
     (["null", "int", "string"], "x"),
@@ -82,11 +83,14 @@ STUMBLED_OVER: list[tuple[Any, Any]] = [
     (NULLABLE, {"x": 5}),
     ([array(["null", "int"]), "null"], [5]),
     (record({"name": "inner", "type": NULLABLE}, name="O"), {"inner": {"x": 5}}),
+]
+NOT_FINITE: list[tuple[Any, Any]] = [
     (["double", "null"], "NaN"),
     (array("double"), ["NaN"]),
     (map_of("float"), {"k": "Infinity"}),
     (record({"name": "x", "type": "double"}, name="I"), {"x": "NaN"}),
 ]
+STUMBLED_OVER = [*OF_ANOTHER_BRANCH, *NOT_FINITE]
 
 
 def broken_elsewhere(kind: Any, default: Any) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""LocalRegistry with the responses of Pulsar 2.8 to 2.10, and our SerDes and client against it."""
+"""LocalRegistry with the responses of Pulsar 2.8 to 2.10 and of 4.2, and our SerDes and client against it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -89,7 +90,7 @@ def test_a_missing_right_is_a_404_and_bad_credentials_are_not(registry: LocalReg
 
 @pytest.mark.parametrize("flavour", ["3.0", "", "2.80"])
 def test_another_flavour_is_refused_with_the_known_ones(flavour: str) -> None:
-    with pytest.raises(ConfigError, match=rf"flavour: expected one of '4.0', '2.8', got '{flavour}'"):
+    with pytest.raises(ConfigError, match=rf"flavour: expected one of '4.0', '4.2', '2.8', got '{flavour}'"):
         LocalRegistry(flavour=flavour)
 
 
@@ -159,3 +160,23 @@ def test_a_bad_token_is_an_authentication_error() -> None:
         with pytest.raises(AuthenticationError, match="Authentication required"):
             client_of(registry, **{"bearer.auth.token": "wrong"}).latest("users")
         assert client_of(registry, **{"bearer.auth.token": "right"}).register("users", json.dumps(USER)) == 0
+
+
+def test_the_cause_of_a_refusal_is_shown_though_the_web_server_of_4_2_writes_line_breaks_into_its_json() -> None:
+    with LocalRegistry(flavour="4.2") as registry, closing(client_of(registry)) as asking:
+        asking.register("users", json.dumps(USER))
+        answer = ask(registry, "POST", "schema", json={"type": "AVRO", "schema": json.dumps(OTHER), "properties": {}})
+        assert (answer.status_code, answer.reason) == (409, "Conflict")
+        with pytest.raises(ValueError, match="control character"):
+            json.loads(answer.text)
+        with pytest.raises(IncompatibleSchemaError, match="Unable to read schema") as caught:
+            asking.register("users", json.dumps(OTHER))
+        assert caught.value.reason == asking.compatibility("users", json.dumps(OTHER)).reason
+        assert '\n  "name" : "User",\n' in caught.value.reason
+
+
+@pytest.mark.parametrize(("flavour", "version"), [("4.0", "4.0.8"), ("4.2", "4.2.4"), ("2.8", "2.8.4")])
+def test_each_flavour_says_which_release_it_is(flavour: str, version: str) -> None:
+    with LocalRegistry(flavour=flavour) as registry:
+        assert requests.get(f"{registry.url}/admin/v2/brokers/version", timeout=20).text == version
+        assert registry.calls == {"GET version of Pulsar": 1}

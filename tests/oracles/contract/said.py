@@ -56,7 +56,7 @@ def _normal(body: bytes, content_type: str) -> Any:
     if not body:
         return None
     if content_type.startswith("application/json"):
-        return _plain(json.loads(body))
+        return _plain(json.loads(body, strict=False))
     return _timeless(body.decode("iso-8859-1" if "8859" in content_type else "utf-8"))
 
 

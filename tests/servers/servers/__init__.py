@@ -5,13 +5,16 @@ pyspark. Each server gets free ports and keeps its data in a temporary folder.
 """
 
 from .confluent import ConfluentRegistry
-from .downloads import Missing, connect_jars, requirements
+from .downloads import NEXT_PULSAR, PULSAR, PULSARS, Missing, connect_jars, pulsar_jars, requirements
 from .kafka import Kafka
 from .process import Server, ServerError
 from .pulsar import Pulsar, PulsarCluster
 from .tokens import Tokens
 
 __all__ = [
+    "NEXT_PULSAR",
+    "PULSAR",
+    "PULSARS",
     "ConfluentRegistry",
     "Kafka",
     "Missing",
@@ -21,5 +24,6 @@ __all__ = [
     "ServerError",
     "Tokens",
     "connect_jars",
+    "pulsar_jars",
     "requirements",
 ]

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import click
 
-from . import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError
+from . import PULSAR, PULSARS, ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError
 
 
 @click.group()
@@ -23,11 +23,12 @@ def main() -> None:
 @click.option("--token", is_flag=True, help="Require JSON web tokens for Pulsar.")
 @click.option("--confluent", is_flag=True, help="Also start a Confluent-compatible registry.")
 @click.option("--cluster", is_flag=True, help="Start Pulsar as two brokers, which redirect to each other.")
-def up(token: bool, confluent: bool, cluster: bool) -> None:
+@click.option("--pulsar", "version", type=click.Choice(PULSARS), default=PULSAR, help="The version of Pulsar.")
+def up(token: bool, confluent: bool, cluster: bool, version: str) -> None:
     """Start servers; they run until Ctrl-C or SIGTERM."""
     _end_by_signals()
-    if token and cluster:
-        raise click.UsageError("--token and --cluster exclude each other")
+    if cluster and (token or version != PULSAR):
+        raise click.UsageError("--cluster excludes --token and another version of Pulsar")
     with ExitStack() as stack:
         kafka = stack.enter_context(Kafka())
         click.echo(f"kafka     {kafka.bootstrap_servers}   (Apache Kafka {kafka.version()})")
@@ -36,7 +37,7 @@ def up(token: bool, confluent: bool, cluster: bool) -> None:
             urls = [broker.url for broker in stack.enter_context(PulsarCluster()).brokers]
             click.echo(f"pulsar    {'   '.join(urls)}")
         else:
-            pulsar = stack.enter_context(Pulsar(tokens=token))
+            pulsar = stack.enter_context(Pulsar(tokens=token, version=version))
             urls, tokens = [pulsar.url], pulsar.tokens
             click.echo(f"pulsar    {pulsar.url}   {pulsar.service_url}   (Apache Pulsar {pulsar.version()})")
         if confluent:

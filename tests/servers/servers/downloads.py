@@ -1,4 +1,7 @@
-"""Downloads of the servers (450 MB) and of Connect's jars (15 MB), once, into the user's cache, by pyspark's Ivy."""
+"""Downloads of the servers (450 MB), of Connect's jars (15 MB) and of another Pulsar (240 MB), once, by pyspark's Ivy.
+
+They go into the user's cache. The other Pulsar is a list of jars, since its server distribution is not served.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from pathlib import Path
 from typing import Final
 
 PULSAR: Final = "4.0.8"
+NEXT_PULSAR: Final = "4.2.4"
+PULSARS: Final = (PULSAR, NEXT_PULSAR)
 KAFKA: Final = "4.1.1"
 APICURIO: Final = "2.6.13.Final"
 DEBEZIUM: Final = "3.3.1.Final"
@@ -98,8 +103,45 @@ def requirements() -> Requirements:
     java = _java()
     home = _home("servers", _IVY)
     if not home.is_dir():
-        _fill(java, home, _IVY, _arrange)
+        _fill(java, home, _IVY, _arrange, "450 MB")
     return Requirements(java, home / "pulsar", home / "kafka", home / "apicurio")
+
+
+@cache
+def pulsar_jars(version: str) -> Path:
+    """Return the folder with the jars of one of PULSARS, downloaded if necessary.
+
+    Raises:
+        Missing: as for :func:`requirements`.
+    """
+    if version == PULSAR:
+        return requirements().pulsar
+    description = _listed(Path(__file__).with_name(f"pulsar-{version}.txt").read_text().split())
+    home = _home(f"servers-pulsar-{version}", description)
+    if not home.is_dir():
+        _fill(_java(), home, description, _rename_jars, "240 MB")
+    return home
+
+
+def _listed(jars: list[str]) -> str:
+    """The description of jars, each given as ``organisation:name:revision``, perhaps with a classifier."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for jar in jars:
+        org, name, rev, *classifier = jar.split(":")
+        more = f' m:classifier="{classifier[0]}"' if classifier else ""
+        found.setdefault((org, name, rev), []).append(f'<artifact name="{name}" type="jar" ext="jar"{more}/>')
+    lines = (
+        f'    <dependency org="{org}" name="{name}" rev="{rev}" transitive="false">{"".join(artifacts)}</dependency>\n'
+        for (org, name, rev), artifacts in found.items()
+    )
+    return f"""\
+<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="local" module="listed"/>
+  <dependencies>
+{"".join(lines)}\
+  </dependencies>
+</ivy-module>
+"""
 
 
 @cache
@@ -111,7 +153,7 @@ def connect_jars() -> Path:
     """
     home = _home("servers-connect", _CONNECT)
     if not home.is_dir():
-        _fill(_java(), home, _CONNECT, _rename_jars)
+        _fill(_java(), home, _CONNECT, _rename_jars, "15 MB")
     return home
 
 
@@ -133,7 +175,7 @@ def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamnative-serdes"
 
 
-def _fill(java: Path, home: Path, description: str, arrange: Callable[[Path], None]) -> None:
+def _fill(java: Path, home: Path, description: str, arrange: Callable[[Path], None], size: str) -> None:
     """Download and unpack next to ``home``, and move it there when complete, because two runs may do so at once."""
     spec = importlib.util.find_spec("pyspark")
     ivy = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
@@ -142,7 +184,6 @@ def _fill(java: Path, home: Path, description: str, arrange: Callable[[Path], No
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix="download-") as name:
         draft = Path(name)
-        size = "450 MB" if description is _IVY else "15 MB"
         print(f"downloading Java's programs for tests to {home} ({size}, once)", file=sys.stderr, flush=True)
         (draft / "ivy.xml").write_text(description)
         _retrieve(java, ivy[-1], draft)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import requests
 
-from .downloads import requirements
+from .downloads import PULSAR, pulsar_jars, requirements
 from .process import Server, ServerError, Startable, free_ports, listens, properties, temporary_folder
 from .tokens import Tokens
 
@@ -52,6 +52,8 @@ _OPENED: Final = (
     "java.base/java.nio",
     "java.base/jdk.internal.misc",
     "java.base/jdk.internal.platform",
+    "java.base/java.lang",
+    "java.base/sun.net",
     "java.management/sun.management",
     "jdk.management/com.sun.management.internal",
 )
@@ -91,9 +93,21 @@ class Pulsar(_Web):
         folder: as for any server.
         tokens: whether it requires JSON web tokens; :attr:`tokens` creates them.
         conf: additional settings of ``broker.conf``.
+        version: one of PULSARS.
+
+    Raises:
+        Missing: from the constructor: its jars cannot be downloaded.
     """
 
-    def __init__(self, folder: Path | None = None, *, tokens: bool = False, conf: Mapping[str, object] | None = None):
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        tokens: bool = False,
+        conf: Mapping[str, object] | None = None,
+        version: str = PULSAR,
+    ) -> None:
+        self._jars = pulsar_jars(version)
         super().__init__("pulsar", folder)
         self._port, self._web, self._bookie = free_ports(3)
         self.tokens = Tokens(self.folder) if tokens else None
@@ -116,7 +130,7 @@ class Pulsar(_Web):
     def command(self) -> Sequence[str]:
         main = "org.apache.pulsar.PulsarStandaloneStarter"
         ports = ["--bookkeeper-port", str(self._bookie)]
-        return [*jvm_options(), main, "--config", str(self._conf()), "-nss", "-nfw", *ports]
+        return [*jvm_options(self._jars), main, "--config", str(self._conf()), "-nss", "-nfw", *ports]
 
     def ready(self) -> bool:
         # It responds to /admin/v2/clusters some seconds before it creates the namespace.
@@ -345,8 +359,8 @@ def _as_admin(tokens: Tokens | None, method: str, url: str, **options: Any) -> r
         return session.request(method, url, headers=headers, timeout=30, **options)
 
 
-def jvm_options() -> list[str]:
-    """Return the options of Java that all Pulsar programs need."""
+def jvm_options(jars: Path | None = None) -> list[str]:
+    """Return the options of Java that all Pulsar programs need; ``jars`` are those of the usual version."""
     opened = [option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")]
     bookkeeper = "-Dbookkeeper.metadata"
     drivers = "org.apache.pulsar.metadata.bookkeeper.PulsarMetadata"
@@ -360,5 +374,5 @@ def jvm_options() -> list[str]:
         f"{bookkeeper}.bookie.drivers={drivers}BookieDriver",
         f"{bookkeeper}.client.drivers={drivers}ClientDriver",
         "-cp",
-        f"{requirements().pulsar}/*",
+        f"{jars or requirements().pulsar}/*",
     ]
