@@ -3,7 +3,7 @@
 Pulsar sends an error message in four forms: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
 ``message``, in which Jetty 12 (Pulsar 4.2) writes line breaks as they are; plain text with a ``Message:`` before a Java
 stack trace; or, if the page would be large, an empty body, and from Jetty 9 the text in the HTTP reason phrase, cut at
-1,024 characters. What is none of these is text: a proxy's page, or JSON that is damaged or has other members.
+1,024 characters. Anything else is text: a proxy's page, or JSON that is damaged or has other members.
 """
 
 from __future__ import annotations

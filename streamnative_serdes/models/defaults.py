@@ -134,7 +134,7 @@ class Defaults:
         }
 
     def _primitive(self, value: Any, base: str) -> Any:
-        kinds = _PRIMITIVES.get(base, ())
+        kinds: Any = _PRIMITIVES.get(base, ())
         if not isinstance(value, kinds) or (isinstance(value, bool) and base != "boolean"):
             raise _NoDefaultError(f"it is not of type {base}")
         if base == "bytes":

@@ -21,7 +21,7 @@ def _as_4_0(_kind: str, _request: Request, answer: Answer) -> Answer:
 
 
 def _as_4_2(kind: str, _request: Request, answer: Answer) -> Answer:
-    """Reason phrases are the usual ones; in the JSON of an error page, line breaks are inside of the texts."""
+    """Reason phrases are the usual ones; in the JSON of an error page, line breaks are inside the texts."""
     if kind == "GET version of Pulsar":
         return replace(answer, body=b"4.2.4")
     page = answer.body.startswith(b'{\n"servlet":')

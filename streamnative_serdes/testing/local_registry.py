@@ -52,7 +52,7 @@ class LocalRegistry:
         port: 0 picks a free port.
         token: if given, each request needs ``Authorization: Bearer TOKEN``.
         flavour: "4.0"; "4.2" for the web server of Pulsar 4.2.4: reason phrases say nothing, and the JSON of an error
-            page has line breaks inside of texts; or "2.8" for the responses of Pulsar 2.8 to 2.10: register and lookup
+            page has line breaks inside texts; or "2.8" for the responses of Pulsar 2.8 to 2.10: register and lookup
             return 202, a missing schema or namespace is Jetty's page without a reason, and a missing permission is a
             404 as well. GET ``/admin/v2/brokers/version`` tells the release. What 4.2.4 answers otherwise because of
             its newer Avro and JSON is in the project's ``tests/oracles/contract/on_4_2.py``; here it is as in 4.0.8.

@@ -165,7 +165,7 @@ def test_without_a_download_the_error_is_one_line(tmp_path: Path, monkeypatch: p
     false.write_text("#!/bin/sh\necho 'unresolved dependency: a#b;1'\nexit 1\n")
     false.chmod(0o755)
     with pytest.raises(Missing, match=r"^the servers cannot be downloaded: unresolved dependency: a#b;1$"):
-        downloads._fill(false, tmp_path / "cache" / "servers", "<ivy-module/>", lambda _: None)
+        downloads._fill(false, tmp_path / "cache" / "servers", "<ivy-module/>", lambda _: None, "0 MB")
     assert list((tmp_path / "cache").iterdir()) == []
 
 

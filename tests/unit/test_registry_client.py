@@ -278,7 +278,7 @@ ADMIN = "Don't have permission to administrate resources on this tenant"
             errors.IncompatibleSchemaError,
             f'{UNREADABLE} {{\n  "a" :\t1\r\n}}',
         ),
-        # What is no JSON, or has other members, is text
+        # Other bodies are text
         (
             Answer(409, b'{"message":"Incompatible', {"Content-Type": "application/json"}, "Conflict"),
             errors.IncompatibleSchemaError,
