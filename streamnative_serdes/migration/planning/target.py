@@ -112,7 +112,7 @@ def source_of(route: Route) -> Topic:
             topic=route.source,
             hint="check the name and the address of the broker; some brokers answer this for a missing right too",
         )
-    # All that a KoP says is what its broker takes, which is no setting of the topic.
+    # All that a KoP says is what its broker takes, not a setting of the topic.
     return replace(found, settings={}) if cluster.is_kop else found
 
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 
 
 def sent_to_kop(ids: list[int], count: int = COUNT) -> list[Sent]:
-    """As for Kafka, without null headers and headers that are no text: a KoP with entryFormat=pulsar has neither."""
+    """As for Kafka, without null headers and headers that are not text: a KoP with entryFormat=pulsar has neither."""
     found = messages(count, ids, bad=6, damaged=False)
     texts = [("trace", b"1"), ("empty", b""), ("trace", b"2")]
     return [
