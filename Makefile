@@ -73,8 +73,8 @@ test: $(BUILT) ## run all tests; PYTEST_ARGS for options
 # Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
 NEWER := $(VENV)-newer
 NEWER_TESTS ?= tests/unit tests/adversity
-test-newer: $(BUILT) ## run unit and adversity tests on the newest Python here, if it is newer than that of $(VENV)
-	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "skipped: no newer Python found"; exit 0; }; \
+test-newer: $(BUILT) ## run unit and adversity tests on the newest Python here; without a newer one, on that of $(VENV)
+	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; $(BIN)/pytest $(NEWER_TESTS) $(PYTEST_ARGS); exit; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
 	$(NEWER)/bin/python -m pip install --quiet $(EDITABLE) ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
 	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
@@ -153,12 +153,15 @@ sanitized: $(BUILT)
 
 # Without the tests against Java: sanitizers do not work inside a Java virtual machine. Also without formats_hostile:
 # JSON, primitives and protobuf are read in Python. The compiled part of KEY_VALUE, the split by lengths, is in the
-# mutants (tests/fuzz/formats.py and pairs.py) and in tests/unit/test_key_value.py.
+# mutants (tests/fuzz/formats.py and pairs.py) and in tests/unit/test_key_value.py. Unit tests of rooms that call nothing
+# compiled but what other tests call anyway are left out, since they take several times as long here.
+PYTHON_ALONE := cli_* command_line compat_* confluent_client connect_* credentials kafka_[cqru]* kop local_registry \
+	migrat* mock_* phrases registry_* rehearsal renewal
 asan: sanitized ## run 200,000 mutants and the codec tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
 		$(wildcard tests/unit tests/property $(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py hostile_entries.py hostile_segments.py)) \
-		--ignore-glob='*_against_java.py' $(PYTEST_ARGS)
+		--ignore-glob='*_against_java.py' $(foreach name,$(PYTHON_ALONE),--ignore-glob='*/unit/test_$(name).py') $(PYTEST_ARGS)
 
 fuzz: sanitized ## run only the mutation fuzzer; before a release: FUZZ_ARGS="--mutants 5000000 --seed 1"
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
