@@ -23,7 +23,7 @@ def candidates() -> Iterator[str]:
 
 
 def version_of(program: str) -> tuple[int, ...]:
-    """The version of a Python; () if it is none, cannot be started, or has no pip for a new environment."""
+    """The version of a Python; () if the program is another one, cannot be started, or has no pip for environments."""
     code = "import ensurepip, sys; print(*sys.version_info[:3])"
     try:
         done = subprocess.run([program, "-c", code], check=False, capture_output=True, text=True, timeout=30)
