@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import Uuid
 from scripted_registry import Answer, ScriptedRegistry
 
 from streamnative_serdes.migration import Route, Side
@@ -34,10 +35,9 @@ def registry() -> Iterator[LocalRegistry]:
 def described(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster as a KoP describes it, with topics of two partitions, and none called ``to``."""
     partitions = [SimpleNamespace(replicas=[1]), SimpleNamespace(replicas=[1])]
+    described = SimpleNamespace(partitions=partitions, topic_id=Uuid(0, 0))  # a KoP answers with zeros
     monkeypatch.setattr(Cluster, "_cluster", SimpleNamespace(cluster_id="standalone", nodes=[1]))
-    monkeypatch.setattr(
-        Cluster, "_described", lambda _, name: None if name == "to" else SimpleNamespace(partitions=partitions)
-    )
+    monkeypatch.setattr(Cluster, "_described", lambda _, name: None if name == "to" else described)
     monkeypatch.setattr(Cluster, "defaults", lambda _: dict(BROKERS))
     wrong = {"cleanup.policy": "compact", "max.message.bytes": "1000012"}
     entries = {name: SimpleNamespace(value=value, source=5) for name, value in wrong.items()}
