@@ -49,7 +49,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_settings_of_a_topic_are_those_of_the_broker(registry: LocalRegistry) -> None:
     found = Cluster(KAFKA, "t", route(registry.url).pulsar_registry)
     assert found.is_kop
-    assert found.topic("x") == Topic("x", 2, 1, BROKERS)
+    assert found.topic("x") == Topic("x", 2, 1, BROKERS, cluster="standalone")
 
 
 @pytest.mark.usefixtures("described")

@@ -229,9 +229,10 @@ class Outlet:
         except KafkaException as error:
             raise self._failure(error) from error
         except SystemError as error:  # of a callback that the client calls although it has raised a fatal error
-            if not isinstance(error.__cause__, KafkaException):
+            cause = error.__cause__
+            if not isinstance(cause, KafkaException):
                 raise
-            raise self._failure(error.__cause__) from error
+            raise self._failure(cause) from cause
 
     def _failure(self, error: KafkaException) -> Exception:
         fault = error.args[0]
