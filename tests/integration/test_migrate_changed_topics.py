@@ -12,7 +12,7 @@ import pytest
 from command import CommandLine
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
-from copied_topic import LIMIT, Migration, without_places
+from copied_topic import LIMIT, Migration
 from migrations import Sent, create, expected, messages, new_name, read, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
@@ -74,12 +74,12 @@ def test_a_target_that_was_deleted_or_recreated_is_refused_until_what_is_left_is
         assert failed["topic"] == migration.target
         assert all(name in failed["hint"] for name in of_target(migration))
     assert not any(read(migration.kafka, migration.target).values())
+    assert sum(one["differences"] for one in migration.verify(code=1)["partitions"]) == 97
 
     delete(migration.kafka, *of_target(migration)[1:])
     told = migration(*mode)
     assert (told["copied"], told["bad"]) == (97, 3)
-    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
-    migration.check_letters(migration.dead_letters())
+    migration.check_everywhere()
 
 
 @MODES
@@ -96,12 +96,13 @@ def test_a_source_that_was_recreated_is_refused_and_can_be_copied_to_a_new_targe
     assert (failed["kind"], failed["topic"]) == ("ChangedTopicError", migration.source)
     assert "copy to a new target" in failed["hint"]
     assert read(migration.kafka, migration.target) == before
+    assert not migration.verify(code=1)["same"]
 
     migration.target = new_name("target")
     create(migration.kafka, migration.target, max_message_bytes="2000000")
     migration.state = migration.saved(migration.source, migration.target)
     assert migration(*mode)["copied"] == 150
-    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
+    migration.check_everywhere()
 
 
 def test_dead_letters_that_were_left_of_an_earlier_copy_are_refused(migration: Migration) -> None:
@@ -192,16 +193,13 @@ def test_groups_and_the_way_back_need_the_topics_of_the_progress(migration: Migr
 
 def test_verify_finds_the_dead_letters_by_itself_and_one_that_is_there_twice(migration: Migration) -> None:
     migration.send(messages(100, migration.ids, bad=3, damaged=False))
-    path = migration.copy_schemas(migration.target)
     migration()
-    arguments = migration.sides("verify", migration.source, migration.target, "--state", str(path), "--json")
-    found = CommandLine()(*arguments).json
-    assert (found["same"], found["dead_letters_checked"]) == (True, True)
+    migration.check_everywhere()
     letters = f"{migration.target}.dead-letters"
     key, value, headers, (_, moment) = next(one for found in read(migration.kafka, letters).values() for one in found)
     send(migration.kafka, letters, [Sent(0, key, value, headers, moment)])
-    ended = CommandLine()(*arguments, code=1)
-    assert (ended.json["same"], ended.json["dead_letters_repeated"]) == (False, 1)
+    found = migration.verify(code=1)
+    assert (found["same"], found["dead_letters_repeated"]) == (False, 1)
 
 
 def test_spark_goes_on_only_with_the_same_topics(migration: Migration, spark: Any) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command import CommandLine
-from copied_topic import LIMIT, Migration, without_places
-from migrations import Gauge, expected, messages, read
+from copied_topic import LIMIT, Migration
+from migrations import Gauge, messages
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
@@ -34,17 +33,6 @@ def registry_to_pause(servers_at_hand: None) -> Iterator[ConfluentRegistry]:
 @pytest.fixture
 def migration(kafka_to_kill: Kafka, registry_to_pause: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
     return Migration(kafka_to_kill, registry_to_pause, pulsar, tmp_path)
-
-
-def check(migration: Migration) -> None:
-    """Everything is there, by an independent count, and verify agrees."""
-    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
-    migration.check_letters(migration.dead_letters())
-    path = migration.copy_schemas(migration.target)
-    arguments = migration.sides("verify", migration.source, migration.target, "--state", str(path), "--json")
-    found = CommandLine()(*arguments).json
-    assert (found["same"], found["dead_letters_checked"]) == (True, True)
-    assert sum(one["copied"] for one in found["partitions"]) == COUNT - BAD
 
 
 def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> None:
@@ -74,7 +62,7 @@ def test_a_run_waits_for_a_broker_that_was_killed_and_copies_everything(
             kafka_to_kill.start()
     assert process.returncode == 0, said.decode()
     assert b"Waiting for a Kafka broker at" in said
-    check(migration)
+    migration.check_everywhere()
 
 
 def test_a_run_that_may_not_wait_ends_with_an_error_and_goes_on_later(
@@ -92,7 +80,7 @@ def test_a_run_that_may_not_wait_ends_with_an_error_and_goes_on_later(
     assert process.returncode == 3, said.decode()
     assert b"it has answered before: start it again" in said
     assert migration()["ended"]
-    check(migration)
+    migration.check_everywhere()
 
 
 def test_a_registry_that_does_not_answer_for_a_while_ends_in_an_error_or_in_a_whole_copy(
@@ -110,4 +98,4 @@ def test_a_registry_that_does_not_answer_for_a_while_ends_in_an_error_or_in_a_wh
         assert process.returncode == 3, said.decode()
         assert b"Registry" in said
         assert migration()["ended"]
-    check(migration)
+    migration.check_everywhere()
