@@ -261,7 +261,7 @@ class _CopyTask:
     rewriter: Rewriter
     rules: Rules
     largest: int
-    more: Mapping[str, Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
