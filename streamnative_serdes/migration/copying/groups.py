@@ -72,12 +72,13 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
     require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
+    partitions = sorted(bounds(route.reading.kafka, route.source))
     with NamedSchemas(route) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start)
         found = [
             walk.moved(group, place.partition, place.offset)
             for group in groups
-            for place in _offsets(reading, group, route.source)
+            for place in _offsets(reading, group, route.source, partitions)
         ]
     if not dry_run:
         writing: Any = client(AdminClient, dict(route.writing.kafka), route.target)
@@ -86,9 +87,9 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     return found
 
 
-def _offsets(admin: Any, group: str, topic: str) -> list[TopicPartition]:
-    """The group's offsets in the topic."""
-    group_ = [ConsumerGroupTopicPartitions(group)]
+def _offsets(admin: Any, group: str, topic: str, partitions: Sequence[int]) -> list[TopicPartition]:
+    """The group's offsets in the topic. They are asked for by name: a list of all has other names on a KoP."""
+    group_ = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, number) for number in partitions])]
     answered = _answer(lambda: admin.list_consumer_group_offsets(group_, request_timeout=_SECONDS)[group])
     found = [place for place in answered if place.topic == topic and place.offset >= 0]
     if not found:

@@ -129,6 +129,19 @@ def test_decode_shows_a_copy_with_transactions_to_its_end(kop: Kop, stand_in: Co
     assert len(ended.lines) == sum(not one.bad for one in migration.sent)
 
 
+def test_a_group_goes_on_at_the_copies_of_its_next_messages_on_a_kop(kop: Kop, stand_in: ConfluentStandIn) -> None:
+    """A KoP lists the offsets of a group under other names of the topic."""
+    migration = Migration(kop, stand_in, 60)
+    group = {"bootstrap.servers": kop.kafka, "group.id": migration.source, "enable.auto.commit": False}
+    consumer = Consumer(group)
+    assert consumer.commit(offsets=[TopicPartition(migration.source, 0, 2)], asynchronous=False)[0].error is None
+    consumer.close()
+    migration("schemas")
+    bad = sum(one.bad for one in [one for one in migration.sent if one.partition == 0][:2])
+    (moved,) = migration("topic", "--create", "--groups", migration.source)["groups"]
+    assert (moved["partition"], moved["source"], moved["target"]) == (0, 2, 2 - bad)
+
+
 def test_the_way_back_on_a_kop(kop: Kop, stand_in: ConfluentStandIn) -> None:
     migration = Migration(kop, stand_in, 60)
     migration("schemas")
