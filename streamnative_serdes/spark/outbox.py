@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, idempotence, require_options
@@ -136,7 +136,7 @@ class Outbox:
                 break
             except BufferError:
                 # The loop ends at the latest when the client gives up on the messages in its queue.
-                self.producer.poll(_QUEUE_SECONDS)
+                self._serve(lambda: self.producer.poll(_QUEUE_SECONDS))
                 self._raise_failed()
             except self._refused as error:
                 raise DeliveryError.of(self._topic, 1, 0, [str(error)]) from error
@@ -162,20 +162,35 @@ class Outbox:
         Raises:
             DeliveryError: a message was not delivered in time.
         """
-        left = self.producer.flush(self._patience)  # longer than the client's own timeout for each message
+        left = self._serve(lambda: self.producer.flush(self._patience))  # longer than the client's for each message
         self._raise_failed(left)
 
     def discard(self) -> None:
         """Drop all messages in flight, so that closing does not wait for them."""
         self.producer.purge()
-        self.producer.poll(0)
+        with suppress(DeliveryError):  # of messages that are dropped
+            self._serve(lambda: self.producer.poll(0))
 
     def places(self) -> Mapping[tuple[str, int], int]:
         """The offset of the last message in each topic and partition that the task has written, as far as reported."""
         return dict(self._deliveries.ends)
 
+    def _serve(self, serve: Callable[[], int]) -> int:
+        """Let the client report; one that was fenced raises that, and calls its callbacks all the same: a SystemError.
+
+        Raises:
+            DeliveryError: nothing is delivered any more.
+        """
+        try:
+            return serve()
+        except (self._refused, SystemError) as error:
+            cause = error if isinstance(error, self._refused) else error.__cause__
+            if not isinstance(cause, self._refused):
+                raise
+            raise DeliveryError.of(self._topic, 1, 0, [str(cause)]) from cause
+
     def _look(self) -> None:
-        self.producer.poll(0)
+        self._serve(lambda: self.producer.poll(0))
         self._raise_failed()
 
     def _raise_failed(self, left: int = 0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -120,3 +121,26 @@ def test_200_000_messages_arrive_once_and_in_order_although_kafka_dies_midway(
     assert writer.unreported > 0, "no message was in flight when the broker died, so the test shows little"
     assert (writer.errors, writer.delivered) == ([], MESSAGES)
     assert read_all(kafka_to_kill, pulsar, topic) == [list(range(MESSAGES // PARTITIONS))] * PARTITIONS
+
+
+def test_a_fenced_task_ends_with_an_error_of_ours(kafka: Kafka) -> None:
+    """Another process has taken over its transactional id, while messages are on their way."""
+    from streamnative_serdes.spark.outbox import DeliveryError, Outbox
+
+    topic = f"fenced-{uuid.uuid4()}"
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1)])[topic].result(HANG_SECONDS)
+    conf = {"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": topic, **QUIET}
+    first = Outbox(conf, topic)
+    first.begin(topic, 5)
+    first.producer.init_transactions(HANG_SECONDS)
+    first.producer.begin_transaction()
+    first.send(b"before")
+    first.flush()
+    second = Outbox(conf, topic)
+    second.producer.init_transactions(HANG_SECONDS)
+    for _ in range(10):
+        first.send(b"after")
+    with pytest.raises(DeliveryError, match=r"fenced|old epoch"):
+        first.flush()
+    first.discard()
