@@ -472,7 +472,7 @@ def test_spark_copies_in_rounds_goes_on_where_it_was_stopped_and_verify_finds_wh
     assert Verification(with_schemas, Scope(letters=letters)).run().same
 
     again = spark_copy.SparkCopy(state, wishes, spark)
-    task = spark_copy._CopyTask(state.route, state.mapping, wishes.rules, 0)
+    task = spark_copy._CopyTask(state.route, state.rewriter(), wishes.rules, 0)
     done = again._job({0: (report.progress[0].next - 2, report.progress[0].next)}, task)
     twice = Verification(with_schemas, Scope(letters=letters)).run()
     assert [difference.part for difference in twice.differences] == ["copied twice"] * done[0].copied
