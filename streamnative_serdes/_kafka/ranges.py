@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
 
 POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
+HALT_SECONDS: Final = 3.0
 # The client requires a group. Nobody joins it: partitions are assigned by hand, and no offset is committed.
 ASSIGNED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
@@ -72,19 +73,29 @@ class RangeReader:
         topic: the topic.
         patience: seconds without any progress, after which it is an error that ranges are left.
         beyond: go on behind the ends of ranges, for those who follow a topic; each partition has one range then.
+        stable: be done where a broker says for some seconds that a partition ends, though its next offset is higher: a
+            KoP counts messages of open transactions, where Kafka tells readers of committed messages the end before.
 
     Attributes:
         places: by partition, the offset that comes next.
     """
 
     def __init__(
-        self, consumer: Consumer, errors: ClientErrors, topic: str, patience: float, *, beyond: bool = False
+        self,
+        consumer: Consumer,
+        errors: ClientErrors,
+        topic: str,
+        patience: float,
+        *,
+        beyond: bool = False,
+        stable: bool = False,
     ) -> None:
         self._consumer, self._errors, self._topic = consumer, errors, topic
-        self._patience, self._beyond = patience, beyond
+        self._patience, self._beyond, self._stable = patience, beyond, stable
         self.places: dict[int, int] = {}
         self._left: dict[int, deque[Range]] = {}
         self._stale: dict[int, int] = {}
+        self._halted: dict[int, tuple[int, float]] = {}
         self._fault: Exception | None = None
         self._heard = time.monotonic()
 
@@ -97,7 +108,7 @@ class RangeReader:
             for number, spans in ranges.items()
             if filled[number] or (self._beyond and spans)
         }
-        self._fault = None
+        self._fault, self._halted = None, {}
         self._consumer.unassign()  # otherwise position() could be that of an earlier assignment
         self._consumer.assign([self._at(number, place) for number, place in self.places.items()])
         self._stale = self._positions()
@@ -144,6 +155,8 @@ class RangeReader:
             self._heed([message for message in taken if message.error() is not None])
         if len(taken) < wanted:
             moved |= self._reach_all({n: at for n, at in self._positions().items() if at != self._stale.get(n)})
+        if self._stable and self._halted:
+            self._end_halted()
         self._continue()
         self._be_patient(moved=moved)
         if not kept:
@@ -188,10 +201,21 @@ class RangeReader:
         while spans and spans[0][1] <= place:
             spans.popleft()
         if spans is not None and not spans:
-            del self._left[partition]
-            if not self._beyond and self._left:
-                self._consumer.pause([self._at(partition)])
+            self._end(partition)
         return True
+
+    def _end_halted(self) -> None:
+        """End ranges whose partition has ended for a while; a new leader may know less for a moment."""
+        for partition, (place, since) in list(self._halted.items()):
+            if self.places[partition] != place or partition not in self._left:
+                del self._halted[partition]
+            elif time.monotonic() - since >= HALT_SECONDS:
+                self._end(partition)
+
+    def _end(self, partition: int) -> None:
+        del self._left[partition]
+        if not self._beyond and self._left:
+            self._consumer.pause([self._at(partition)])
 
     def _continue(self) -> None:
         """Seek the next range of each partition; what was fetched of it, and more, has been read by then."""
@@ -219,8 +243,9 @@ class RangeReader:
 
     def _heed_end(self, partition: int, place: int) -> None:
         self._reach(partition, place)
-        if partition in self._left and not self._beyond:  # messages are still on their way, or the topic was recreated
+        if partition in self._left:  # messages are on their way or in an open transaction, or the topic was recreated
             self._fault = self._fault or self._lost(partition)
+            self._halted[partition] = (place, time.monotonic())
 
     def _lost(self, partition: int) -> OffsetsGoneError | None:
         """The error of a partition that ends before its ranges."""

@@ -78,7 +78,7 @@ class TopicConsumer:
             KafkaException: the broker refuses.
         """
         bounds = {partition: self._bounds(partition) for partition in self._partitions(partitions, start)}
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=follow)
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=follow, stable=True)
         places = self._offsets(start, bounds)
         reader.start({partition: [(place, bounds[partition][1])] for partition, place in places.items()})
         while follow or reader.left:

@@ -68,7 +68,7 @@ def _until_end(
         partition: bounds_of(consumer, errors, topic, partition) for partition in partitions_of(consumer, errors, topic)
     }
     starts = {partition: low for partition, (low, _) in bounds.items()} if starts is None else starts
-    reader = RangeReader(consumer, errors, topic, READ_SECONDS)
+    reader = RangeReader(consumer, errors, topic, READ_SECONDS, stable=True)
     reader.start(
         {partition: [(max(place, bounds[partition][0]), bounds[partition][1])] for partition, place in starts.items()}
     )

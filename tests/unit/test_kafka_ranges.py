@@ -6,9 +6,16 @@ from collections import deque
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from scripted_consumer import Message, ScriptedConsumer
+from scripted_consumer import END, Message, ScriptedConsumer
 
-from streamnative_serdes._kafka import BrokerUnavailableError, ClientErrors, OffsetsGoneError, RangeReader, StalledError
+from streamnative_serdes._kafka import (
+    BrokerUnavailableError,
+    ClientErrors,
+    OffsetsGoneError,
+    RangeReader,
+    StalledError,
+    ranges,
+)
 
 ENDS = pytest.mark.parametrize("ends", [True, False], ids=["kafka", "kop"])
 
@@ -110,6 +117,37 @@ def test_a_range_without_progress_is_an_error_that_names_it() -> None:
     reader.start({0: [(4, 9)]})
     with pytest.raises(StalledError, match=r"partition 0: no message from offset 4 on .* the end is 9"):
         reader.take(500)
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_it_begins(
+    stable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A KoP counts it as part of the partition. Ranges that were planned, as Spark's, wait for its end."""
+    monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
+    consumer = ScriptedConsumer({0: (0, 9, [])})
+    answers = [[Message(0, 3), Message(0, 4, END)]]
+    consumer.consume = lambda *_: answers.pop() if answers else []  # type: ignore[method-assign]
+    errors = ClientErrors({"bootstrap.servers": "x:1"}, "t")
+    reader = RangeReader(consumer, errors, "t", -1.0, stable=stable)  # type: ignore[arg-type]
+    reader.start({0: [(0, 9)]})
+    assert [message.offset() for message in reader.take(500)] == [3]
+    assert reader.left != stable
+    assert reader.places == {0: 4}
+    if not stable:
+        with pytest.raises(StalledError):
+            reader.take(500)
+
+
+def test_an_end_that_a_broker_takes_back_ends_nothing() -> None:
+    """A new leader may know less for a moment."""
+    consumer = ScriptedConsumer({0: (0, 9, [])})
+    answers = [[Message(0, 8)], [], [Message(0, 3), Message(0, 4, END)]]
+    consumer.consume = lambda *_: answers.pop() if answers else []  # type: ignore[method-assign]
+    errors = ClientErrors({"bootstrap.servers": "x:1"}, "t")
+    reader = RangeReader(consumer, errors, "t", 30.0, stable=True)  # type: ignore[arg-type]
+    reader.start({0: [(0, 9)]})
+    assert [message.offset() for message in reader.messages(500)] == [3, 8]
 
 
 def test_connection_errors_are_what_a_silent_broker_ends_in() -> None:

@@ -39,7 +39,7 @@ class Inlet:
         self.cluster = ""
         self.bounds: dict[int, tuple[int, int]] = {}
         self.next: dict[int, int] = {}  # offsets to go on with
-        self._reader = RangeReader(self._consumer, self._errors, topic, _PATIENCE, beyond=True)
+        self._reader = RangeReader(self._consumer, self._errors, topic, _PATIENCE, beyond=True, stable=True)
         self._looked = time.monotonic()
         try:
             self._look()
@@ -80,7 +80,7 @@ class Inlet:
     @property
     def at_end(self) -> bool:
         """Whether everything up to the end that was there at the start has been read."""
-        return all(place >= self.bounds[partition][1] for partition, place in self.next.items())
+        return not self._reader.left
 
     def chunk(self) -> list[Message]:
         """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied.

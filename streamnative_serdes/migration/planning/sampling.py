@@ -81,7 +81,7 @@ class Sample:
             consumer.close()
 
     def _read(self, consumer: Consumer, errors: ClientErrors) -> Iterator[Message]:
-        reader = RangeReader(consumer, errors, self._topic, READ_SECONDS)
+        reader = RangeReader(consumer, errors, self._topic, READ_SECONDS, stable=True)
         reader.start({partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()})
         total = reader.to_go()
         while reader.left:

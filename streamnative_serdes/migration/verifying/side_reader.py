@@ -103,7 +103,7 @@ class SideReader:
         end = min(self.bounds[partition][1], self.bounds[partition][1] if end is None else end)
         if place >= end:
             return
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE)
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, stable=True)
         reader.start({partition: [(place, end)]})
         try:
             yield from reader.messages(chunk)

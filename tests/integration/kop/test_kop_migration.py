@@ -18,6 +18,7 @@ from kop_server import Kop
 from migrations import VERSIONS, Gauge, Sent, Sides, create, expected, messages, new_name, register
 
 from streamnative_serdes.migration.copying.messages import PLACE
+from streamnative_serdes.migration.topics import committed_messages
 
 SECONDS = 60.0
 COUNT = 600
@@ -193,3 +194,20 @@ def test_what_asks_a_kop_as_delivered_for_transactions_or_idempotence_by_name_is
     ended = run("produce", migration.source, "--set", "enable.idempotence=true", "--json", stdin="", code=2)
     assert "enable.idempotence=true" in ended.error["error"]["message"]
     assert not any(read(kop_as_delivered.kafka, migration.target).values())
+
+
+def test_what_a_killed_copy_has_left_open_does_not_stop_the_next_one(kop: Kop) -> None:
+    """A KoP counts messages of open transactions as part of the topic, and nobody may read them."""
+    topic = new_name("open")
+    create(kop.kafka, topic, partitions=1)
+    producer = Producer({"bootstrap.servers": kop.kafka, "transactional.id": topic, "log_level": 2})
+    producer.init_transactions(SECONDS)
+    for value in (b"committed", b"open"):
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        assert producer.flush(SECONDS) == 0
+        if value == b"committed":
+            producer.commit_transaction(SECONDS)
+    found = [message.value() for message in committed_messages({"bootstrap.servers": kop.kafka}, topic)]
+    assert found == [b"committed"]
+    producer.abort_transaction(SECONDS)
