@@ -8,9 +8,11 @@ the client's statistics tell whether an idempotent producer has its id, before a
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._log import logger
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Producer
 
 IDEMPOTENCE: Final = "enable.idempotence"
+_ON: Final = ("true", "t", "1")  # as the client reads it
 _SECONDS: Final = 10.0  # Kafka's brokers take a fraction of one
 _ASKING: Final[Mapping[str, Any]] = {IDEMPOTENCE: True, "statistics.interval.ms": 50}
 # What does not go together with idempotence, or is for messages.
@@ -29,17 +32,21 @@ _OF_OTHERS: Final = frozenset(
     {
         *(IDEMPOTENCE, "transactional.id", "on_delivery", "dr_cb", "acks", "request.required.acks", "retries"),
         *("max.in.flight", "max.in.flight.requests.per.connection", "message.send.max.retries"),
+        "enable.gapless.guarantee",
     }
 )
 # Keeps the order of messages as idempotence does: a retry does not come behind later ones.
 _WITHOUT: Final[Mapping[str, Any]] = {IDEMPOTENCE: False, "max.in.flight.requests.per.connection": 1}
 _COORDINATOR: Final = "a KoP gives them with kafkaTransactionCoordinatorEnabled=true, which is not its default"
-_known: Final[dict[str, str | None]] = {}  # what was found out in this process
-_lock: Final = threading.Lock()
+_REASON_SECONDS: Final = 60.0  # for which a negative answer holds: a broker may just be starting
+_known: Final[dict[str, tuple[str | None, float]]] = {}  # what was found out in this process, and until when it holds
+_locks: Final[dict[str, threading.Lock]] = {}  # held while brokers are asked
 
 
 def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
-    """Why the brokers give no producer ids; None if they do. They are asked once in a process.
+    """Why the brokers give no producer ids; None if they do.
+
+    They are asked once in a process, and again after a minute if they do not; threads share one question.
 
     Args:
         kafka: the client's configuration.
@@ -49,11 +56,15 @@ def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
         BrokerUnavailableError: no broker answers.
         ConfigError: the client refuses the configuration.
     """
-    key = repr(sorted((name, str(value)) for name, value in kafka.items() if "bootstrap" in name or "sasl" in name))
-    with _lock:
-        if key not in _known:
-            _known[key] = _asked(kafka, topic)
-        return _known[key]
+    # By all options, since one user may have rights that another lacks; as a digest, since they have secrets.
+    options = sorted((name, str(value)) for name, value in kafka.items() if name not in _OF_OTHERS)
+    key = blake2b(repr(options).encode(errors="surrogatepass")).hexdigest()
+    with _locks.setdefault(key, threading.Lock()):
+        reason, until = _known.get(key, (None, -math.inf))
+        if time.monotonic() > until:
+            reason = _asked(kafka, topic)
+            _known[key] = reason, math.inf if reason is None else time.monotonic() + _REASON_SECONDS
+        return reason
 
 
 def idempotence(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
@@ -64,7 +75,7 @@ def idempotence(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
         BrokerUnavailableError: no broker answers.
     """
     given = kafka.get(IDEMPOTENCE)
-    reason = None if given is not None and str(given).lower() != "true" else no_producer_ids(kafka, topic)
+    reason = None if given is not None and str(given).lower() not in _ON else no_producer_ids(kafka, topic)
     if reason is None:
         return {}
     if given is not None:

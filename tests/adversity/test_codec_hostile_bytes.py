@@ -156,7 +156,7 @@ HOSTILE_SCHEMAS = {
         schema = "int"
         for _ in range(250): schema = {"type": schema}
         print(*outcome(parse, schema))
-        """, "SchemaError", "nested deeper"),
+        """, "SchemaError", 'expected "type" to name a type'),
     "a long chain of names": ("""
         fields = [{"name": "z", "type": {"type": "record", "name": "R0", "fields": []}}]
         fields += [{"name": f"r{k}", "type": {"type": "record", "name": f"R{k}", "fields": [{"name": "f", "type": f"R{k-1}"}]}}

@@ -62,7 +62,8 @@ class Outlet:
         more = {} if transactions else idempotence(kafka, topic)
         self._producer = client(Producer, {**PRODUCER, **size, **name, **kafka, **more}, topic, self._errors)
         self._open = False
-        self._delivered: dict[int, dict[KafkaError | None, Message]] = {}
+        self._delivered: dict[int, Message] = {}  # the last one of each partition
+        self._refused: list[tuple[int, KafkaError, Message]] = []
         if transactions:
             self._init_transactions()
 
@@ -104,8 +105,20 @@ class Outlet:
         )
 
     def _note_of(self, partition: int) -> Callable[[KafkaError | None, Message], None]:
-        """A callback for delivery reports that keeps the last message that was delivered, by None, and all errors."""
-        return self._delivered.setdefault(partition, {}).__setitem__
+        """A callback for delivery reports that keeps the last message that was delivered, and all errors.
+
+        Errors are never keys: confluent-kafka cannot make a hash of the error with code -1, and drops what a callback
+        raises for a failed message.
+        """
+        delivered, refused = self._delivered, self._refused
+
+        def note(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                delivered[partition] = message
+            else:
+                refused.append((partition, error, message))
+
+        return note
 
     def send_beside(self, topic: str, **message: Any) -> None:
         """Send a message to another topic, in the same transaction. Raises as :meth:`send` does."""
@@ -152,11 +165,7 @@ class Outlet:
                 raise self._errors.error(_PATIENCE)
             left = now_left
         self._raise_refused()
-        return {
-            partition: last[None]
-            for partition, last in self._delivered.items()
-            if None in last and partition != _BESIDE
-        }
+        return {partition: message for partition, message in self._delivered.items() if partition != _BESIDE}
 
     def commit(self, beside: Iterable[tuple[str, bytes, bytes]]) -> None:
         """Commit the transaction, with messages to other topics in it: topic, key and value.
@@ -212,12 +221,10 @@ class Outlet:
             raise
 
     def _raise_refused(self) -> None:
-        for partition, delivered in self._delivered.items():
-            for fault, message in delivered.items():
-                if fault is not None and partition == _BESIDE and fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                    raise _letter_too_large(message.topic(), message.value())
-                if fault is not None:
-                    raise self._failure(KafkaException(fault))
+        for partition, fault, message in self._refused:
+            if partition == _BESIDE and fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                raise _letter_too_large(message.topic(), message.value())
+            raise self._failure(KafkaException(fault))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
