@@ -7,14 +7,14 @@
                                    +-> dead letters
 
 A copy that was stopped in whatever way goes on where its last commit was. Without transactions, each copy carries its
-place in the source, and the target's last messages say where to go on.
+place in the source, and the copies behind the last commit say where to go on: at the first message without a copy.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -99,9 +99,10 @@ class TopicCopy:
         route, wishes = self._state.route, self._wishes
         ensure_target(route, self._state.findings, accept=wishes.accept, resuming=True, dry_run=True)
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
-            known = ProgressTopic(route.writing.kafka, route.target, f"{route.source}@{inlet.cluster}").read()
+            source = f"{route.source}@{inlet.cluster}"
+            known = ProgressTopic(route.writing.kafka, route.target, source).read()
             require_known(route, known)
-            places, _ = find_places(route.writing.kafka, route.target, known, wishes)
+            places, _ = find_places(route, source, known, wishes)
             inlet.start({**wishes.start, **places})
             return sum(high - inlet.next[partition] for partition, (_, high) in inlet.bounds.items())
 
@@ -165,7 +166,7 @@ class _Run:
         )
         self._owner = self._stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
         known = self._topic.read()  # from here on, no other process commits to the target: what is read now stays
-        places, safe = find_places(kafka, route.target, known, wishes)
+        places, safe = find_places(route, source, known, wishes)
         if begun:
             # What a process has not committed, nobody reads.
             largest_of_target(self._state, wishes, resuming=bool(places) or not has_messages(kafka, route.target))
@@ -185,7 +186,7 @@ class _Run:
         self._outlet.begin()
         self._outlet.commit([(self._topic.name, key, value)])
 
-    def _dead_letters(self, source: str, largest: int, safe: Mapping[int, int]) -> DeadLetters:
+    def _dead_letters(self, source: str, largest: int, safe: Mapping[int, Collection[int]]) -> DeadLetters:
         route, path = self._route, self._wishes.dead_letters
         if path is not None:
             return DeadLetterFile(path, source, self._inlet.next)

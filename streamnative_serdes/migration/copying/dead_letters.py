@@ -27,7 +27,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -139,7 +139,7 @@ class DeadLetterTopic:
         source: the topic that they come from.
         send: sends a message to a topic, with the copies.
         flush: waits until all that was sent is delivered.
-        safe: offsets of the last dead letters that are there already, by partition.
+        safe: offsets whose dead letters are there already, by partition.
     """
 
     def __init__(
@@ -148,14 +148,14 @@ class DeadLetterTopic:
         source: str,
         send: Callable[..., object],
         flush: Callable[[], object],
-        safe: Mapping[int, int],
+        safe: Mapping[int, Collection[int]],
     ) -> None:
         self._name, self._source, self._send, self._flush, self._safe = name, source, send, flush, safe
         self._sent = False
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
         """Send a dead letter, unless it is there already. Raises as the outlet does."""
-        if letter.offset > self._safe.get(letter.partition, -1):
+        if letter.offset not in self._safe.get(letter.partition, ()):
             message = letter.produced(self._source, hide_headers=hide_headers)
             self._send(self._name, partition=letter.partition, **message)
             self._sent = True

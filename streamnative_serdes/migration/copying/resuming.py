@@ -1,20 +1,24 @@
-"""Where to go on: the progress that was committed, or without transactions the last copies in the target."""
+"""Where to go on: the progress that was committed, and without transactions what is in the target behind it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from confluent_kafka import Message
 
+from streamnative_serdes._kafka import place_of
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.topics import bounds, committed_messages
 
-from .dead_letters import SUFFIX, DeadLetter
+from .dead_letters import SUFFIX, TOPIC, DeadLetter, read_file
 from .identity import require_known
 from .messages import PLACE, Rules
 from .progress import Progress, ProgressTopic
@@ -59,35 +63,88 @@ def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes
 
 
 def find_places(
-    kafka: Mapping[str, Any], target: str, known: Mapping[int, Progress], wishes: Wishes
-) -> tuple[Places, Places]:
-    """The source's offsets to go on with, and those of the last dead letters that need not be sent again.
+    route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes
+) -> tuple[Places, Mapping[int, Collection[int]]]:
+    """The source's offsets to go on with, and those whose dead letters are there already, by partition.
 
     Args:
-        kafka: options of the Kafka client of the target's side.
-        target: the target topic.
+        route: the migration.
+        source: what tells the source from others: topic and cluster.
         known: the progress that was committed.
         wishes: how the topic is to be copied.
 
     Raises:
         ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
+        FileError: a file of dead letters cannot be read, or is damaged or of another source.
     """
-    require_same_mode(target, known, wishes)
+    require_same_mode(route.target, known, wishes)
     places = {partition: progress.next for partition, progress in known.items()}
-    return (places, {}) if wishes.transactions else _by_the_last_copies(kafka, target, places)
+    return (places, {}) if wishes.transactions else _by_what_is_there(route, source, known, wishes)
 
 
-def _by_the_last_copies(kafka: Mapping[str, Any], target: str, known: Places) -> tuple[Places, Places]:
-    places, safe = dict(known), {}
-    for partition in _settled(kafka, target):
-        copied = last_offset(kafka, target, partition, _place)
-        if copied is not None:
-            places[partition] = max(places.get(partition, 0), copied + 1)
-        letter = last_offset(kafka, f"{target}{SUFFIX}", partition, _letter)
-        if letter is not None:
-            safe[partition] = letter
+def _by_what_is_there(
+    route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes
+) -> tuple[Places, Mapping[int, Collection[int]]]:
+    """As find_places, by the copies and dead letters of a process that ended before it committed them."""
+    places, kafka = {partition: progress.next for partition, progress in known.items()}, route.writing.kafka
+    begins = {number: places.get(number, wishes.start.get(number, 0)) for number in _settled(kafka, route.target)}
+    letters = _letters_there(route, source, known, wishes, begins)
+    for partition, begin in begins.items():
+        copies = _named(kafka, route.target, partition, _place, begin)
+        if copies:
+            begun, end = partition in known, max(copies)
+            messages = partial(_messages, route, partition, begin, end, begun=begun, but=letters[partition])
+            places[partition] = _next(copies, begin, messages)
     # Without any copy, the dead letters may be of a target that was deleted: better twice than not at all.
-    return places, safe if places else {}
+    return places, letters if places else {}
+
+
+def _next(copies: Iterable[int], begin: int, messages: Callable[[], Sequence[int]]) -> int:
+    """The first offset of the source from ``begin`` on whose message has no copy, or the one behind all copies.
+
+    A producer sends batches that are under way even after one before them was refused. So the copies are followed in
+    the order of the target: one that goes back to an earlier message was sent by a later process, or a later attempt.
+
+    Args:
+        copies: the offsets that they are of.
+        begin: where copying began, or went on.
+        messages: gives the offsets that have to be copied; asked if there are offsets without a copy.
+    """
+    place, there = begin, None
+    for copy in copies:
+        if copy > place:  # what is between may be a marker of a transaction, compacted, or a dead letter
+            there = messages() if there is None else there
+            at = bisect_left(there, place)
+            if at < len(there) and there[at] < copy:
+                continue
+        place = max(begin, copy + 1)
+    return place
+
+
+def _messages(
+    route: Route, partition: int, begin: int, end: int, *, begun: bool, but: Collection[int]
+) -> Sequence[int]:
+    """The source's offsets in this range that have a message; if copying has ``begun``, also those deleted since."""
+    kafka, topic = route.reading.kafka, route.source
+    low = bounds(kafka, topic).get(partition, (end, end))[0]
+    deleted = range(begin, min(low, end)) if begun else ()
+    there = committed_messages(kafka, topic, {partition: max(begin, low)}) if low < end else ()
+    found = takewhile(lambda offset: offset < end, (place_of(message)[1] for message in there))
+    return [offset for offset in chain(deleted, found) if offset not in but]
+
+
+def _letters_there(
+    route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes, begins: Places
+) -> dict[int, set[int]]:
+    """The offsets of the dead letters from these places on, in their topic and in files, by partition."""
+    topic, letter_of = f"{route.target}{SUFFIX}", partial(_letter, route.source)
+    found = {number: set(_named(route.writing.kafka, topic, number, letter_of, at)) for number, at in begins.items()}
+    places = {place for progress in known.values() for place in progress.letters if place.startswith("file:")}
+    files = {Path(place.removeprefix("file:")) for place in places}
+    for path in files | ({wishes.dead_letters.absolute()} if wishes.dead_letters is not None else set()):
+        for letter in read_file(path, source):
+            found.get(letter.partition, set()).add(letter.offset)
+    return {number: {offset for offset in offsets if offset >= begins[number]} for number, offsets in found.items()}
 
 
 def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
@@ -100,21 +157,17 @@ def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
     return now
 
 
-def last_offset(
-    kafka: Mapping[str, Any], topic: str, partition: int, offset_of: Callable[[Message], int | None]
-) -> int | None:
-    """The offset that the last message of a partition names, looked for from its end; None if no message names one."""
-    low, high = bounds(kafka, topic).get(partition, (0, 0))
-    window, end = _WINDOW, high
-    while end > low:
-        start, found = max(low, end - window), None
-        for message in committed_messages(kafka, topic, {partition: start}):
-            named = offset_of(message)
-            found = named if named is not None else found
-        if found is not None:
-            return found
-        window, end = window * 4, start
-    return None
+def _named(
+    kafka: Mapping[str, Any], topic: str, partition: int, offset_of: Callable[[Message], int | None], least: int
+) -> list[int]:
+    """The offsets that the last messages of a partition name, in order: back to one before ``least``, if there is."""
+    low, end = bounds(kafka, topic).get(partition, (0, 0))
+    start, window, found = end, _WINDOW, list[int]()
+    while start > low and not any(offset < least for offset in found):
+        start, window = max(low, end - window), window * 4
+        named = map(offset_of, committed_messages(kafka, topic, {partition: start}))
+        found = [offset for offset in named if offset is not None]
+    return found
 
 
 def _place(message: Message) -> int | None:
@@ -126,9 +179,9 @@ def _place(message: Message) -> int | None:
     return int(offset) if partition == str(message.partition()) and offset.isdigit() else None
 
 
-def _letter(message: Message) -> int | None:
-    letter = DeadLetter.read(message)
-    return letter.offset if letter is not None else None
+def _letter(source: str, message: Message) -> int | None:
+    letter, headers = DeadLetter.read(message), cast("Any", message.headers())
+    return letter.offset if letter is not None and (TOPIC, source.encode()) in headers else None
 
 
 def behind_copies(route: Route) -> Places:

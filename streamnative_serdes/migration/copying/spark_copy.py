@@ -6,8 +6,8 @@
     task      format("streamnative-kafka") reads a range of one partition -> MessageCopier -> producer
 
 It is a copy without transactions, so at least once: a task that runs again sends its copies again. Each copy has a
-header with its place in the source, by which such copies are known, and by which a copy that was stopped goes on. Each
-attempt of a task writes one partition in order, so whatever is before the last copy is there.
+header with its place in the source, by which such copies are known, and by which a copy that was stopped goes on: at
+the first message without a copy.
 """
 
 from __future__ import annotations
@@ -92,12 +92,13 @@ class SparkCopy:
         route, wishes = self._state.route, self._wishes
         kafka: Mapping[str, Any] = route.writing.kafka
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
-            topic = ProgressTopic(kafka, route.target, f"{route.source}@{inlet.cluster}")
+            source = f"{route.source}@{inlet.cluster}"
+            topic = ProgressTopic(kafka, route.target, source)
             _, largest = ready(self._state, wishes, topic)
             self._same = SameTopics(route)
             self._more = idempotence(kafka, route.target)
             with closing(Owner(kafka, route.target, topic, partial(self._say, topic.name))) as owner:
-                places, _ = find_places(kafka, route.target, topic.read(), wishes)
+                places, _ = find_places(route, source, topic.read(), wishes)
                 known = topic.read()
                 starts = inlet.beginnings({**wishes.start, **places})
                 ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
