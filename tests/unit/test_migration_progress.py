@@ -327,6 +327,24 @@ def test_a_topic_with_another_id_or_none_any_more_is_another_one(world: FakeTopi
         identity.require_known(ROUTE, known)
 
 
+@pytest.mark.parametrize(("name", "role"), [("from", "source"), ("to", "target")])
+@pytest.mark.parametrize("others", [False, True])
+def test_ids_are_compared_where_no_message_was_read(world: FakeTopics, name: str, role: str, others: bool) -> None:
+    known = {**(known_of(world) if others else {}), 1: Progress(7, ids=("S", "T"))}
+    identity.require_known(ROUTE, known)
+    known[1].ids = ("OLD", "T") if role == "source" else ("S", "OLD")
+    with pytest.raises(
+        identity.ChangedTopicError, match=f"the {role} is not the topic .*: its id is [ST], and was OLD"
+    ):
+        identity.require_known(ROUTE, known)
+    known[1].ids = ("S", "T")
+    del FakeCluster.ids[name]
+    with pytest.raises(identity.ChangedTopicError, match=f"the {role} is not .*: it does not exist any more"):
+        identity.require_known(ROUTE, known)
+    known = {1: Progress(7)}  # such as a KoP's: nothing is known of the topics
+    identity.require_known(ROUTE, known)
+
+
 def test_what_compaction_has_deleted_says_nothing_where_topics_have_ids(world: FakeTopics) -> None:
     known = known_of(world)
     for name in ("from", "to"):

@@ -52,8 +52,8 @@ def require_known(
     """
     for role in roles:
         kept = {number: one for number, progress in known.items() if (one := _kept(progress, role)) is not None}
-        if kept:
-            ids = {progress.ids[ROLES.index(role)] for progress in known.values() if _kept(progress, role) is not None}
+        ids = {progress.ids[ROLES.index(role)] for progress in known.values()}
+        if kept or ids - {None}:
             _Side(route, role).require(kept, ids, settle)
 
 
