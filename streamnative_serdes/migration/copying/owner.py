@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from streamnative_serdes._kafka import ClientErrors, bounds_of, client
 from streamnative_serdes.errors import SerdesError
@@ -19,6 +19,7 @@ from streamnative_serdes.migration.topics import CONSUMER
 from .progress import ProgressTopic
 
 _MOST: Final = 500  # messages
+_HARMLESS: Final = ("_PARTITION_EOF", "GROUP_AUTHORIZATION_FAILED")  # nobody uses the group
 
 
 def another_process(topic: str) -> SerdesError:
@@ -59,9 +60,17 @@ class Owner:
             raise
 
     def require(self) -> None:
-        """Raises SerdesError if another process has said that it copies since this one did."""
+        """Check that no other process has said that it copies since this one did.
+
+        Raises:
+            SerdesError: one has.
+            KafkaException: the broker refuses to tell, or the topic is not there any more.
+        """
         for message in self._consumer.consume(_MOST, 0.0):
-            if message.error() is not None:
+            error = message.error()
+            if error is not None:
+                if error.name() not in _HARMLESS:
+                    raise KafkaException(error)
                 continue
             run = self._topic.parsed(message)[1].get("run")
             if run is not None and run != self._run and self._said:
