@@ -22,7 +22,13 @@ from typing import Any, Final, NoReturn
 
 from confluent_kafka import KafkaException, Message
 
-from streamnative_serdes._kafka import OffsetsGoneError, StalledError, place_of
+from streamnative_serdes._kafka import (
+    OffsetsGoneError,
+    StalledError,
+    no_producer_ids,
+    place_of,
+    require_producer_ids,
+)
 from streamnative_serdes.errors import RawMessage, SerdesError
 from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.migration.planning.target import ensure_target
@@ -34,7 +40,7 @@ from .identity import SameTopics, require_known
 from .inlet import Inlet
 from .messages import MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
-from .outlet import Outlet, TransactionAbortedError
+from .outlet import NoTransactionsError, Outlet, TransactionAbortedError
 from .owner import Owner
 from .progress import Kept, Progress, ProgressTopic
 from .resuming import Wishes, find_places, require_same_mode
@@ -160,6 +166,7 @@ class _Run:
         source = f"{route.source}@{self._inlet.cluster}"
         self._topic = ProgressTopic(kafka, route.target, source)
         rewriter = self._state.rewriter()
+        require_ids(kafka, route.target, wishes)
         begun, largest = ready(self._state, wishes, self._topic)
         self._outlet = self._stack.enter_context(
             closing(Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest))
@@ -310,6 +317,21 @@ class _Run:
         if progress.last is not None and progress.last[0] - anchor >= _ANCHOR_EVERY:
             progress.anchors = [progress.last]
         return progress
+
+
+def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
+    """Check that the brokers give the producer ids that were asked for; it is the first check, and creates nothing.
+
+    Raises:
+        NoTransactionsError: transactions are wished for, and there are none.
+        ConfigError: ``enable.idempotence`` is on in the configuration, and there are none.
+        BrokerUnavailableError: no broker answers.
+    """
+    if not wishes.transactions:
+        require_producer_ids(kafka, target)
+    elif (reason := no_producer_ids(kafka, target)) is not None:
+        hint = "--transactions off copies without them"
+        raise NoTransactionsError(f"the target's broker gives no transactions: {reason}", topic=target, hint=hint)
 
 
 def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int]:

@@ -94,9 +94,9 @@ class SparkCopy:
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
             source = f"{route.source}@{inlet.cluster}"
             topic = ProgressTopic(kafka, route.target, source)
+            self._more = idempotence(kafka, route.target)
             _, largest = ready(self._state, wishes, topic)
             self._same = SameTopics(route)
-            self._more = idempotence(kafka, route.target)
             with closing(Owner(kafka, route.target, topic, partial(self._say, topic.name))) as owner:
                 places, _ = find_places(route, source, topic.read(), wishes)
                 known = topic.read()
