@@ -34,6 +34,7 @@ from streamnative_serdes.connect import (
     Timestamp,
     Type,
 )
+from streamnative_serdes.connect.avro import writing
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, IncompatibleSchemaError, SchemaError
 from streamnative_serdes.testing import LocalRegistry
 
@@ -170,6 +171,31 @@ def test_a_decimal_beyond_the_precision_that_it_declares_is_not_written_but_read
     beyond = (message or b"").replace((9999).to_bytes(2), (10_000).to_bytes(2), 1)
     assert converter.to_connect_data("t", beyond).value["a"] == bad
     assert KafkaAvroDeserializer(conf).deserialize("t", beyond)["a"] == bad
+
+
+def test_an_error_deep_in_a_value_costs_no_second_conversion(
+    converter: AvroConverter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it costs 2**depth conversions."""
+    kind = Decimal.schema(2, parameters={"connect.decimal.precision": "4"})
+    value: Any = PythonDecimal("100.00")
+    for name in ("Inner", "Outer"):
+        kind, value = SchemaBuilder.array(kind).build(), [value]
+        kind, value = SchemaBuilder.map(STRING, kind).build(), {"k": value}
+        kind, value = SchemaBuilder.map(INT32, kind).build(), {7: value}
+        kind = struct(name, good=Decimal.schema(2), bad=kind)
+        value = Struct(kind, good=PythonDecimal("1.00"), bad=value)
+    written: list[int] = []
+
+    def counted(number: int) -> bytes:
+        written.append(number)
+        return b"\1"
+
+    monkeypatch.setattr(writing, "to_bytes", counted)
+    with pytest.raises(EncodeError, match=r"cannot hold 100\.00") as caught:
+        converter.from_connect_data("t", kind, value)
+    assert caught.value.path == "bad[7]['k'][0].bad[7]['k'][0]"
+    assert len(written) == 2  # the good one of each struct
 
 
 def test_unset_fields_are_written_as_their_defaults(converter: AvroConverter) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from streamnative_serdes.connect.logical import Date, Decimal, logical_of, to_bytes
@@ -98,11 +98,14 @@ def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
         return None
 
     def convert(value: Any) -> list[Any]:
+        converted: list[Any] = []
         try:
-            return [item(each) for each in value]
-        except EncodeError:
-            _say_where((f"[{at}]", item, each) for at, each in enumerate(value))
+            for each in value:
+                converted.append(item(each))  # noqa: PERF401 - for the error
+        except EncodeError as error:
+            error.path = joined(f"[{len(converted)}]", error.path)
             raise
+        return converted
 
     return convert
 
@@ -112,30 +115,39 @@ def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Conver
     assert schema.value_schema is not None
     item = _nullable(schema.value_schema, options, translated)
     key_of, value_of = _nullable(schema.key_schema, options, translated) or _same, item or _same
-    avro_map = names.is_avro_map(schema, options)
-    if avro_map and item is None:
-        return None
+    if not names.is_avro_map(schema, options):
+        return _entries(key_of, value_of)
+    return None if item is None else _avro_map(item)
 
-    def convert(value: Any) -> Any:
+
+def _avro_map(item: Convert) -> Convert:
+    def convert(value: Any) -> dict[str, Any]:
+        converted, name = {}, None
         try:
-            if avro_map:
-                return {name: value_of(each) for name, each in value.items()}
-            return [{names.KEY: key_of(name), names.VALUE: value_of(each)} for name, each in value.items()]
-        except EncodeError:
-            _say_where((f"[{name!r:.40}]", value_of, each) for name, each in value.items())
+            for name, each in value.items():
+                converted[name] = item(each)
+        except EncodeError as error:
+            error.path = joined(f"[{name!r:.40}]", error.path)
             raise
+        return converted
 
     return convert
 
 
-def _say_where(parts: Iterable[tuple[str, Convert, Any]]) -> None:
-    """Raise the error of the first part that has one, with its place."""
-    for segment, convert, value in parts:
+def _entries(key_of: Convert, value_of: Convert) -> Convert:
+    """A list of records of a key and a value, for keys that are no text."""
+
+    def convert(value: Any) -> list[dict[str, Any]]:
+        converted, name = [], None
         try:
-            convert(value)
+            for name, each in value.items():
+                converted.append({names.KEY: key_of(name), names.VALUE: value_of(each)})
         except EncodeError as error:
-            error.path = joined(segment, error.path)
+            error.path = joined(f"[{name!r:.40}]", error.path)
             raise
+        return converted
+
+    return convert
 
 
 def _same(value: Any) -> Any:
@@ -155,14 +167,14 @@ def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Con
     ]
 
     def convert(value: Any) -> dict[str, Any]:
+        converted, name = {}, ""
         try:
-            return {
-                avro_name: field(value.get(name) if as_set else value[name])
-                for name, avro_name, field, as_set in fields
-            }
-        except EncodeError:
-            _say_where((name, field, value.get(name) if as_set else value[name]) for name, _, field, as_set in fields)
+            for name, avro_name, field, as_set in fields:
+                converted[avro_name] = field(value.get(name) if as_set else value[name])
+        except EncodeError as error:
+            error.path = joined(name, error.path)
             raise
+        return converted
 
     return convert
 
