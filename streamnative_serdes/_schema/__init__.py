@@ -5,7 +5,7 @@ from .nullable import nullable
 from .parser import PRIMITIVES, Schema, load, parse
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
-from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, Limits
+from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, DefaultChecker, Limits
 from .shapes import EnumShape, RecordShape, Shape, Shapes
 from .told_apart import ONLY_FIELD, branch_number, only_branch, told_apart
 from .tree import (
@@ -37,6 +37,7 @@ __all__ = [
     "PRIMITIVES",
     "Array",
     "AvroType",
+    "DefaultChecker",
     "Enum",
     "EnumShape",
     "Field",

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 from streamnative_serdes._schema import MISSING
 from streamnative_serdes.errors import SchemaError
 
+from .kinds import is_model, model_of
 from .model import Attribute
+from .taking import takes
 from .type_hints import TypeHint
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
@@ -32,12 +34,28 @@ def constant(attribute: Attribute) -> Any:
         return _plain(attribute.default)
     try:
         first, second = attribute.factory(), attribute.factory()
-        return MISSING if isinstance(first, _PASSING) or first != second else _plain(first)
+        return MISSING if isinstance(first, _PASSING) or not _alike(first, second) else _plain(first)
     except SchemaError:
         return MISSING
     except Exception as error:  # user code may raise anything; comparing numpy arrays raises too
         where, fault = f"{attribute.owner.__name__}.{attribute.name}", f"{type(error).__name__}: {error}"
         raise SchemaError(f"the default_factory of {where} failed: {fault}") from error
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two values are equal, with NaN equal to NaN."""
+    if first == second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Mapping):
+        return first.keys() == second.keys() and all(_alike(one, second[key]) for key, one in first.items())
+    if _is_list(first):
+        return len(first) == len(second) and all(map(_alike, first, second))
+    if is_model(type(first)):
+        names = [attribute.name for attribute in model_of(type(first)).attributes]
+        return all(_alike(getattr(first, name), getattr(second, name)) for name in names)
+    return bool(first != first and second != second)  # NaN
 
 
 def _plain(value: Any) -> Any:
@@ -90,7 +108,7 @@ class Defaults:
         """
         try:
             return None if value is None else self._json(value, kind)
-        except _NoDefaultError as error:
+        except (_NoDefaultError, _OtherTypeError) as error:
             raise SchemaError(
                 f"the default {value!r:.80} cannot be written in a schema: {error}",
                 path=path,
@@ -111,12 +129,29 @@ class Defaults:
         return self._primitive(_plain(value) if logical is None else logical(_plain(value), kind), base)
 
     def _of_union(self, value: Any, branches: list[Any]) -> Any:
-        for branch in branches:
+        for branch in sorted(branches, key=lambda branch: not self._is_own(value, branch)):
             try:
-                return self._json(value, branch)
+                found = self._json(value, branch)
             except _NoDefaultError:
                 continue
+            self._refuse_earlier(found, branch, branches)
+            return found
         raise _NoDefaultError("it matches no branch of the union")
+
+    def _is_own(self, value: Any, branch: Any) -> bool:
+        """Whether values of a branch have exactly this type."""
+        if type(value) in self._named:
+            name = branch if isinstance(branch, str) else branch.get("name", "")
+            return bool(self._named[type(value)].schema["name"] == name.rpartition(".")[2])
+        return isinstance(branch, str) and type(_plain(value)) in _PRIMITIVES.get(branch, ())[:1]
+
+    def _refuse_earlier(self, found: Any, branch: Any, branches: list[Any]) -> None:
+        """Refuse what a reader would take for a value of an earlier branch."""
+        named = [one.schema for one in self._named.values()]
+        earlier = next(one for one in branches if one is branch or takes(one, found, named))
+        if earlier is not branch:
+            first, own = _label(earlier), _label(branch)
+            raise _OtherTypeError(f"as JSON it is {found!r:.80}, which is read as {first}: put {own} before {first}")
 
     def _of_named(self, value: Any, name: str) -> Any:
         # An object of a subclass is one of the class that the hint names.
@@ -143,11 +178,26 @@ class Defaults:
             if not self._reading:
                 raise _NoDefaultError("JSON has no such number")
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return value
+        # A value of a subclass, such as an IntEnum, as the number that it is.
+        number = next((kind(value) for kind in (int, float) if isinstance(value, kind) and base != "boolean"), value)
+        if not takes(base, number, ()):
+            raise _NoDefaultError(f"it does not fit into {base}")
+        return number
 
 
 class _NoDefaultError(ValueError):
     """A value cannot be a default; says why."""
+
+
+class _OtherTypeError(ValueError):
+    """A default would be read as a value of another type; says how."""
+
+
+def _label(branch: Any) -> str:
+    """A branch of a union in words."""
+    if isinstance(branch, str):
+        return branch
+    return str(branch.get("name") or branch.get("logicalType") or branch["type"])
 
 
 def _is_list(value: Any) -> bool:

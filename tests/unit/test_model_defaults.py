@@ -42,6 +42,10 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
+class Word(enum.StrEnum):
+    YES = "y"
+
+
 @dataclass(frozen=True)
 class Inner:
     x: int = 3
@@ -50,6 +54,11 @@ class Inner:
 
 class Outer(Inner):
     pass
+
+
+@dataclass(frozen=True)
+class Either:
+    x: str | float = "a"
 
 
 class Day(datetime.date):
@@ -91,6 +100,7 @@ DEFAULTS: list[tuple[Any, Any, Any]] = [  # hint, value, JSON
     (str | int, Level.LOW, 1),
     (list[int] | Inner, Inner(4), {"x": 4, "label": None}),
     (tuple[int | str | bool, ...], (1, "a", True, "b"), [1, "a", True, "b"]),
+    (tuple[str | float, ...], (1, 2.5), [1, 2.5]),
     # Of other types than the hint, which stand for a value of its type
     (Amount, 5, "\x01\xf4"),
     (Amount | None, Level.LOW, "d"),
@@ -210,6 +220,63 @@ def test_a_class_whose_default_is_no_value_of_its_type_is_refused_when_the_deser
 def test_a_factory_that_always_returns_the_same_value_gives_a_default(value: list[int]) -> None:
     made = schema_of(one(list[int], default_factory=lambda: list(value)), allow_null=False)["fields"][0]
     assert made["default"] == value
+
+
+def test_a_factory_that_returns_nan_gives_a_default() -> None:
+    """NaN is not equal to NaN."""
+    for hint, factory in (
+        (float, lambda: float("nan")),
+        (list[float], lambda: [0.5, float("nan")]),
+        (dict[str, float], lambda: {"a": float("nan")}),
+        (Either, lambda: Either(float("nan"))),
+    ):
+        cls = one(hint, default_factory=factory)
+        with pytest.raises(SchemaError, match="cannot be written in a schema"):
+            schema_of(cls, allow_null=False)
+    made = reading_schema_of(one(float, default_factory=lambda: float("nan")), allow_null=True)
+    assert made["fields"][0]["default"] == "NaN"
+
+
+@pytest.mark.parametrize("allow_null", [True, False])
+@pytest.mark.parametrize(
+    ("hint", "value", "order"),
+    [
+        (dict[str, str | float], {"w": math.inf}, "put double before string"),
+        (list[str | bytes], [b"\xff\x00"], "put bytes before string"),
+        (list[bytes | str], ["ÿ"], "put string before bytes"),
+        (list[str | Colour], [Colour.RED], "put Colour before string"),
+        (list[str | Word], [Word.YES], "put Word before string"),
+        (list[int | Level | None], [Level.LOW], None),
+        (list[Colour | str], ["RED"], "put string before Colour"),
+        (list[str | Amount], [Decimal("1.28")], "put decimal before string"),
+        (list[int | datetime.date], [datetime.date(1970, 1, 11)], "put date before long"),
+        (list[float | int], [1], "put long before double"),
+        (list[list[str | bytes] | int], [[b"a"]], "put bytes before string"),
+        (list[dict[str, int] | Inner], [Inner(4, None)], None),
+        (list[dict[str, int | None] | Inner], [Inner(4)], "put Inner before map"),
+        (list[Either | Inner], [Inner(4)], "put Inner before Either"),
+        (Inner | Either, Either(math.inf), "put double before string"),
+    ],
+    ids=str,
+)
+def test_a_default_that_would_be_read_as_another_type_is_refused(
+    hint: Any, value: Any, order: str | None, allow_null: bool
+) -> None:
+    """A reader takes the first branch that takes the JSON. In the union of a field, the right one is the first."""
+    cls = one(hint, default_factory=lambda: value)
+    if order is None:
+        made = reading_schema_of(cls, allow_null=allow_null)
+        found = Codec({"type": "record", "name": "One", "fields": []}, made).decode(b"")["f"]
+        assert found == [dataclasses.asdict(each) if isinstance(each, Inner) else each.name for each in value]
+        return
+    with pytest.raises(SchemaError, match=order):
+        reading_schema_of(cls, allow_null=allow_null)
+
+
+@pytest.mark.parametrize(("hint", "value"), [(Float32 | str, 1e300), (int | float, 2**70)], ids=str)
+def test_a_number_out_of_the_range_of_its_type_is_not_read_as_another_branch(hint: Any, value: Any) -> None:
+    with pytest.raises(SchemaError, match=r"it does not fit into (float|long)"):
+        reading_schema_of(one(hint, default=value), allow_null=True)
 
 
 COUNT = itertools.count()
