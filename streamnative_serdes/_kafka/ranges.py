@@ -71,7 +71,8 @@ class RangeReader:
         consumer: the client, with the options ``ASSIGNED``.
         errors: collects the client's connection errors.
         topic: the topic.
-        patience: seconds without any progress, after which it is an error that ranges are left.
+        patience: seconds without any progress, after which it is an error that ranges are left. Only time in
+            :meth:`take` counts: whoever takes the messages may be slow.
         beyond: go on behind the ends of ranges, for those who follow a topic; each partition has one range then.
         stable: be done where a broker says for some seconds that a partition ends, though its next offset is higher: a
             KoP counts messages of open transactions, where Kafka tells readers of committed messages the end before.
@@ -97,7 +98,8 @@ class RangeReader:
         self._stale: dict[int, int] = {}
         self._halted: dict[int, tuple[int, float]] = {}
         self._fault: Exception | None = None
-        self._heard = time.monotonic()
+        self._away = 0.0  # seconds between the calls of take()
+        self._heard = self._returned = time.monotonic()
 
     def start(self, ranges: Mapping[int, Sequence[Range]]) -> None:
         """Begin with these ranges: of each partition, in order and without overlaps."""
@@ -112,7 +114,8 @@ class RangeReader:
         self._consumer.unassign()  # otherwise position() could be that of an earlier assignment
         self._consumer.assign([self._at(number, place) for number, place in self.places.items()])
         self._stale = self._positions()
-        self._heard = time.monotonic()
+        self._away = 0.0
+        self._heard = self._returned = time.monotonic()
 
     @property
     def left(self) -> bool:
@@ -145,6 +148,13 @@ class RangeReader:
             BrokerUnavailableError: the same, and the client has connection errors.
             KafkaException: the broker refuses.
         """
+        self._away += time.monotonic() - self._returned
+        try:
+            return self._take(most, seconds)
+        finally:
+            self._returned = time.monotonic()
+
+    def _take(self, most: int, seconds: float) -> list[Message]:
         self._raise_fault()
         wanted = most if self._beyond else min(most, self.to_go())
         taken = self._consumer.consume(wanted, seconds)
@@ -209,7 +219,7 @@ class RangeReader:
         for partition, (place, since) in list(self._halted.items()):
             if self.places[partition] != place or partition not in self._left:
                 del self._halted[partition]
-            elif time.monotonic() - since >= HALT_SECONDS:
+            elif self._time() - since >= HALT_SECONDS:
                 self._end(partition)
 
     def _end(self, partition: int) -> None:
@@ -245,7 +255,7 @@ class RangeReader:
         self._reach(partition, place)
         if partition in self._left:  # messages are on their way or in an open transaction, or the topic was recreated
             self._fault = self._fault or self._lost(partition)
-            self._halted[partition] = (place, time.monotonic())
+            self._halted[partition] = (place, self._time())
 
     def _lost(self, partition: int) -> OffsetsGoneError | None:
         """The error of a partition that ends before its ranges."""
@@ -265,11 +275,15 @@ class RangeReader:
 
     def _be_patient(self, *, moved: bool) -> None:
         if moved:
-            self._heard = time.monotonic()
+            self._heard = self._time()
             self._errors.answer()
             self._errors.clear()
-        elif self._left and self._fault is None and self._errors.gives_up(self._heard, self._patience):
+        elif self._left and self._fault is None and self._errors.gives_up(self._heard + self._away, self._patience):
             self._fault = self._stalled()
+
+    def _time(self) -> float:
+        """The clock, which stands still between the calls of take()."""
+        return time.monotonic() - self._away
 
     def _stalled(self) -> Exception:
         if str(self._errors):

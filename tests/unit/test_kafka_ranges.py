@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -14,6 +16,7 @@ from streamnative_serdes._kafka import (
     OffsetsGoneError,
     RangeReader,
     StalledError,
+    clients,
     ranges,
 )
 
@@ -148,6 +151,34 @@ def test_an_end_that_a_broker_takes_back_ends_nothing() -> None:
     reader = RangeReader(consumer, errors, "t", 30.0, stable=True)  # type: ignore[arg-type]
     reader.start({0: [(0, 9)]})
     assert [message.offset() for message in reader.messages(500)] == [3, 8]
+
+
+def test_the_time_of_whoever_takes_the_messages_is_not_the_brokers_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock: Any = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(ranges, "time", clock)
+    monkeypatch.setattr(clients, "time", clock)
+    consumer = ScriptedConsumer({0: (0, 1000, range(1000))})
+    reader = reader_of(consumer, patience=30.0)
+    reader.start({0: [(0, 1000)]})
+    serve = consumer.consume
+
+    def silent(*_: object) -> list[Message]:
+        clock.now += 20.0
+        return []
+
+    for _ in range(2):
+        assert len(reader.take(100)) == 100
+        clock.now += 3600.0
+        monkeypatch.setattr(consumer, "consume", silent)
+        assert reader.take(100) == []
+        clock.now += 3600.0
+        monkeypatch.setattr(consumer, "consume", serve)
+    assert len(reader.take(100)) == 100
+    monkeypatch.setattr(consumer, "consume", silent)
+    assert reader.take(100) == []
+    with pytest.raises(StalledError, match="no message from offset 300 on for 30 s"):
+        reader.take(100)
 
 
 def test_connection_errors_are_what_a_silent_broker_ends_in() -> None:
