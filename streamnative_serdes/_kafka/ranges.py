@@ -5,7 +5,8 @@
     the end is asked for first    a range is done when the consumer's position() reaches its end
     position()                    steps over markers, aborted and compacted messages; the client knows it without asking
                                   a broker, and is asked when it had fewer messages than were wanted
-    _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it, KoP never does
+    _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it. KoP does so only where an open
+                                  transaction begins, and only for readers of committed messages
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from streamnative_serdes._log import logger
 
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors
 from .partitions import bounds_of, place_of
@@ -76,6 +79,7 @@ class RangeReader:
         beyond: go on behind the ends of ranges, for those who follow a topic; each partition has one range then.
         stable: be done where a broker says for some seconds that a partition ends, though its next offset is higher: a
             KoP counts messages of open transactions, where Kafka tells readers of committed messages the end before.
+            A follower of Kafka's that is behind may say so, too, so it is logged.
 
     Attributes:
         places: by partition, the offset that comes next.
@@ -220,7 +224,19 @@ class RangeReader:
             if self.places[partition] != place or partition not in self._left:
                 del self._halted[partition]
             elif self._time() - since >= HALT_SECONDS:
+                self._say_ended(partition)
                 self._end(partition)
+
+    def _say_ended(self, partition: int) -> None:
+        logger.warning(
+            "topic %s, partition %d: read up to offset %d, and not %d: the broker has said for %.0f s that it ends there. "
+            "A transaction is open, or the follower that client.rack chooses is behind",
+            self._topic,
+            partition,
+            self.places[partition],
+            self._left[partition][-1][1],
+            HALT_SECONDS,
+        )
 
     def _end(self, partition: int) -> None:
         del self._left[partition]

@@ -124,9 +124,12 @@ def test_a_range_without_progress_is_an_error_that_names_it() -> None:
 
 @pytest.mark.parametrize("stable", [True, False])
 def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_it_begins(
-    stable: bool, monkeypatch: pytest.MonkeyPatch
+    stable: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A KoP counts it as part of the partition. Ranges that were planned, as Spark's, wait for its end."""
+    """A KoP counts it as part of the partition. Ranges that were planned, as Spark's, wait for its end.
+
+    What is left out is said: on Kafka, a follower that is behind ends ranges, too.
+    """
     monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
     consumer = ScriptedConsumer({0: (0, 9, [])})
     answers = [[Message(0, 3), Message(0, 4, END)]]
@@ -137,6 +140,7 @@ def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_
     assert [message.offset() for message in reader.take(500)] == [3]
     assert reader.left != stable
     assert reader.places == {0: 4}
+    assert ("topic t, partition 0: read up to offset 4, and not 9" in caplog.text) == stable
     if not stable:
         with pytest.raises(StalledError):
             reader.take(500)
