@@ -229,8 +229,8 @@ class RangeReader:
 
     def _say_ended(self, partition: int) -> None:
         logger.warning(
-            "topic %s, partition %d: read up to offset %d, and not %d: the broker said for %.0f s that it ends there. A "
-            "transaction is open, or the follower that client.rack chooses is behind",
+            "topic %s, partition %d: read up to offset %d, and not %d: the broker said for %.0f s that it ends there. "
+            "A transaction is open, or the follower that client.rack chooses is behind",
             self._topic,
             partition,
             self.places[partition],

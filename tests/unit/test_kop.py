@@ -128,6 +128,7 @@ def test_a_first_token_that_cannot_be_had_is_an_error_before_there_is_a_client(t
 
 
 def test_an_issuer_that_is_down_is_an_error_before_there_is_a_client() -> None:
+    pytest.importorskip("authlib", reason="authlib is not installed: pip install authlib")
     oauth = {"bearer.auth.client.id": "me", "bearer.auth.client.secret": "secret", "bearer.auth.scope": "x"}
     conf = {
         **URL,

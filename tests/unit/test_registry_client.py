@@ -262,11 +262,6 @@ ADMIN = "Don't have permission to administrate resources on this tenant"
         ),
         (Answer(412, {"reason": "Topic name is not valid"}), errors.SchemaRegistryError, "Topic name is not valid"),
         (jetty(415, "Unsupported Media Type"), errors.SchemaRegistryError, "Unsupported Media Type"),
-        (
-            Answer(500, {"reason": stack("Topic policies cache have not init.")}),
-            errors.SchemaRegistryError,
-            "Topic policies cache have not init.",
-        ),
         # Jetty 12, of Pulsar 4.2: line breaks as they are, and a reason phrase that says nothing
         (
             Answer(
