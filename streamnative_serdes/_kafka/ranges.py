@@ -5,8 +5,8 @@
     the end is asked for first    a range is done when the consumer's position() reaches its end
     position()                    steps over markers, aborted and compacted messages; the client knows it without asking
                                   a broker, and is asked when it had fewer messages than were wanted
-    _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it, a KoP only where an open
-                                  transaction begins, and only for readers of committed messages
+    _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it, and KoP only where an open
+                                  transaction begins, to readers of committed messages
 """
 
 from __future__ import annotations
@@ -229,8 +229,8 @@ class RangeReader:
 
     def _say_ended(self, partition: int) -> None:
         logger.warning(
-            "topic %s, partition %d: read up to offset %d, and not %d: the broker said for %.0f s that it ends there. "
-            "A transaction is open, or the follower that client.rack chooses is behind",
+            "topic %s, partition %d: read up to offset %d, and not %d: the broker has said for %.0f s that it ends "
+            "there. A transaction is open, or the follower that client.rack chooses is behind",
             self._topic,
             partition,
             self.places[partition],

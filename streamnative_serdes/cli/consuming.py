@@ -96,7 +96,7 @@ class TopicConsumer:
         bounds = {partition: self._bounds(partition) for partition in self._partitions((), Start())}
         first = min(bounds)
         low, high = bounds[first]
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=low == high)
+        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=low == high, stable=True)
         reader.start({first: [(max(low, high - 1), high)]})
         until = time.monotonic() + _REFUSAL_SECONDS
         while reader.left or (low == high and time.monotonic() < until):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError
+from streamnative_serdes._kafka import BrokerUnavailableError, ranges
 from streamnative_serdes.cli import consuming
 from streamnative_serdes.cli.consuming import Start, TopicConsumer
 
@@ -105,3 +105,14 @@ def test_a_broker_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
     with pytest.raises(BrokerUnavailableError, match=r"partition 0: no message from offset 1 on .* the end is 5"):
         consumed(Client({0: (0, 5)}, [(0, 0, None)]), monkeypatch)
+
+
+def test_an_open_transaction_at_the_end_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KoP says that the partition ends before it, and that the next offset is behind it."""
+    monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
+    client = Client({0: (0, 5)}, [(0, 4, END)])
+    monkeypatch.setattr(consuming, "client", lambda *_: client)
+    with TopicConsumer({"bootstrap.servers": "x:1"}, "t") as reader:
+        assert reader.reach_end() == 5
+    assert client.assigned == {0: 4}

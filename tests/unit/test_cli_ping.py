@@ -80,6 +80,22 @@ def test_servers_and_rights_on_a_topic_are_checked(run: CommandLine) -> None:
     assert found["broker"] == "answers; 1 broker; the topic has 2 partitions"
 
 
+def test_ping_also_reads_messages_of_open_transactions(
+    run: CommandLine, silent: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader of committed messages would wait for the end of the transaction."""
+    given = []
+    consumer = module.TopicConsumer
+
+    def noted(kafka: dict[str, Any], topic: str) -> Any:
+        given.append(kafka["isolation.level"])
+        return consumer(kafka, topic)
+
+    monkeypatch.setattr(module, "TopicConsumer", noted)
+    assert goods(run("ping", "users", "--json").json)["broker: consume"]
+    assert given == ["read_uncommitted"]
+
+
 def test_nothing_is_changed(run: CommandLine, registry: LocalRegistry, silent: None) -> None:
     for purpose in ("consume", "produce", "admin"):
         run("ping", "users", "--for", purpose)
