@@ -172,7 +172,7 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
         raise ConfigError(
             f"group.id: expected a name, got {group!r:.80}",
             topic=topic,
-            hint="leave it out where nothing sets it, such as a variable that is empty",
+            hint="if it comes from a variable, is that set? Otherwise leave it out",
         )
 
 

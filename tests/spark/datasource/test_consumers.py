@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,13 +14,15 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from confluent_kafka import Producer
+from scripted_consumer import ScriptedConsumer
 from waiting import until
 
 from streamnative_serdes import ConfigError
+from streamnative_serdes._kafka import ClientErrors, StalledError
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.reading import task
-from streamnative_serdes.spark.datasource.reading.consumers import Pool
+from streamnative_serdes.spark.datasource.reading.consumers import Leased, Pool
 from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
 from streamnative_serdes.testing import MockBroker
 
@@ -137,5 +141,17 @@ def test_messages_beyond_the_end_of_the_partition_are_lost_or_left_out(kafka: di
 
 
 def test_a_task_does_not_wait_forever(kafka: dict[str, Any]) -> None:
-    with pytest.raises((TimeoutError, OffsetOutOfRangeError)):
+    with pytest.raises(OffsetOutOfRangeError, match="but the partition ends at 0"):
         list(read_range(kafka, Range("t", 1, 0, 5), Patience(seconds=0.01)))
+
+
+def test_a_range_that_gives_nothing_is_an_error_that_names_the_option(
+    kafka: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind an open transaction."""
+    consumer = ScriptedConsumer({0: (0, 5, [])})
+    monkeypatch.setattr(consumer, "consume", lambda *_: [])
+    leased = Leased(consumer, ClientErrors(kafka, "t"))  # type: ignore[arg-type]
+    monkeypatch.setattr(task, "pool", lambda: SimpleNamespace(lease=lambda *_: nullcontext(leased)))
+    with pytest.raises(StalledError, match=r"partition 0: no message from offset 3 on .*kafkaConsumer\.pollTimeoutMs"):
+        list(read_range(kafka, Range("t", 0, 3, 5), Patience(seconds=-1.0)))
