@@ -135,7 +135,7 @@ def _avro_map(item: Convert) -> Convert:
 
 
 def _entries(key_of: Convert, value_of: Convert) -> Convert:
-    """A list of records of a key and a value, for keys that are no text."""
+    """A list of records of a key and a value, for keys other than text."""
 
     def convert(value: Any) -> list[dict[str, Any]]:
         converted, name = [], None
