@@ -58,9 +58,7 @@ class Migration:
         self._producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, **QUIET})
         word = uuid.uuid4().hex[:8]
         self.source, self.target = f"source-{word}", f"target-{word}"
-        for name in (self.source, self.target):
-            broker.create_topic(name, PARTITIONS)
-        for name in (f"{self.target}.migration-state", f"{self.target}.dead-letters"):
+        for name in (self.source, self.target, f"{self.target}.migration-state"):
             broker.create_topic(name, PARTITIONS)
         self.confluent, self.pulsar, self.folder = confluent, pulsar, folder
         self._run = CommandLine()
@@ -293,6 +291,21 @@ def test_dead_letters_are_looked_for_where_the_copy_has_put_them(migration: Migr
     file.secure()
     file.close()
     assert migration.json(code=1)["dead_letters_repeated"] == 1
+
+
+def test_without_a_progress_to_go_by_dead_letters_are_looked_for_in_their_usual_topic(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = letters(migration, bad_messages(migration))
+    assert migration.json()["dead_letters_checked"] is False  # there is no such topic
+    send_letters(migration, found[:2])
+    assert migration.places() == [("dead letter", 0, 17, None)]
+    monkeypatch.setattr(Cluster, "id_of", lambda *_: (True, None))  # the mock broker does not describe topics
+    progress = Progress(15, 15, last=(14, 14), read=Kept(14, 1, "other"), letters=("file:/not/believed",))
+    migration.progress(0, progress)
+    assert migration.places() == [("dead letter", 0, 17, None)]
+    send_letters(migration, found[2:])
+    assert migration.json()["dead_letters_checked"] is True
 
 
 def test_progress_of_other_topics_is_not_gone_by(migration: Migration, monkeypatch: pytest.MonkeyPatch) -> None:

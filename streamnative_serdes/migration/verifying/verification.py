@@ -18,12 +18,13 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import ConfigError, SerdesError
-from streamnative_serdes.migration.copying.dead_letters import DeadLetter
+from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLetter
 from streamnative_serdes.migration.copying.identity import ChangedTopicError, require_known
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
+from streamnative_serdes.migration.topics import bounds
 
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
@@ -56,8 +57,8 @@ class Scope:
         samples: how many samples to compare; None means all messages.
         seed: of the choice of samples.
         most: differences to keep.
-        letters: the ``topic`` or ``file`` of dead letters, and its name; None for where the copy has put them, if that
-            is known; ``unchecked`` to leave them out.
+        letters: the ``topic`` or ``file`` of dead letters, and its name; None for where the copy has put them, or
+            TARGET.dead-letters if that is not known; ``unchecked`` to leave them out.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -226,7 +227,9 @@ class Verification:
             return [] if given == "unchecked" else [given]
         copied = dict.fromkeys(place for progress in self._progress.values() for place in progress.letters)
         split = (place.partition(":") for place in copied)
-        return [("topic" if kind == "topic" else "file", name) for kind, _, name in split]
+        named: Sequence[Place] = [("topic" if kind == "topic" else "file", name) for kind, _, name in split]
+        usual = f"{self._route.target}{SUFFIX}"  # the progress may be gone, or that of other topics
+        return named or ([("topic", usual)] if bounds(self._route.writing.kafka, usual) else [])
 
     def _in(self, kind: str, name: str, source: str) -> Iterable[DeadLetter]:
         if kind == "file":
