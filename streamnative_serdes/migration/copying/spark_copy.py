@@ -13,7 +13,7 @@ the first message without a copy.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
@@ -82,6 +82,7 @@ class SparkCopy:
         self._observe, self._stopping = observe, stopping
         self._options = _reading_options(state.route)
         self._more: Mapping[str, Any] = {}  # configuration of producers
+        self._safe: Mapping[int, Collection[int]] = {}  # dead letters that are there already
 
     def run(self) -> Report:
         """Copy up to the source's present end, or until told to stop.
@@ -98,7 +99,7 @@ class SparkCopy:
             _, largest = ready(self._state, wishes, topic)
             self._same = SameTopics(route)
             with closing(Owner(kafka, route.target, topic, partial(self._say, topic.name))) as owner:
-                places, _ = find_places(route, source, topic.read(), wishes)
+                places, self._safe = find_places(route, source, topic.read(), wishes)
                 known = topic.read()
                 starts = inlet.beginnings({**wishes.start, **places})
                 ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
@@ -116,7 +117,7 @@ class SparkCopy:
         kafka: Mapping[str, Any] = route.writing.kafka
         settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
         ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
-        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more)
+        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, self._safe)
         report = Report({})
         for partition, start in starts.items():
             progress = known.get(partition) or Progress(start, places=True)
@@ -256,6 +257,7 @@ class _CopyTask:
         rules: for the parts of messages.
         largest: the size of the largest message that the target takes, in bytes.
         more: configuration of the producer that the driver has added.
+        safe: offsets whose dead letters are there already, by partition.
     """
 
     route: Route
@@ -263,6 +265,7 @@ class _CopyTask:
     rules: Rules
     largest: int
     more: Mapping[str, Any] = field(default_factory=dict)
+    safe: Mapping[int, Collection[int]] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -300,10 +303,8 @@ class _CopyTask:
         try:
             value, key, headers, moment = with_place(copier.copy(message), partition, offset)  # type: ignore[arg-type]
         except BadMessageError as error:
-            letter = DeadLetter.of(message, str(error))  # type: ignore[arg-type]
-            told = letter.produced(self.route.source, hide_headers=not self.rules.keeps(letter.headers))
-            out.send(told["value"], told["key"], told["headers"], partition, told.get("timestamp", 0), self._letters)
-            out.flush()  # a copy says that all dead letters before it are safe
+            if offset not in self.safe.get(partition, ()):
+                self._send_letter(DeadLetter.of(message, str(error)), out)  # type: ignore[arg-type]
             done.bad += 1
             return True
         except UnmappedSchemaError as error:
@@ -312,6 +313,14 @@ class _CopyTask:
         out.send(value, key, headers, partition, moment)  # type: ignore[arg-type]
         done.copied, done.last, tail.sent = done.copied + 1, offset, (key, value)
         return True
+
+    def _send_letter(self, letter: DeadLetter, out: Outbox) -> None:
+        told, topic = (
+            letter.produced(self.route.source, hide_headers=not self.rules.keeps(letter.headers)),
+            self._letters,
+        )
+        out.send(told["value"], told["key"], told["headers"], letter.partition, told.get("timestamp", 0), topic)
+        out.flush()  # a copy says that all dead letters before it are safe
 
     @property
     def _letters(self) -> str:
