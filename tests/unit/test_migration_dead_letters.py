@@ -160,7 +160,7 @@ def test_letters_that_are_safe_are_not_sent_again_and_only_sent_ones_are_flushed
         topic.add(replace(LETTER, partition=partition, offset=offset))
     topic.secure()
     assert done == []
-    for partition, offset in ((1, 5), (0, 0)):  # the first one was refused, and later ones were under way
+    for partition, offset in ((1, 5), (0, 0)):  # the first one was refused, and later ones were in flight
         topic.add(replace(LETTER, partition=partition, offset=offset))
     topic.secure()
     topic.secure()

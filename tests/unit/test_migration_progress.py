@@ -177,7 +177,7 @@ def test_without_transactions_the_copies_say_where_to_go_on(topics: FakeTopics) 
     ("copies", "there", "letters", "place"),
     [
         ([0, 1, 2], range(9), [], 3),
-        ([0, 1, 2, 6, 7, 8], range(9), [], 3),  # a batch was refused, and the next one was under way
+        ([0, 1, 2, 6, 7, 8], range(9), [], 3),  # a batch was refused, and the next one was in flight
         ([6, 7, 8], range(9), [], 0),
         ([0, 1, 2, 6, 7, 8, 3, 4], range(9), [], 5),  # ... and the run after it was stopped
         ([0, 1, 2, 6, 7, 8, 3, 4, 5, 6, 7, 8], range(9), [], 9),

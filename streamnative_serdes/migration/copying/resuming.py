@@ -102,7 +102,7 @@ def _by_what_is_there(
 def _next(copies: Iterable[int], begin: int, messages: Callable[[], Sequence[int]]) -> int:
     """The first offset of the source from ``begin`` on whose message has no copy, or the one behind all copies.
 
-    A producer sends batches that are under way even after one before them was refused. So the copies are followed in
+    A producer sends batches that are in flight even after one before them was refused. So the copies are followed in
     the order of the target: one that goes back to an earlier message was sent by a later process, or a later attempt.
 
     Args:
