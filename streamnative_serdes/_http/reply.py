@@ -24,8 +24,11 @@ _WORDS: Final = re.compile(r"[^\W\d]+(?:[.-][^\W\d]+)*")  # so do names such as 
 _HIDDEN: Final = "[hidden]"
 _NO_JSON: Final = object()
 
-# Reason phrases that say no more than the status: the standard's, and those of Jetty 12.
+# Reason phrases that say no more than the status: the standard's of now and before (RFC 9110, 2616), and Jetty 12's.
 _USUAL: Final = {one.value: (one.phrase.lower(),) for one in HTTPStatus} | {
+    413: ("request entity too large", "content too large"),
+    414: ("request-uri too long", "uri too long"),
+    416: ("requested range not satisfiable", "range not satisfiable"),
     422: ("unprocessable entity", "unprocessable content"),
     500: ("internal server error", "server error"),
 }
