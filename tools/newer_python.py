@@ -33,7 +33,7 @@ def version_of(program: str) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """Print the program; returns 1 if there is none."""
+    """Print the program; returns 1 if no newer Python was found."""
     found = [(version, program) for program in candidates() if (version := version_of(program))]
     newer = [one for one in found if sys.version_info[:2] < one[0][:2] and one[0][1] in MINORS]
     if newer:

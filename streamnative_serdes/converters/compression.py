@@ -122,7 +122,7 @@ def _into(
 
 def _buffer(size: int) -> memoryview:
     try:
-        return memoryview(mmap.mmap(-1, max(size, 1)))  # there is none of 0 bytes
+        return memoryview(mmap.mmap(-1, max(size, 1)))  # mmap refuses 0 bytes
     except OSError as error:
         raise SerdesError(
             f"cannot get {size} bytes of memory to decompress a batch: {error.strerror}",

@@ -57,7 +57,7 @@ def _free_port() -> int:
 
 @contextmanager
 def kop_server(folder: Path, *arguments: str) -> Iterator[Kop]:
-    """Start one with these arguments of the script; the test is skipped where there is none."""
+    """Start one with these arguments of the script; the test is skipped if the script does not exist."""
     given = os.environ.get(ADDRESS)
     if given is not None:
         if arguments:
