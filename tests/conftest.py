@@ -60,6 +60,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """End the output with a line for each failed test: a log of which only the end is kept still names them."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    for report in [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]:
+        message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "").partition("\n")[0]
+        reporter.write_line(f"{report.outcome} at {report.when}: {report.nodeid}: {message[:200]}")
+
+
 def use_hypothesis_profile() -> None:
     """Profile `ci` uses the same examples in every run, `dev` new ones. Slow examples are allowed."""
     from hypothesis import settings
