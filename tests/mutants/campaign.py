@@ -7,7 +7,8 @@
     python tests/mutants/campaign.py --resume             go on after a run that was stopped, if no file changed since
     python tests/mutants/campaign.py --no-killers         do not try first what killed a fault the last time
     python tests/mutants/campaign.py --check              only whether all apply to the sources
-    python tests/mutants/campaign.py --draw --seed 5      draw the list drawn.toml again: its reasons are lost
+    python tests/mutants/campaign.py --only new-          the second list by itself
+    python tests/mutants/campaign.py --draw new --seed 5  draw new_drawn.toml, which must not exist yet; or --draw first
 
 A fault that does not apply or compile ends the run; so do tests that fail without a fault.
 """
@@ -23,13 +24,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from building import BUILD, ROOT, BuildError, build_copy, check, switch_numbers
 from drawing import draw
-from faults import DRAWN, Fault, ListError, all_faults, write_list
+from faults import DRAWN, NEW_DRAWN, Fault, ListError, all_faults, write_list
 from kept import Kept, read_killers, write_killers
 from rooms import room_of
 from running import BaselineError, Runner, Verdict, end_all
 from table import problems, table, write_report
 
-HEAD = """# Drawn by `campaign.py --draw --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
+HEAD = """# Drawn by `campaign.py --draw {name} --seed {seed}`: comparisons, +-1, and/or, early returns, defaults.
 # Reasons of faults that live (`lives`, `equivalent`) were added later; places are updated by hand when sources change.
 seed = {seed}
 """
@@ -38,10 +39,9 @@ seed = {seed}
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     given = _arguments()
-    if given.draw:
-        write_list(DRAWN, HEAD.format(seed=given.seed), draw(ROOT, given.seed))
-        return 0
     try:
+        if given.draw:
+            return draw_list(given.draw, given.seed)
         faults = all_faults()
         if wrong := check(faults):
             raise ListError("\n".join([*wrong, f"{len(wrong)} of {len(faults)} faults do not apply"]))
@@ -56,6 +56,15 @@ def main() -> int:
         return 130
 
 
+def draw_list(name: str, seed: int) -> int:
+    """Draw a list. Raises ListError if it exists: its reasons would be lost."""
+    path = {"first": DRAWN, "new": NEW_DRAWN}[name]
+    if path.exists():
+        raise ListError(f"{path.name} exists, with the reasons of faults that live: remove it to draw it again")
+    write_list(path, HEAD.format(name=name, seed=seed), draw(ROOT, seed, new=name == "new"))
+    return 0
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--some", type=int, metavar="N", help="try this many random faults")
@@ -67,7 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--no-killers", action="store_true", help="do not begin with the test of killers.json")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--draw", action="store_true")
+    parser.add_argument("--draw", choices=("first", "new"))
     return parser.parse_args()
 
 
@@ -97,7 +106,7 @@ def campaign(faults: list[Fault], tried: list[Fault], given: argparse.Namespace)
         write_killers([verdict], faults)  # a campaign that is stopped has found some too
     write_report(BUILD / "report.json", verdicts)
     print(f"\n{table(verdicts)}")
-    wrong = problems(verdicts, whole=len(tried) == len(faults) and not given.narrow)
+    wrong = problems(verdicts, [] if given.narrow else faults)
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

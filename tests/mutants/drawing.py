@@ -36,13 +36,13 @@ class Change:
     kind: str
 
 
-def draw(root: Path, seed: int) -> list[Fault]:
-    """Draw ``drawn`` faults of each room, of all kinds in turn as long as there are any."""
+def draw(root: Path, seed: int, new: bool = False) -> list[Fault]:
+    """Draw ``drawn`` (or ``new``) faults of each room, of all kinds in turn as long as there are any."""
     chance = random.Random(seed)
-    return [fault for room in ROOMS for fault in _draw_room(root, room, chance)]
+    return [fault for room in ROOMS for fault in _draw_room(root, room, chance, new)]
 
 
-def _draw_room(root: Path, room: Room, chance: random.Random) -> Iterator[Fault]:
+def _draw_room(root: Path, room: Room, chance: random.Random, new: bool) -> Iterator[Fault]:
     texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in _files(root, room)}
     by_kind: dict[str, list[tuple[str, Change]]] = {kind: [] for kind in KINDS}
     for file, text in texts.items():
@@ -51,7 +51,7 @@ def _draw_room(root: Path, room: Room, chance: random.Random) -> Iterator[Fault]
     kinds = [kind for kind in KINDS if by_kind[kind]]
     chance.shuffle(kinds)
     taken: list[tuple[str, Change]] = []
-    while len(taken) < room.drawn and any(by_kind.values()):
+    while len(taken) < (room.new if new else room.drawn) and any(by_kind.values()):
         pool = by_kind[kinds[0]]
         kinds = [*kinds[1:], kinds[0]]
         if pool:
@@ -59,7 +59,7 @@ def _draw_room(root: Path, room: Room, chance: random.Random) -> Iterator[Fault]
             if not any(file == other and change.start < c.end and c.start < change.end for other, c in taken):
                 taken.append((file, change))
     for number, (file, change) in enumerate(taken, 1):
-        yield _fault(f"{room.name.replace(' ', '-')}-drawn-{number}", file, texts[file], change)
+        yield _fault(f"{'new-' * new}{room.name.replace(' ', '-')}-drawn-{number}", file, texts[file], change)
 
 
 def _files(root: Path, room: Room) -> list[Path]:
@@ -191,7 +191,7 @@ PARTS_OF_C = (
 def _in_lines(text: str, is_c: bool) -> Iterator[Change]:
     at, in_docstring = 0, False
     lines = text.splitlines(keepends=True)
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines, ""][1:], strict=True):
         in_docstring ^= line.count('"""') % 2 == 1
         for pattern in () if in_docstring else PARTS_OF_C if is_c else PARTS:
             found = pattern.match(line)

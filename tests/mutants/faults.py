@@ -1,7 +1,8 @@
-"""Faults as data: each is one small change of a source file; two files list them.
+"""Faults as data: each is one small change of a source file; there are two lists of two files each.
 
-``drawn.toml`` has faults drawn at random (drawing.py), ``by_hand.toml`` those that a person wrote. A place in a file is
-named by its text, never by its line number, so that it survives edits elsewhere (places.py).
+``drawn.toml`` has faults drawn at random (drawing.py), ``by_hand.toml`` those that a person wrote. The second list
+is of rooms that were built after the first one was drawn; its ids begin with ``new-``. A place in a file is named by
+its text, never by its line number, so that it survives edits elsewhere (places.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 DRAWN, BY_HAND = HERE / "drawn.toml", HERE / "by_hand.toml"
+NEW = "new-"
+NEW_DRAWN, NEW_BY_HAND = HERE / "new_drawn.toml", HERE / "new_by_hand.toml"
 
 
 class ListError(Exception):
@@ -25,7 +28,7 @@ class ListError(Exception):
 class Fault:
     """``old`` becomes ``new`` in ``file``, at the place that ``where``, ``line`` and ``nth`` name.
 
-    id: unique over both lists.
+    id: unique over all files; begins with "new-" in those of the second list only.
     kind: the kind of fault, such as "comparison" or "second time".
     where: a text before the place, such as "def read"; the search begins after its first occurrence.
     line: the stripped line in which ``old`` begins; if empty, ``old`` itself is searched for.
@@ -44,6 +47,10 @@ class Fault:
     nth: int = 0
     lives: str = ""
     equivalent: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        return self.id.startswith(NEW)
 
     @property
     def compiled(self) -> bool:
@@ -66,7 +73,11 @@ def read_list(path: Path) -> list[Fault]:
 
 def all_faults() -> list[Fault]:
     """Read both lists, and check each. Raises ListError."""
-    faults = read_list(DRAWN) + read_list(BY_HAND)
+    first, second = ([fault for file in files for fault in read_list(file)] for files in
+                     ((DRAWN, BY_HAND), (NEW_DRAWN, NEW_BY_HAND)))  # fmt: skip
+    if wrong := [fault.id for fault in first if fault.is_new] + [fault.id for fault in second if not fault.is_new]:
+        raise ListError(f"the ids of the second list alone begin with {NEW!r}: {', '.join(wrong)}")
+    faults = first + second
     twice = [name for name, count in Counter(fault.id for fault in faults).items() if count > 1]
     if twice:
         raise ListError(f"more than one fault is called {', '.join(sorted(twice))}")

@@ -37,13 +37,14 @@ COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/test_codec_threa
 
 @dataclass(frozen=True)
 class Room:
-    """``files`` are patterns of paths; ``drawn`` is how many faults the seed draws here."""
+    """``files`` are patterns of paths; ``drawn`` faults are drawn for the first list here, ``new`` for the second."""
 
     name: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
     wider: tuple[str, ...]
     drawn: int
+    new: int = 0
 
 
 def units(*names: str) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ ROOMS = (
                 "cli_convert"), "tests/adversity/test_hostile_dumps.py"),
         (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py",
          "tests/adversity/test_hostile_segments.py"),
-        0,
+        0, 7,
     ),
     Room(
         "words",
@@ -116,7 +117,7 @@ ROOMS = (
         package("models/*"),
         (*units("models", "model_defaults", "model_shapes", "typed_values", "java_shapes"), "tests/typed"),
         (*OVER_NETWORK, "tests/property/test_typed_objects.py"),
-        6,
+        6, 4,
     ),
     Room(
         "registry",
@@ -143,7 +144,7 @@ ROOMS = (
         units("formats_golden", "formats_primitives", "formats_protobuf", "key_value", "key_value_mistakes",
               "typed_batches"),
         (*OVER_NETWORK, "tests/property/test_formats.py", "tests/property/test_key_value.py"),
-        0,
+        0, 5,
     ),
     Room(
         "faces",
@@ -175,7 +176,7 @@ ROOMS = (
         tuple(f"tests/spark/datasource/test_{name}.py" for name in (
             "options", "ranges", "sink_parts", "client_config", "secrets", "planning", "consumers")),
         tuple(f"tests/spark/datasource/test_{name}.py" for name in ("writing", "reading")),
-        0,
+        0, 11,
     ),
     Room(
         "connect",
@@ -183,7 +184,7 @@ ROOMS = (
         units("connect_schemas", "connect_structs", "connect_json", "connect_avro_schemas", "connect_avro_converter"),
         ("tests/unit", "tests/property/test_connect_json.py", "tests/property/test_connect_avro.py",
          "tests/property/test_connect_spark.py", "tests/spark/test_connect_json.py"),
-        0,
+        0, 7,
     ),
     Room(
         "spark",
@@ -193,14 +194,14 @@ ROOMS = (
             "sink_errors", "streams")),
         ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py", "tests/docs/test_spark_docs.py",
          "tests/docs/test_spark_examples.py"),
-        6,
+        6, 3,
     ),
     Room(
         "kafka",
         package("_kafka/*"),
         units("kafka_ranges", "kafka_questions", "cli_consuming", "migrate_verify"),
         ("tests/spark/test_source.py",),
-        0,
+        0, 4,
     ),
     Room(
         "command line",
@@ -208,7 +209,7 @@ ROOMS = (
         (*units("files", "cli_output", "cli_settings", "cli_json", "cli_schemas", "cli_backups", "cli_consuming",
                 "cli_ping", "cli_messages", "cli_convert", "command_line"), "tests/property/test_json_lines.py"),
         ("tests/docs/test_cli_docs.py",),
-        6,
+        6, 7,
     ),
     Room(
         "migration",
@@ -216,14 +217,14 @@ ROOMS = (
         units("migration_messages", "migration_dead_letters", "migration_progress", "migration_state",
               "migration_tally", "migration_windows", "migration_problems", "migration_settings"),
         ("tests/unit", "tests/property/test_migrate_rewriting.py", "tests/property/test_migrate_canonical.py"),
-        0,
+        0, 10,
     ),
     Room(
         "testing",
         package("testing/*"),
         units("local_registry", "mock_broker", "mock_scopes", "flavours", "compatibility", "registry_client"),
         (*OVER_NETWORK, *PROPERTIES),
-        5,
+        5, 2,
     ),
 )  # fmt: skip
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import campaign
+import faults
 import pytest
 import running
 from building import check
 from drawing import changes, draw
-from faults import Fault, ListError, all_faults, read_list, write_list
+from faults import NEW, Fault, ListError, all_faults, read_list, write_list
 from kept import Kept, read_killers, write_killers
 from places import changed, place_of
 from rooms import ROOMS, room_of
@@ -142,12 +144,15 @@ def test_the_same_seed_draws_the_same_list_and_another_seed_another_list(tmp_pat
     assert draw(root, 1) == draw(root, 1) != draw(root, 2)
 
 
-def test_a_drawn_fault_applies_where_it_was_drawn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("new", [False, True])
+def test_a_drawn_fault_applies_where_it_was_drawn(new: bool, tmp_path: Path) -> None:
     root = small_tree(tmp_path)
-    for fault in draw(root, 5):
+    drawn = draw(root, 5, new)
+    assert len(drawn) == sum(room.new if new else room.drawn for room in ROOMS)
+    for fault in drawn:
         text = (root / fault.file).read_text()
         assert changed(fault, text) != text
-        assert room_of(fault.file).name.replace(" ", "-") == fault.id.rpartition("-drawn-")[0]
+        assert f"{NEW * new}{room_of(fault.file).name.replace(' ', '-')}" == fault.id.rpartition("-drawn-")[0]
 
 
 @pytest.mark.parametrize(
@@ -185,10 +190,10 @@ def test_an_unknown_key_of_a_fault_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_fault_of_the_lists_belongs_to_a_room_and_half_of_them_are_drawn() -> None:
-    faults = all_faults()
-    assert {room_of(fault.file).name for fault in faults} == {room.name for room in ROOMS}
-    assert sum("-drawn-" in fault.id for fault in faults) >= 75
-    assert len(faults) >= 150
+    listed = all_faults()
+    assert {room_of(fault.file).name for fault in listed} == {room.name for room in ROOMS}
+    assert sum("-drawn-" in fault.id and not fault.is_new for fault in listed) >= 75
+    assert sum("-drawn-" in fault.id and fault.is_new for fault in listed) >= 60
 
 
 # Running
@@ -235,22 +240,58 @@ def test_tests_that_fail_without_a_fault_end_the_campaign(scratch: Path) -> None
 
 
 def test_a_fault_that_lives_without_a_reason_fails_the_campaign() -> None:
-    assert problems([verdict("")], whole=False) == ["one is alive, and its list says no reason"]
-    assert problems([verdict("", lives="so it is"), verdict("test_it")], whole=False) == []
+    assert problems([verdict("")], []) == ["one is alive, and its list says no reason"]
+    assert problems([verdict("", lives="so it is"), verdict("test_it")], []) == []
 
 
 @pytest.mark.parametrize("known", [{"equivalent": "no way to tell"}, {"lives": "too slow to test"}])
 def test_a_reason_for_a_fault_that_is_killed_is_reported(known: dict[str, str]) -> None:
-    assert len(problems([verdict("test_it", **known)], whole=False)) == 1
+    assert len(problems([verdict("test_it", **known)], [])) == 1
 
 
-def test_at_least_150_faults_must_be_tried_and_at_most_a_tenth_may_live() -> None:
-    killed, alive = verdict("test_it"), verdict("", lives="so it is")
-    same = verdict("", equivalent="no way to tell")
-    assert problems([killed] * 135 + [alive] * 15, whole=True) == []
-    few, many_alive = "expected at least 150 faults, got 149", "15 of 149 faults are alive: more than 10%"
-    assert problems([killed] * 134 + [alive] * 15, whole=True) == [few, many_alive]
-    assert problems([killed] * 134 + [alive] * 15 + [same], whole=True) == [many_alive]
+@pytest.mark.parametrize("prefix", ["", NEW])
+def test_of_each_list_at_least_120_faults_must_be_tried_and_at_most_8_percent_may_live(prefix: str) -> None:
+    def tried(killed: int, alive: int, equivalent: int = 0) -> list[str]:
+        lived = [verdict("", id=f"{prefix}alive", lives="so it is")] * alive
+        same = [verdict("", id=f"{prefix}same", equivalent="no way to tell")] * equivalent
+        verdicts = [verdict("test_it", id=f"{prefix}killed")] * killed + lived + same
+        return problems(verdicts, [v.fault for v in verdicts] + [replace(FAULT, id="other" if prefix else "new-other")])
+
+    name = "the second list" if prefix else "the first list"
+    few, many_alive = (
+        f"expected at least 120 faults in {name}, got 119",
+        f"{{}} of {{}} faults in {name} are alive: more than 8%",
+    )
+    assert tried(138, 12) == []
+    assert tried(137, 12) == [many_alive.format(12, 149)]
+    assert tried(137, 12, equivalent=1) == [many_alive.format(12, 149)]
+    assert tried(110, 9) == [few]
+    assert tried(109, 10) == [few, many_alive.format(10, 119)]
+
+
+def test_a_part_of_a_list_may_have_any_number_of_faults_that_live() -> None:
+    alive = verdict("", lives="so it is")
+    assert problems([alive], [FAULT, replace(FAULT, id="two")]) == []
+
+
+def test_the_ids_of_the_second_list_alone_begin_with_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, other in (("BY_HAND", f"{NEW}one"), ("NEW_BY_HAND", "one")):
+        write_list(tmp_path / "list.toml", "", [replace(FAULT, id=other)])
+        with monkeypatch.context() as patched:
+            patched.setattr(faults, name, tmp_path / "list.toml")
+            with pytest.raises(ListError, match=f"begin with 'new-': {other}$"):
+                all_faults()
+
+
+def test_a_list_that_exists_is_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "NEW_DRAWN", tmp_path / "new_drawn.toml")
+    monkeypatch.setattr(campaign, "ROOT", small_tree(tmp_path))
+    assert campaign.draw_list("new", 5) == 0
+    drawn = (tmp_path / "new_drawn.toml").read_text()
+    assert "--draw new --seed 5" in drawn
+    with pytest.raises(ListError, match="remove it to draw it again"):
+        campaign.draw_list("new", 6)
+    assert (tmp_path / "new_drawn.toml").read_text() == drawn
 
 
 def test_the_table_counts_by_room_and_gives_the_reasons() -> None:
