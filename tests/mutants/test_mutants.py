@@ -115,6 +115,12 @@ def test_faults_that_overlap_are_refused_with_their_names() -> None:
         with_switches("(a < 1 and b)", numbered, is_c=False)
 
 
+@pytest.mark.parametrize("part", ["a < 1 and", "if a < 1", "and b", "a < 1 and not"])
+def test_a_part_of_an_expression_is_refused(part: str) -> None:
+    with pytest.raises(ListError, match=f"^one: '{part}' is no whole expression"):
+        with_switches("if a < 1 and not b:\n", {1: replace(FAULT, new=part, where="")}, is_c=False)
+
+
 def test_c_is_switched_by_its_own_operators() -> None:
     numbered = {1: replace(FAULT, old="n > 2", new="n > 3", where=""), 2: replace(FAULT, old="n++;", new=";", where="")}
     text = with_switches("if (n > 2) n++;", numbered, is_c=True)
