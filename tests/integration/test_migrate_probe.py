@@ -136,8 +136,9 @@ def test_a_topic_that_kafka_does_not_delete_is_deleted_at_pulsar(
         source.route(), Cluster({"bootstrap.servers": source.bootstrap}, "t", source.route().pulsar_registry), 1
     )
     assert found.left is not None
-    assert f"topic {source.scratch[0]} could not be deleted" in found.left
-    source.admin.delete_topics([source.scratch[0]])[source.scratch[0]].result()
+    (name,) = source.scratch
+    assert f"topic {name} could not be deleted" in found.left
+    source.admin.delete_topics([name])[name].result()
 
 
 def test_a_partitioned_topic_is_deleted_with_its_messages(pulsar: Pulsar, source: PlanSource) -> None:
