@@ -221,11 +221,13 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
     """
     from confluent_kafka import Producer
 
+    # First of all: a KoP that gives no producer ids closes the connection that asks for one.
+    more = idempotence(kafka, topic)
     errors = ClientErrors(kafka, topic)
+    asking = client(Producer, {**_DEFAULTS, **kafka, **more}, topic, errors)
     if not errors.answered:
-        asking = client(Producer, {**_DEFAULTS, **kafka}, topic, errors)
         ask(asking, errors, lambda seconds: asking.list_topics(timeout=seconds))
-    return idempotence(kafka, topic)
+    return more
 
 
 @contextmanager
