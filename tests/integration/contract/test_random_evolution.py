@@ -12,7 +12,7 @@ from typing import Any
 from avro_evolution import writer_reader_datum
 from contract import Case, Player, Said, register, would_take
 from contract.changes import STRATEGIES
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from servers import NEXT_PULSAR
 
@@ -28,13 +28,14 @@ SETTINGS = settings(
 )
 
 
-def verdict(said: Said, release: str) -> tuple[int, Any]:
-    """Return the status, and the version or the strategy of a success.
+def verdict(said: Said) -> tuple[int, Any]:
+    """Return the status, and the version or the strategy of a success."""
+    return said.status, said.body if said.status < 300 else None
 
-    Pulsar 4.2.4 answers 409 or 500 to a default that only Avro 1.12 takes, as the strategy finds it or reading fails.
-    """
-    refused = 409 if release == NEXT_PULSAR and said.status == 500 else said.status
-    return refused, said.body if said.status < 300 else None
+
+def needs_avro_1_12(said: Said) -> bool:
+    """Whether a default was refused that only Avro 1.12 takes, which Pulsar 4.2.4 has, and LocalRegistry does not."""
+    return said.status == 500 and "Invalid default for field" in str(said.body)
 
 
 def test_local_registry_and_pulsar_agree_on_random_schema_changes(local: Player, real: Player, release: str) -> None:
@@ -48,7 +49,8 @@ def test_local_registry_and_pulsar_agree_on_random_schema_changes(local: Player,
         asked = would_take(sample[1], namespace=f"contract/{strategy}")
         case = Case(f"random pair {next(numbers)}", old, asked, new, old)
         ours, theirs = local.play(case), real.play(case)
-        assert [verdict(said, release) for said in ours] == [verdict(said, release) for said in theirs]
+        assume(release != NEXT_PULSAR or not any(map(needs_avro_1_12, ours)))
+        assert list(map(verdict, ours)) == list(map(verdict, theirs))
         verdicts[ours[2].status] += 1
 
     compare()
