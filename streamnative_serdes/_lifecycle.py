@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 from . import _call_path
 from . import _config as config
 from ._formats import protobuf_native_text
-from ._schema import load
+from ._schema import Schema, load, parse
 from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import Learnt
-from .errors import ConfigError, SerdesError
+from .errors import ConfigError, SchemaError, SerdesError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
 from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
@@ -80,7 +80,7 @@ class Lifecycle:
     def configure(self, conf: Mapping[str, Any], is_key: bool | None = None) -> Self:
         """Set the options; keys that are not ours are ignored, as Java's clients expect. A second call replaces all.
 
-        ``is_key``: for the keys of KEY_VALUE topics; None leaves what the constructor was given.
+        ``is_key``: for keys; None leaves what the constructor was given.
 
         Raises:
             ConfigError: a bad value, or no ``schema.registry.url``.
@@ -193,6 +193,20 @@ def policy_of(serdes: object) -> Any:
     return policy
 
 
+def key_schema(conf: Mapping[str, Any]) -> Schema | None:
+    """The schema of the option ``key.schema``, if it is set.
+
+    Raises:
+        SchemaError: it is not valid.
+    """
+    if conf.get("key.schema") is None:
+        return None
+    try:
+        return parse(conf["key.schema"], limits=config.schema_limits(conf))
+    except SchemaError as error:
+        raise SchemaError(f"key.schema: {error.message}", path=error.path, hint=error.hint) from None
+
+
 def refuse_no_topic(binding: Binding, topic: object, error: type[SerdesError]) -> None:
     """Of methods that are given a topic and data, in the words of ``serialize`` and ``deserialize``.
 
@@ -221,7 +235,7 @@ def refuse_no_function(convert: object) -> None:
 
 
 def refuse_keys(topic: str, kind: str) -> None:
-    """A key has a schema of its own in KEY_VALUE topics alone.
+    """A topic has a schema of its keys if its type is KEY_VALUE.
 
     Raises:
         ConfigError: always.
@@ -229,6 +243,7 @@ def refuse_keys(topic: str, kind: str) -> None:
     raise ConfigError(
         f"keys have a schema in topics of type KEY_VALUE only, and this topic's schema is of type {kind}",
         topic=topic,
-        hint="use another serializer for keys, such as confluent_kafka's StringSerializer, or give both serializers a "
-        "KeyValueSchema",
+        hint="for bare keys, set key.schema to their schema; for those in Confluent's framing, set "
+        "confluent.schema.registry.url, and framing=confluent or framings; for others, use another serializer, such as "
+        "confluent_kafka's StringSerializer",
     )

@@ -34,8 +34,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             says (docs/messages.md). For topics of type KEY_VALUE it
             is a :class:`KeyValueSchema`, or the schema of the half that is read.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
-        is_key: read the keys of KEY_VALUE topics. Without it, the context's field decides for each message. Other
-            topics have no schema for keys.
+        is_key: read keys: those of KEY_VALUE topics, bare ones by ``key.schema``, and those of the framings of
+            Confluent that ``framings`` has. Without it, the context's field decides for each message.
 
     A message is read by one of these schemas:
 

@@ -94,10 +94,10 @@ class SerdesError(SerializationError, ValueError):
         self.hint = hint
 
     def at(self: _E, *, topic: str | None = None, version: int | None = None) -> _E:
-        """Add where the error happened; keeps what is already known."""
+        """Add where the error happened; keeps what is already known. A version below 0 means that there is none."""
         if self.topic is None:
             self.topic = topic
-        if self.version is None:
+        if self.version is None and (version is None or version >= 0):
             self.version = version
         return self
 

@@ -27,8 +27,8 @@ class KafkaAvroSerializer(WritingFace):
             KEY_VALUE, a :class:`KeyValueSchema`; give the same one to the serializer of keys and to that of values.
         to_dict: ``to_dict(obj, ctx)`` converts an object to data of the schema. It is not needed for mappings, objects
             of the classes named above, and ``pyspark.sql.Row``.
-        is_key: write the keys of KEY_VALUE topics. Without it, the context's field decides for each object. Other
-            topics have no schema for keys.
+        is_key: write keys: those of KEY_VALUE topics, bare ones by ``key.schema``, or with ``framing=confluent`` those
+            of ``schema``. Without it, the context's field decides for each object.
 
     Raises:
         ConfigError: unknown option, bad value.

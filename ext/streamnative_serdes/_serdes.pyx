@@ -10,8 +10,9 @@ A hit takes one look-up and no lock. On a miss the policy is asked, an object th
     competing(topic, key)                                       what else may read a message that was read: a Bound
     ambiguous(topic, key)                                       called for each message that has two readings
     context(topic, headers)                                     the context that to_dict or from_dict is called with
-    for_keys()                                                  a SerDes for the keys of KEY_VALUE topics
-    has_keys(topic)                                             whether the topic is of type KEY_VALUE
+    for_keys()                                                  a SerDes for keys
+    has_keys(topic)                                             whether keys of the topic are read or written by it
+    has_pairs(topic)                                            whether the topic is of type KEY_VALUE; with signs alone
     is_key                                                      whether it is for keys itself
 
 The functions of this module are for the classes on top and for policies. They are no methods, so that users see none.
@@ -179,7 +180,7 @@ cdef class _Serdes:
     cdef Bound last                     # replaced as a whole, so that a reader sees the old one or the new one
     cdef Bound last_pair                # the same, with a pair: apart, so that all others need not look for one
     cdef object policy, convert         # convert: to_dict or from_dict
-    cdef bint keys                      # of KEY_VALUE topics are all that it reads or writes
+    cdef bint keys                      # are all that it reads or writes
     cdef int64_t messages, misses, errors
     cdef _Serdes twin                   # for keys, where the context says that it is one
     cdef object __weakref__             # the binding's users are weak
@@ -232,7 +233,7 @@ cdef class _Serdes:
             raise
 
     cdef _Serdes for_keys(self):
-        """What reads or writes the keys of KEY_VALUE topics, asked for by a context."""
+        """What reads or writes keys, asked for by a context."""
         if self.twin is None:
             made = self.policy.for_keys()
             if self.twin is None:       # another thread may have been first, and counted messages in its own
@@ -246,7 +247,7 @@ cdef class _Serdes:
         return self.last_pair if reads_latest(self.last_pair, topic) else None
 
     cdef Bound leading_to_keys(self, str topic, object key, object context):
-        """A Bound that only names the topic, if the context says that the data is a key of a KEY_VALUE topic; or None.
+        """A Bound that only names the topic, if the context says that the data is a key, and keys are taken; or None.
 
         Asked before anything is bound for values, since these may be of another class, or of a type without a codec.
         """

@@ -9,13 +9,14 @@ from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
 _NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
     "allow.null",
     "framings",
+    "key.schema",
     "reader.schema.incompatible",
     "reader.schema.policy",
     "schema.resolution",
     "use.latest.version",
     "value.type",
 }
-_NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"framing"}
+_NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"framing", "key.schema"}
 
 AUTO_CONSUME_OPTIONS = tuple(option for option in DESERIALIZER_OPTIONS if option.key not in _NOT_READING)
 PULSAR_SERIALIZER_OPTIONS = tuple(option for option in SERIALIZER_OPTIONS if option.key not in _NOT_WRITING)

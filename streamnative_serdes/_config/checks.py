@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from streamnative_serdes._schema import load
+from streamnative_serdes.errors import SchemaError
+
 
 def text(value: object) -> str:
     if not isinstance(value, str) or not value or not encodable(value):
@@ -82,6 +85,14 @@ def a_class(value: object) -> type:
     if not isinstance(value, type):
         raise ValueError("a class")
     return value
+
+
+def avro_schema(value: object) -> str:
+    """As JSON text: a file is read now, and may be missing where a pickle goes."""
+    try:
+        return load(value)
+    except SchemaError as error:
+        raise ValueError(f"an Avro schema ({error})") from None
 
 
 def count(value: object) -> int:

@@ -77,6 +77,11 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
         _refuse_two_choices(values)
     if "reader.schema.policy" in values:
         _refuse_two_readers_schemas(values)
+    if values.get("key.schema") is not None and values.get("framing") == "confluent":
+        raise ConfigError(
+            "cannot enable both key.schema and framing=confluent: bare keys have no framing",
+            hint="give the key's schema to a serializer of its own, with is_key=True: it is registered as TOPIC-key",
+        )
     if values.get("value.type") is not None:
         _refuse_no_objects(values)
 

@@ -31,6 +31,16 @@ _ALLOW_NULL = Option(
     "`pulsar.schema.Record`, is never changed.",
 )
 
+_KEY_SCHEMA = Option(
+    "key.schema",
+    None,
+    checks.avro_schema,
+    "Avro schema of bare keys, in topics that are not of type KEY_VALUE: a dict, JSON text, or the path of a `.avsc` "
+    "file. It is registered nowhere: whoever reads the keys has to be given it too, and it must never change. For "
+    "SerDes of keys (`is_key`), and for those of values where a context says that the data is a key. See "
+    "[messages.md](messages.md#keys-in-other-topics).",
+)
+
 SERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *CONFLUENT_OPTIONS,
@@ -61,9 +71,10 @@ SERIALIZER_OPTIONS = (
         checks.one_of(SNIP_42, CONFLUENT),
         "What to write in front of the datum: `snip42`, the header with the version in Pulsar's registry, or "
         "`confluent`, `0x00` and the schema id in `confluent.schema.registry.url`, where the schema is registered as "
-        "`TOPIC-value`. Pulsar's registry is not used then. For the time when old consumers still read the topic, and "
-        "for going back.",
+        "`TOPIC-value`, or that of keys as `TOPIC-key`. Pulsar's registry is not used then. For the time when old "
+        "consumers still read the topic, and for going back.",
     ),
+    _KEY_SCHEMA,
     _KEY_VALUE_FRAMING,
     _ALLOW_NULL,
 )
@@ -108,9 +119,11 @@ DESERIALIZER_OPTIONS = (
         (SNIP_42, HEADERLESS),
         checks.several_of(SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS, first=SNIP_42),
         "Which framings are read, and which of them is tried first if a message may have several: `snip42` (always the "
-        "first), `confluent` (`0x00` and a schema id), `confluent-header` (the header `__value_schema_id`) and "
-        "`headerless`. Those of Confluent need `confluent.schema.registry.url`. See [messages.md](messages.md).",
+        "first), `confluent` (`0x00` and a schema id), `confluent-header` (the header `__value_schema_id`, or of keys "
+        "`__key_schema_id`) and `headerless`. Those of Confluent need `confluent.schema.registry.url`. See "
+        "[messages.md](messages.md).",
     ),
+    _KEY_SCHEMA,
     Option(
         "fallback.to.latest",
         True,

@@ -122,7 +122,7 @@ def _read_first(
     """The batch where nothing is kept of one before; what has read it is kept if it may read the next one."""
     policy, topic, dialect, large_types, _ = wanted
     if policy.is_key:
-        hint = "pass keys=... to deserialize_batch of a deserializer for values"
+        hint = "for KEY_VALUE, pass keys=... to deserialize_batch of a deserializer for values; read others one by one"
         raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
     name_checked(policy, topic)
     state = policy.binding.use(topic)

@@ -107,7 +107,8 @@ class Evolution:
             self.seen.advance(serdes, bound.topic, self._binding.version(bound.topic, bound.version))
 
     def _awaits(self, bound: _call_path.Bound) -> bool:
-        return self.seen is not None and not is_sign(bound.key) and self.seen.awaits(bound.topic, bound.version)
+        of_topic = bound.version >= 0 and not is_sign(bound.key)  # bare keys have a schema of their own
+        return self.seen is not None and of_topic and self.seen.awaits(bound.topic, bound.version)
 
 
 def _refuse_contradictions(policy: str | None, has_schema: bool) -> None:

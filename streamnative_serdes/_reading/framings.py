@@ -8,6 +8,8 @@
     header  __value_schema_id   | 0x00 | schema id, int32 BE |    or    | 0x01 | GUID, 16 bytes |
             and the value is bare Avro
 
+Keys look the same, and their header is ``__key_schema_id``.
+
 A first byte 0x00 proves nothing: many records without a header begin with it. A message has at most two readings: the
 one that it shows a sign of, and the one without a header. The option ``framings`` says which of them is tried first.
 """
@@ -23,6 +25,7 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 
 HEADER: Final = "__value_schema_id"
+_KEY_HEADER: Final = "__key_schema_id"
 _ID, _GUID = b"\x00", b"\x01"
 _MAX_HEADERS = 10_000  # values of headers that have a number
 _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that are asked for within the time below
@@ -33,10 +36,15 @@ class Signs:
 
     Args:
         conf: checked options of a deserializer.
+        is_key: of keys, which are only read without a header by the schema ``key.schema``.
     """
 
-    def __init__(self, conf: Mapping[str, Any]) -> None:
+    def __init__(self, conf: Mapping[str, Any], *, is_key: bool = False) -> None:
         framings = conf["framings"]
+        if is_key and conf["key.schema"] is None and {config.CONFLUENT, config.CONFLUENT_HEADER} & set(framings):
+            framings = tuple(framing for framing in framings if framing != config.HEADERLESS)
+        self.expected = ", ".join(framings[1:] if is_key else framings)
+        self._header = _KEY_HEADER if is_key else HEADER
         self.prefix, self.header = config.CONFLUENT in framings, config.CONFLUENT_HEADER in framings
         self.headerless = config.HEADERLESS in framings
         self.in_use = self.prefix or self.header or not self.headerless
@@ -53,7 +61,7 @@ class Signs:
 
     def key_in(self, headers: Any) -> int | None:
         """The key of the schema that headers name, or None."""
-        value = schema_id_header(headers)
+        value = schema_id_header(headers, self._header)
         return None if value is None else self.header_key(value)
 
     def header_key(self, value: bytes) -> int:
@@ -84,16 +92,17 @@ def is_sign(key: int) -> bool:
     return key < _call_path.UNFRAMED
 
 
-def schema_id_header(headers: Any) -> bytes | None:
+def schema_id_header(headers: Any, header: str = HEADER) -> bytes | None:
     """The value of the first header that names a schema; None if no header does.
 
     Args:
         headers: a list of (name, value) tuples, or a dict, as clients return them; or None.
+        header: its name.
     """
     if not headers:
         return None
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    value = next((value for name, value in pairs if name == HEADER), None)
+    value = next((value for name, value in pairs if name == header), None)
     return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) and is_schema_id(value) else None
 
 

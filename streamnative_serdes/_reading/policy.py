@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
+from streamnative_serdes._lifecycle import Given, key_schema, refuse_keys, refuse_no_topic
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
@@ -17,7 +17,7 @@ from streamnative_serdes._topics.known import Known
 from streamnative_serdes._topics.unchanged import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from streamnative_serdes.key_value import KeyValueSchema
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -71,7 +71,11 @@ class ReadPolicy:
         both = given.schema if isinstance(given.schema, KeyValueSchema) else None
         self.reading = _reading(conf, given.schema if both is None else None)
         self.falls_back: bool = conf["fallback.to.latest"]
-        self.signs = Signs(conf)
+        self.signs = Signs(conf, is_key=given.is_key)
+        keys = key_schema(conf)
+        # In topics that are not of type KEY_VALUE: what reads bare keys, and whether such keys are read beside values.
+        self._bare_keys = None if keys is None or not given.is_key else Known.without_version(keys)
+        self._keys_beside = keys is not None and not given.is_key
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         has_schema = self.reading is not None or both is not None
@@ -113,7 +117,7 @@ class ReadPolicy:
             options = self.codec_options(key)
             return self.pairs.bound(topic, key, known, lifetime, options, alone=alone)
         self.pairs.refuse_no_pair(known)
-        if for_key:
+        if for_key and known is not self._bare_keys:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(topic, key, known)
         return self.bound_to(topic, key, known.version, codec, min(lifetime, holds))
@@ -125,8 +129,15 @@ class ReadPolicy:
     def bound_to(
         self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
     ) -> _call_path.Bound:
-        """What reads messages by ``codec``; a subclass may make something else of the data."""
-        return _call_path.Bound(topic, key, version, None, codec, lifetime)
+        """What reads messages by ``codec``; a subclass may make something else of the data.
+
+        Where bare keys are read too it is a pair, which the call path never takes for a key's. It needs none where it
+        looks for signs first.
+        """
+        if codec is None or not self._keys_beside or (self.signs.in_use and key < 0):
+            return _call_path.Bound(topic, key, version, None, codec, lifetime)
+        pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
+        return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
     def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
         """What reads messages with a sign of Confluent's; without a codec if they are to be read without a header."""
@@ -158,11 +169,9 @@ class ReadPolicy:
         if is_sign(key):
             return self.by_sign(topic, key)
         if key == _call_path.UNFRAMED:
-            raise DecodeError(
-                f"expected a message with one of the framings {', '.join(self.conf['framings'])}",
-                topic=topic,
-                hint="add headerless to framings to read bare Avro",
-            )
+            raise self._unframed(topic)
+        if self._bare_keys is not None and not self.has_pairs(topic):
+            return self._bare_keys, math.inf
         if key == _call_path.LATEST:
             if not self.falls_back and not self.pairs.alone:
                 what, hint = "the message has no schema version header", "fallback.to.latest=true would read it"
@@ -176,6 +185,12 @@ class ReadPolicy:
             if not self.falls_back:
                 raise
             return None, 0.0
+
+    def _unframed(self, topic: str) -> DecodeError:
+        what, hint = "a message", "add headerless to framings to read bare Avro"
+        if self.is_key:
+            what, hint = "a key", hint if self._bare_keys is not None else "key.schema reads bare keys"
+        return DecodeError(f"expected {what} with one of the framings {self.signs.expected}", topic=topic, hint=hint)
 
     def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[Known | None, float]:
         """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
@@ -204,7 +219,7 @@ class ReadPolicy:
         target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
         lifetime = math.inf
-        if target is None:
+        if target is None and not self.is_key:  # whose schema is not one of the topic's versions
             version, lifetime = self.evolution.reader(topic, None if is_sign(key) else known.version)
             reader, shapes = (None, None) if version is None else (version.schema, {})
         options = self.codec_options(key)
@@ -424,7 +439,7 @@ class ReadPolicy:
         """Add what the bytes look like to the error of a message that ``bound`` did not read."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
             return error
-        no_prefix = self.signs.prefix or bound.pair is not None
+        no_prefix = self.signs.prefix or (bound.pair is not None and not self._keys_beside)
         return with_hint(error, data, in_header, confluent=no_prefix)
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
@@ -477,16 +492,24 @@ class ReadPolicy:
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether the topic is of type KEY_VALUE: then keys are read by :meth:`for_keys`.
+        """Whether keys are read by :meth:`for_keys`: those of KEY_VALUE topics are.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
         refuse_no_topic(self.binding, topic, DecodeError)
+        return self._keys_beside or self.signs.prefix or self.signs.header or self.has_pairs(topic)
+
+    def has_pairs(self, topic: str) -> bool:
+        """Whether the topic is of type KEY_VALUE, as far as this deserializer goes.
+
+        Raises:
+            SchemaRegistryError: the registry cannot be asked.
+        """
         return self.pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
 
     def for_keys(self) -> _call_path.Deserializer:
-        """What reads keys where a context asks for it: as the same pair, or as the topic's keys are."""
+        """What reads keys where a context asks for it: as the same pair, by key.schema, or as the topic's keys are."""
         schema = self._given.schema if self.pairs.alone else None
         serdes = _call_path.Deserializer()
         chosen = self.conf["reader.schema.policy"]

@@ -114,6 +114,11 @@ class Known:
         """An Avro schema to be registered: its version has no meaning yet."""
         return cls(SchemaInfo(0, "AVRO", schema.text, properties=properties), avro=Compiled(schema))
 
+    @classmethod
+    def without_version(cls, schema: Schema) -> Known:
+        """An Avro schema that no registry has."""
+        return cls(SchemaInfo(-1, "AVRO", schema.text), avro=Compiled(schema))
+
     @property
     def version(self) -> int:
         return self.info.version

@@ -88,10 +88,11 @@ def _bound_first(
         framed = other.halves is not None and policy.conf["key.value.framing"] == config.VALUE
         return BatchWriter(_typed_writer(policy, other), header.pack(other.version) if framed else b"", other.version)
     bound = policy.bind(serdes, topic, None, None)
-    assert bound.codec is not None
+    codec = bound.codec if bound.pair is None else bound.pair.value.codec
+    assert codec is not None
     assert bound.header is not None
     version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
-    return BatchWriter(_writer(policy, bound.codec.schema, make), bound.header, version)
+    return BatchWriter(_writer(policy, codec.schema, make), bound.header, version)
 
 
 def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:

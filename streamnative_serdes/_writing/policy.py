@@ -17,10 +17,11 @@ from streamnative_serdes._topics.known import Known, Posted
 from streamnative_serdes._topics.unchanged import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.key_value import KeyValueSchema, TypedSchema
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
+from .keys import schema_to_write
 from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
 from .typed import codec_of, shapes_of
 
@@ -47,12 +48,16 @@ class WritePolicy:
     def __init__(self, conf: dict[str, Any], given: Given) -> None:
         schema, self._properties = _of_avro(given.schema)
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
+        keys = schema_to_write(conf, schema, is_key=given.is_key)
+        self._bare_keys = keys is not None and given.is_key  # keys are all it writes, by that schema
+        self._keys_beside = keys is not None and not given.is_key  # it writes them, too
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: dict[object, ColumnWriter | TypedColumnWriter] = {}  # of batches, by schema
         self.batch_writers: Unchanged[Any] = Unchanged(conf["cache.capacity"])  # by topic
         self._given = given
+        schema = keys if self._bare_keys else schema
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
         self._codec = None if schema is None or self._pair is not None else self.own_codec(schema, self._class)
@@ -65,15 +70,17 @@ class WritePolicy:
 
     def _refuse_lone_key(self) -> None:
         """Registered as it is, a key's schema would become that of the topic's values."""
-        if self.is_key and self._codec is not None and self.conf["auto.register.schemas"]:
+        if self.confluent is not None:
+            if self._pair is not None:
+                hint = "give keys a serializer of their own, with is_key=True and the key's schema"
+                raise ConfigError("framing=confluent writes by one Avro schema, not by a KeyValueSchema", hint=hint)
+        elif self.is_key and self._codec is not None and not self._bare_keys and self.conf["auto.register.schemas"]:
             raise ConfigError(
                 "cannot register the schema of keys alone: Pulsar has one schema per topic",
-                hint="give both serializers the same KeyValueSchema(key, value, encoding), or set "
-                "auto.register.schemas=false; for keys without a schema use another serializer, such as "
-                "confluent_kafka's StringSerializer",
+                hint="key.schema writes bare keys by a schema that is not registered; for a KEY_VALUE topic, give both "
+                "serializers the same KeyValueSchema(key, value, encoding), or set auto.register.schemas=false; for "
+                "keys without a schema use another serializer, such as confluent_kafka's StringSerializer",
             )
-        if self.confluent is not None and (self.is_key or self._pair is not None):
-            raise ConfigError("framing=confluent writes values only, by one Avro schema")
 
     @property
     def has_schema(self) -> bool:
@@ -91,6 +98,8 @@ class WritePolicy:
             return self._bind_pair(topic, key, self._pair, version)
         if ctx is not None and ctx.field == MessageField.KEY and not self.is_key:  # has_keys() has denied it
             refuse_keys(topic, self._type_of(topic))
+        if self._bare_keys and self.binding.type_of(topic) != "KEY_VALUE":
+            return _call_path.Bound(topic, key, -1, b"", self.codec_for(key))
         codec = None if self.by_topic() else self.codec_for(key)
         if self.confluent is not None:
             return self._bind_to_id(self.confluent, topic, key, codec)
@@ -111,7 +120,17 @@ class WritePolicy:
             SchemaError: messages of its type cannot be written.
         """
         codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
-        return _call_path.Bound(topic, key, known.version, header.pack(known.version), codec, lifetime)
+        return self._bind_value(topic, key, known.version, codec, lifetime)
+
+    def _bind_value(
+        self, topic: str, key: type | None, version: int, codec: Codec, lifetime: float = math.inf
+    ) -> _call_path.Bound:
+        """What writes values. Where keys are written too it is a pair, which the call path never takes for a key's."""
+        prefix = header.pack(version)
+        if not self._keys_beside:
+            return _call_path.Bound(topic, key, version, prefix, codec, lifetime)
+        pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
+        return _call_path.Bound(topic, key, version, prefix, None, lifetime, pair)
 
     def _registered(self, topic: str, known: Known) -> int:
         return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
@@ -125,7 +144,7 @@ class WritePolicy:
             if known is None:
                 raise
             return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
-        return _call_path.Bound(topic, key, version, header.pack(version), codec)
+        return self._bind_value(topic, key, version, codec)
 
     def _bind_own_key(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
         """By a key's schema, which is never registered: a pair of the topic has it already."""
@@ -164,19 +183,20 @@ class WritePolicy:
         return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether the topic is of type KEY_VALUE, or is going to be: then keys are written by :meth:`for_keys`.
+        """Whether keys are written by :meth:`for_keys`: those of KEY_VALUE topics always are, once the topic is one.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
         refuse_no_topic(self.binding, topic, EncodeError)
-        return self._type_of(topic) == "KEY_VALUE"
+        return self.confluent is not None or self._keys_beside or self._type_of(topic) == "KEY_VALUE"
 
     def _type_of(self, topic: str) -> str:
         """The type of the topic's schema, or of the one that this serializer registers."""
         if self._pair is not None:
             return "KEY_VALUE"
-        registers = self._codec is not None and self.conf["auto.register.schemas"] and not self.by_topic()
+        own = self._codec is not None and not self._bare_keys and not self.by_topic()
+        registers = own and self.conf["auto.register.schemas"]
         if registers or self.confluent is not None:
             return "AVRO"
         return self.binding.type_of(topic) or "AVRO"
@@ -203,8 +223,8 @@ class WritePolicy:
         return None
 
     def for_keys(self) -> _call_path.Serializer:
-        """What writes keys where a context asks for it: by the same pair, or by the topic's."""
-        schema = self._given.schema if self._pair is not None else None
+        """What writes keys where a context asks for it: by the same pair or schema, by key.schema or by the topic's."""
+        schema = self._given.schema if self._pair is not None or self.confluent is not None else None
         serdes = _call_path.Serializer()
         policy = WritePolicy(self.conf, Given(schema, None, is_key=True))
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
@@ -220,7 +240,8 @@ class WritePolicy:
                 topic=topic,
                 hint="give it a schema, or objects of a class that has one",
             )
-        number = confluent.writing(f"{topic}-value", codec.schema, register=self.conf["auto.register.schemas"])
+        subject = f"{topic}-{'key' if self.is_key else 'value'}"
+        number = confluent.writing(subject, codec.schema, register=self.conf["auto.register.schemas"])
         return _call_path.Bound(topic, key, number, header.pack_id(number), codec)
 
     def by_topic(self) -> bool:

@@ -95,23 +95,32 @@ def test_the_code_of_the_messages_page_reads_both_framings(registry: LocalRegist
 
 
 def test_the_code_of_the_messages_page_shows_as_which_schema_messages_come_out() -> None:
-    _, _, _, code, _ = blocks("messages.md")
+    _, _, _, _, code, _ = blocks("messages.md")
     exec(code, {})
 
 
 def test_the_code_of_the_messages_page_writes_and_reads_keys_and_values(registry: LocalRegistry) -> None:
-    _, code, with_keys, *_ = blocks("messages.md")
+    _, code, avro_keys, with_keys, *_ = blocks("messages.md")
     names: dict[str, Any] = {"conf": {"schema.registry.url": registry.url}}
     exec(code, names)
     of_key, of_value = (SerializationContext("users", field) for field in (MessageField.KEY, MessageField.VALUE))
     key, value = names["write_key"]({"id": 1}, of_key), names["write_value"](ADA, of_value)
     assert (key, value) == (b"\x02", b"\x06Ada")
     assert (names["read_key"](key, of_key), names["read_value"](value, of_value)) == ({"id": 1}, ADA)
+    of_key.topic = of_value.topic = "plain"
+    with ConfluentStandIn() as second:
+        exec(
+            avro_keys.replace("http://localhost:8080", registry.url).replace("http://localhost:8081", second.url), names
+        )
+        assert names["write_value"](ADA, of_value) == b"\x03\x04" + bytes(8) + b"\x06Ada"
+        bare, framed = (names[name]({"id": 1}, of_key) for name in ("write_key", "write_old_key"))
+        assert (bare, framed, [*second.subjects]) == (b"\x02", b"\0\0\0\0\1\x02", ["plain-key"])
+        assert names["read_both"](bare, of_key) == names["read_both"](framed, of_key) == {"id": 1}
     exec(with_keys, names)
-    of_key.topic = "plain"
+    of_key.topic = "framed"
     framed = names["producer_conf"]["key.serializer"]({"id": 1}, of_key)
     assert framed == b"\x03\x04" + bytes(8) + b"\x02"
-    assert names["read_value"].deserialize("plain-key", framed) == {"id": 1}
+    assert names["read_value"].deserialize("framed-key", framed) == {"id": 1}
 
 
 def test_the_code_of_the_page_on_any_type_prints_what_it_says(
@@ -130,7 +139,7 @@ def test_the_pages_list_the_options_for_topics_of_any_type() -> None:
     assert set(re.findall("`([^`]+)`", text)) == {option.key for option in config.AUTO_CONSUME_OPTIONS} - shared
     second = {option.key for option in config.CONFLUENT_OPTIONS}
     left_out = {option.key for option in config.SERIALIZER_OPTIONS} - {o.key for o in config.PULSAR_SERIALIZER_OPTIONS}
-    assert left_out - second == {"framing"}
+    assert left_out - second == {"framing", "key.schema"}
 
 
 def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(registry: LocalRegistry) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import requests
+from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._lifecycle import policy_of
@@ -393,6 +394,14 @@ def test_keys_have_no_schema_of_their_own_in_pulsar(conf: dict[str, Any]) -> Non
     converter = AvroConverter(conf, is_key=True)
     with pytest.raises(ConfigError, match="keys alone"):
         converter.from_connect_data("t", USER, ADA)
+
+
+def test_keys_are_written_in_confluents_framing(conf: dict[str, Any]) -> None:
+    with ConfluentStandIn() as second:
+        old = {**conf, "framing": "confluent", "confluent.schema.registry.url": second.url}
+        message = AvroConverter(old, is_key=True).from_connect_data("t", USER, ADA)
+        assert message is not None
+        assert (message[:5], [*second.subjects]) == (b"\0\0\0\0\1", ["t-key"])
 
 
 def test_a_converter_pickles(conf: dict[str, Any]) -> None:

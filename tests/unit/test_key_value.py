@@ -255,12 +255,6 @@ def test_keys_of_inline_topics_are_errors(registry: LocalRegistry) -> None:
     assert serializer(({"id": 1}, BOB), AS_VALUE) == message  # the failure has left no trace
 
 
-def test_framing_confluent_is_for_values_of_avro_topics(registry: LocalRegistry) -> None:
-    options = {**conf(registry), "framing": "confluent", "confluent.schema.registry.url": "http://127.0.0.1:1"}
-    with pytest.raises(ConfigError, match="framing=confluent writes values only, by one Avro schema"):
-        KafkaAvroSerializer(options, SEPARATED)
-
-
 # Schemas that change
 
 

@@ -10,6 +10,7 @@ cdef class Deserializer(_Serdes):
     cdef bint prefix_second             # such messages are read without a header first
     cdef bint header_second
     cdef TopicCache competing           # what else may read messages that are read by a sign
+    cdef dict paired                    # for keys, which may have a sign: whether a topic is of type KEY_VALUE
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = <void*>call_deserializer
@@ -36,20 +37,43 @@ cdef class Deserializer(_Serdes):
         if signs is not None and (signs.prefix or signs.header or not signs.headerless):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
-            self.competing = TopicCache(self.policy.conf["cache.capacity"])
+            self.competing, self.paired = TopicCache(self.policy.conf["cache.capacity"]), {}
         else:
             self.signs = None
         return 0
 
     cdef int take_over_counts(self) except -1:
+        cdef Deserializer twin = <Deserializer>self.twin
         _Serdes.take_over_counts(self)
-        self.headerless += (<Deserializer>self.twin).headerless
+        self.headerless += twin.headerless
+        self.prefixed += twin.prefixed
+        self.by_header += twin.by_header
+        self.ambiguous += twin.ambiguous
         return 0
 
     def rebind(self):
         _Serdes.rebind(self)
         if self.signs is not None:
-            self.competing = TopicCache(self.cache.capacity)
+            self.competing, self.paired = TopicCache(self.cache.capacity), {}
+
+    cdef bint reads_pairs(self, object topic) except -1:
+        """Whether the topic is of type KEY_VALUE: its keys have no sign, whatever they begin with."""
+        cdef dict paired = self.paired
+        cdef str name = plain(topic, DecodeError)
+        found = paired.get(name)
+        if found is None:
+            self.require_configured()
+            try:
+                found = self.policy.has_pairs(name)
+            except Exception:
+                self.messages += 1
+                self.misses += 1
+                self.errors += 1
+                raise
+            if len(paired) >= self.cache.capacity:
+                paired.clear()
+            paired[name] = found
+        return found
 
     cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
         cdef Bound bound
@@ -129,13 +153,17 @@ cdef class Deserializer(_Serdes):
             self.errors += 1
             raise
 
-    def stats(self):
-        found = {**self.counts(), "headerless": self.headerless, "fallbacks": self.fallbacks}
-        if self.twin is not None:
-            found["headerless"] += (<Deserializer>self.twin).headerless
+    cdef dict framings(self):
+        found = {"headerless": self.headerless, "fallbacks": self.fallbacks}
         if self.signs is not None:
             found.update(confluent=self.prefixed, confluent_header=self.by_header, ambiguous=self.ambiguous)
+        if self.twin is not None:
+            for name, count in (<Deserializer>self.twin).framings().items():
+                found[name] += count
         return found
+
+    def stats(self):
+        return {**self.counts(), **self.framings()}
 
 
 def look_up(Deserializer deserializer not None, topic, int64_t key):
@@ -213,7 +241,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     cdef Bound bound = self.last
     cdef PyObject* datum
     if unlikely(self.keys):             # which have no header, whatever they begin with
-        return read_key(self, topic, start, size, data, version)
+        return read_as_key(self, topic, start, size, data, context, headers, version)
     self.messages += 1
     if unlikely(number == NO_VERSION):
         if unlikely(self.signs is not None):
@@ -239,7 +267,7 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
     cdef Bound bound
     cdef PyObject* datum
     if is_key:
-        bound = twin.latest_at_hand(topic)
+        bound = twin.latest_at_hand(topic) if twin.signs is None else None
         if bound is not None:
             count_as_key(self, in_header)
             count_key(twin)
@@ -252,7 +280,7 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
         return given(datum) if datum is not NULL else read_again(self, data, bound, in_header, version, None)
     if is_key or (twin is None and for_key(context)):
         count_as_key(self, in_header)
-        return read_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, version)
+        return read_as_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, context, None, version)
     if bound.pair is None:
         return self.recover(data, bound, in_header, version, None, None)
     return read_pair(self, bound, start, size, data, offset, in_header, version)
@@ -286,9 +314,18 @@ cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_s
         return self.recover(data, bound, in_header, version, None, error)
 
 
+cdef inline object read_as_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
+                               object context, object headers, object version):
+    """A key, by an instance for keys: without any header, or in one of Confluent's framings."""
+    if self.signs is None or self.reads_pairs(topic):
+        return read_key(self, topic, start, size, data, version)
+    self.messages += 1
+    return read_unmarked(self, topic, start, size, data, context, headers, version)
+
+
 cdef object read_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
                      object version):
-    """The key of a KEY_VALUE message, which never has a header: equal keys are equal bytes."""
+    """A key without a header, as all keys of KEY_VALUE messages are: equal keys are equal bytes."""
     cdef int64_t number = NO_VERSION if version is None else without_header(version)
     cdef Bound bound = self.last
     count_key(self)
@@ -325,12 +362,14 @@ cdef object read_again(Deserializer self, object data, Bound bound, int64_t in_h
 
 cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
                           object context, object headers, object version):
-    cdef int64_t sign = self.sign_of(start, size, context, headers), key = self.first_key(sign, version)
+    cdef int64_t sign, key
     cdef Bound bound = self.last
     cdef PyObject* datum
-    if for_key(context) and self.leading_to_keys(plain(topic, DecodeError), LATEST, context) is not None:
-        self.messages -= 1              # a key has no framing, even if it begins like one
-        return read_key(<Deserializer>self.for_keys(), topic, start, size, data, version)
+    if for_key(context) and not self.keys:
+        self.messages -= 1
+        return read_as_key(<Deserializer>self.for_keys(), topic, start, size, data, context, headers, version)
+    sign = self.sign_of(start, size, context, headers)
+    key = self.first_key(sign, version)
     count_framing(self, key, 1)
     if bound is None or bound.number != key or not bound.serves(topic):
         bound = self.look_up(topic, key, context, True)
@@ -381,6 +420,8 @@ cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py
     cdef Bound bound, other = None
     cdef PyObject* datum
     if version == NO_VERSION and self.signs is not None:
+        if for_key(context) and not self.keys:      # whose framing is another than the value's
+            return MISS
         sign = self.sign_of(start, size, context, None)
         key = self.first_key(sign, None)
     bound = self.find(self.cache, name, key)

@@ -41,7 +41,7 @@ class AvroConverter(Converter):
         config: options of KafkaAvroSerializer and KafkaAvroDeserializer (docs/config.md), and those in docs/connect.md:
             ``enhanced.avro.schema.support``, ``connect.meta.data``, ... Others are ignored. Without ``config``, call
             :meth:`configure` before the first use.
-        is_key: for keys, which have a schema in topics of type KEY_VALUE only.
+        is_key: for keys: of topics of type KEY_VALUE, or written with ``framing=confluent``.
 
     Raises:
         ConfigError: an option has an invalid value, or ``schema.registry.url`` is missing.
