@@ -14,7 +14,7 @@ version (int) of Pulsar's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -126,7 +126,7 @@ class Rewriter:
         return _id_prefix(name) if self.direction == "forward" else header.pack(name)
 
 
-def name_in_header(data: bytes) -> Name:
+def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
     """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID.
 
     Raises:
@@ -136,11 +136,16 @@ def name_in_header(data: bytes) -> Name:
         return int.from_bytes(data[1:], signed=True)
     if (len(data), data[:1]) == (17, b"\1"):
         return str(UUID(bytes=data[1:]))
-    raise BadMessageError(f"expected a schema id or GUID in header {VALUE_HEADER}, got {data[:20]!r}")
+    raise BadMessageError(f"expected a schema id or GUID in header {header}, got {data[:20]!r}")
 
 
-def bare_key(key: bytes | None, headers: Headers) -> tuple[bytes | None, Headers]:
-    """A key of Confluent's framing without its prefix, and the headers without the one that names its schema.
+def bare_key(key: bytes | None, headers: Headers, is_bytes: Callable[[Name], bool]) -> tuple[bytes | None, Headers]:
+    """A key of Confluent's framing as bare Avro, and the headers without the one that names its schema.
+
+    Args:
+        key: as it is in the source.
+        headers: of its message.
+        is_bytes: whether the root of a schema is ``bytes``, which has no length in Confluent's framing.
 
     Raises:
         BadMessageError: it has no framing.
@@ -149,11 +154,12 @@ def bare_key(key: bytes | None, headers: Headers) -> tuple[bytes | None, Headers
         return None, headers
     named = next((data for name, data in headers or () if name == KEY_HEADER), None)
     if named is not None:
-        name_in_header(named)
-        return key, without(KEY_HEADER, headers)
-    if key[:1] != b"\0" or len(key) < _PREFIX["forward"]:
+        schema, datum, headers = name_in_header(named, KEY_HEADER), key, without(KEY_HEADER, headers)
+    elif key[:1] == b"\0" and len(key) >= _PREFIX["forward"]:
+        schema, datum = int.from_bytes(key[1:5], signed=True), key[_PREFIX["forward"] :]
+    else:
         raise BadMessageError(f"expected Confluent's framing in the key, got {len(key)} bytes {key[:10].hex(' ')!r}")
-    return key[_PREFIX["forward"] :], headers
+    return _BYTES.encode(datum) if is_bytes(schema) else datum, headers
 
 
 def without(name: str, headers: Headers) -> Headers:

@@ -20,6 +20,7 @@ from copied_topic import LIMIT, Migration
 from migrations import BEGIN, VERSIONS, Gauge, Sent, create, expected, messages, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
+from streamnative_serdes import header
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.dead_letters import read_file
@@ -299,15 +300,17 @@ def test_a_schema_that_was_not_copied_stops_the_copy_behind_what_is_before_it(mi
 
 def test_keys_are_stripped_of_their_framing_and_keep_their_partition(migration: Migration) -> None:
     body = messages(1, migration.ids)[0].value
-    framed = b"\0\0\0\0\x05\x06key"
+    (number,) = register(migration.sides.confluent, f"{migration.source}-key", ["string"])
+    framed = header.pack_id(number) + b"\x06key"
     sent = [
         Sent(2, framed, body, None, BEGIN + 0),
         Sent(1, None, body, None, BEGIN + 1),
         Sent(1, b"bare", body, None, BEGIN + 2),
-        Sent(0, b"\x06key", body, [("__key_schema_id", b"\0\0\0\0\x05"), ("a", b"1")], BEGIN + 3),
+        Sent(0, b"\x06key", body, [("__key_schema_id", header.pack_id(number)), ("a", b"1")], BEGIN + 3),
+        Sent(1, header.pack_id(2_000_000_000) + b"\x06key", body, None, BEGIN + 4),
     ]
     send(migration.kafka, migration.source, sent)
-    assert migration("--keys", "strip")["bad"] == 1
+    assert migration("--keys", "strip")["bad"] == 2
     found = read(migration.kafka, migration.target)
     assert {partition: [one[0] for one in copies] for partition, copies in found.items()} == {
         0: [b"\x06key"],

@@ -85,17 +85,27 @@ def test_a_schema_in_a_header_is_taken_off() -> None:
 
 
 def test_keys_are_kept_or_stripped() -> None:
-    framed_key = header.pack_id(7) + b"key"
+    framed_key = header.pack_id(1) + b"key"
     stripped = CopyRules("strip")
     assert pair(framed(ADA, name=framed_key), copied(ADA, name=framed_key)).same
     assert pair(framed(ADA, name=framed_key), copied(ADA, name=b"key")).parts == [("key", 3, 3)]
     both = [framed(ADA, name=framed_key)], [copied(ADA, name=b"key")]
-    assert between(*both, rules=stripped).same
+    found = between(*both, rules=stripped)
+    assert (found.same, found.bad) == (True, [])
     assert between([framed(ADA, name=framed_key)], [copied(ADA, name=framed_key)], rules=stripped).parts == [
         ("key", 0, 0)
     ]
-    assert between([framed(ADA, name=b"key")], [], rules=stripped).bad == [0]
+    for bad in (b"key", header.pack_id(7) + b"key"):  # without a framing, and of a schema that the registry lacks
+        assert between([framed(ADA, name=bad)], [], rules=stripped).bad == [0]
     assert between([framed(ADA, name=None)], [copied(ADA, name=None)], rules=stripped).same
+
+
+def test_stripped_keys_of_bytes_get_their_length_and_those_that_are_not_avro_stay() -> None:
+    schemas = {1: USER, 2: "bytes", 3: ("JSON", "{}")}
+    source = [framed(ADA, name=header.pack_id(number) + b"key") for number in (2, 3)]
+    target = [copied(ADA, name=name) for name in (b"\x06key", b"key")]
+    found = compared(source, target, schemas, {0: USER}, CopyRules("strip"))
+    assert (found.same, found.bad, found.counts.copied) == (True, [], 2)
 
 
 def test_tombstones_are_counted() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import header
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration.copying.messages import (
     PLACE,
     HeaderLossError,
@@ -17,6 +19,7 @@ from streamnative_serdes.migration.copying.messages import (
     Rules,
     with_place,
 )
+from streamnative_serdes.migration.copying.named_schemas import NamedSchemas
 from streamnative_serdes.migration.framing import (
     KEY_HEADER,
     VALUE_HEADER,
@@ -26,6 +29,7 @@ from streamnative_serdes.migration.framing import (
     bare_key,
     name_in_header,
 )
+from streamnative_serdes.migration.route import Route, Side
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")
 LARGEST = 2**31 - 1
@@ -54,6 +58,10 @@ class FakeSchemas:
     def codec(self, name: Any) -> Codec:
         assert name == 7
         return Codec('"int"')
+
+    def is_bytes(self, name: Any) -> bool:
+        assert name in (7, 8)
+        return False
 
 
 def copied(message: FakeMessage, **rules: Any) -> Any:
@@ -161,15 +169,42 @@ def test_a_header_names_an_id_or_a_guid() -> None:
 
 
 def test_a_bare_key_has_no_prefix_and_no_header() -> None:
-    assert bare_key(None, [(KEY_HEADER, b"?")]) == (None, [(KEY_HEADER, b"?")])
-    assert bare_key(b"\0\0\0\0\7", None) == (b"", None)
-    assert bare_key(b"\0\0\0\0\7x", [("a", b"")]) == (b"x", [("a", b"")])
-    assert bare_key(b"\0\0\0\0\7x", [(KEY_HEADER, b"\0\0\0\0\1")]) == (b"\0\0\0\0\7x", None)
+    asked: list[Any] = []
+
+    def bare(key: bytes | None, headers: Any, *, is_bytes: bool = False) -> Any:
+        return bare_key(key, headers, lambda name: [asked.append(name), is_bytes][1])  # type: ignore[func-returns-value]
+
+    assert bare(None, [(KEY_HEADER, b"?")]) == (None, [(KEY_HEADER, b"?")])
+    assert bare(b"\0\0\0\0\7", None) == (b"", None)
+    assert bare(b"\0\0\0\0\7x", [("a", b"")]) == (b"x", [("a", b"")])
+    assert bare(b"\0\0\0\0\7x", [(KEY_HEADER, b"\0\0\0\0\1")]) == (b"\0\0\0\0\7x", None)
+    assert bare(b"x", [(KEY_HEADER, b"\1" + GUID.bytes)], is_bytes=True) == (b"\2x", None)
+    assert bare(b"\0\0\0\0\7", None, is_bytes=True) == (b"\0", None)
+    assert asked == [7, 7, 1, str(GUID), 7]
     for key in (b"", b"\0\0\0\0", b"\1\0\0\0\7x"):
         with pytest.raises(BadMessageError):
-            bare_key(key, None)
-    with pytest.raises(BadMessageError):
-        bare_key(b"\0\0\0\0\7x", [(KEY_HEADER, b"?")])
+            bare(key, None)
+    with pytest.raises(BadMessageError, match=KEY_HEADER):
+        bare(b"\0\0\0\0\7x", [(KEY_HEADER, b"?")])
+
+
+def test_what_keys_name_is_asked_for_once() -> None:
+    with ConfluentStandIn() as registry:
+        assert registry.register("keys", '"long"') == 1
+        assert registry.register("keys", '"bytes"') == 2
+        assert registry.register("keys", '{"type": "object"}', "JSON") == 3
+        side = Side({}, {"schema.registry.url": registry.url})
+        with NamedSchemas(Route("forward", "a", "b", side, side)) as schemas:
+            for _ in range(2):
+                assert [schemas.is_bytes(number) for number in (1, 2, 3)] == [False, True, False]
+                with pytest.raises(BadMessageError, match="the source's registry has no schema 4, which the key names"):
+                    schemas.is_bytes(4)
+        assert max(registry.calls.values()) == 1
+
+
+def test_keys_are_not_stripped_on_the_way_back() -> None:
+    with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
+        MessageCopier(BACK, FakeSchemas(), Rules(keys="strip"))  # type: ignore[arg-type]
 
 
 def test_a_copy_has_the_key_headers_and_time_of_its_message() -> None:
@@ -182,7 +217,7 @@ def test_a_tombstone_stays_one_and_its_headers_too() -> None:
 
 
 def test_stripping_and_checking_and_dropping_of_places_at_once() -> None:
-    headers = [(PLACE, b"0:1"), (KEY_HEADER, b"\0\0\0\0\1"), (VALUE_HEADER, b"\0\0\0\0\7"), (PLACE, b"0:2")]
+    headers = [(PLACE, b"0:1"), (KEY_HEADER, b"\0\0\0\0\7"), (VALUE_HEADER, b"\0\0\0\0\7"), (PLACE, b"0:2")]
     message = FakeMessage(b"\2", b"k", headers)
     assert copied(message, keys="strip", check=True) == (header.pack(0) + b"\2", b"k", None, 1_000)
     with pytest.raises(BadMessageError, match="expected Confluent's framing in the key"):

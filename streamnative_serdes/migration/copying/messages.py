@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
 
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.errors import ConfigError, DecodeError
 from streamnative_serdes.migration.framing import (
     KEY_HEADER,
     VALUE_HEADER,
@@ -17,6 +17,7 @@ from streamnative_serdes.migration.framing import (
     UnmappedSchemaError,
     bare_key,
 )
+from streamnative_serdes.migration.route import Direction
 
 from .named_schemas import NamedSchemas
 
@@ -37,7 +38,7 @@ class Rules:
     """What is done with a message's parts.
 
     Args:
-        keys: ``keep`` leaves keys as they are; ``strip`` takes Confluent's prefix off.
+        keys: ``keep`` leaves keys as they are; ``strip`` makes those of Confluent's framing bare Avro.
         check: decode each value, and take those that cannot be decoded for bad.
         null_headers: whether the target's broker keeps headers whose value is null.
         raw_headers: whether it keeps headers whose value is not UTF-8.
@@ -51,6 +52,19 @@ class Rules:
     raw_headers: bool = True
     allow_header_loss: bool = False
     allow_time_loss: bool = False
+
+    def strips(self, direction: Direction) -> bool:
+        """Whether keys lose their framing.
+
+        Raises:
+            ConfigError: they have none to lose in this direction.
+        """
+        if self.keys == "strip" and direction == "back":
+            raise ConfigError(
+                "--keys strip is for the way from Confluent's framing",
+                hint="on the way back, --keys keep copies keys as they are",
+            )
+        return self.keys == "strip"
 
     def keeps(self, headers: Headers) -> bool:
         """Whether the target's broker keeps these headers as they are."""
@@ -71,7 +85,7 @@ class MessageCopier:
     def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
         self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
         self._prefixes, self._size = rewriter.prefixes, rewriter.size
-        self._strips, self._checks, self._usual = rules.keys == "strip", rules.check, not rules.check
+        self._strips, self._checks, self._usual = rules.strips(rewriter.direction), rules.check, not rules.check
         self._keeps_headers = rules.null_headers and rules.raw_headers
 
     def copy(self, message: Message) -> Copy:
@@ -88,7 +102,7 @@ class MessageCopier:
         if moment <= 0:
             moment = self._untimed(moment)
         if self._strips:
-            key, headers = bare_key(key, headers)
+            key, headers = bare_key(key, headers, self._schemas.is_bytes)
         usual, special = self._usual, False
         if headers is not None:
             for name, _ in headers:

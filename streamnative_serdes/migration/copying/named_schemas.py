@@ -8,7 +8,7 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.framing import Name
+from streamnative_serdes.migration.framing import BadMessageError, Name
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
@@ -32,6 +32,7 @@ class NamedSchemas:
         self._pulsar = SchemaRegistryClient(options) if self._confluent is None else None
         self._found: dict[Name, Schema] = {}
         self._codecs: dict[Name, Codec] = {}
+        self._bytes: dict[Name, bool] = {}
         self._unknown: set[Name] = set()
 
     def __enter__(self) -> NamedSchemas:
@@ -50,6 +51,26 @@ class NamedSchemas:
             SchemaRegistryError: the registry refuses.
         """
         return self._schema(name) is not None
+
+    def is_bytes(self, name: Name) -> bool:
+        """Whether the root of this schema is ``bytes``. One that is not Avro has no such root.
+
+        Raises:
+            BadMessageError: the registry does not have it.
+            SchemaRegistryError: the registry refuses.
+        """
+        found = self._bytes.get(name)
+        if found is None:
+            try:
+                schema = self._schema(name)
+            except SchemaError:
+                found = False
+            else:
+                if schema is None:
+                    raise BadMessageError(f"the source's registry has no schema {name}, which the key names")
+                found = schema.root.kind == "bytes"
+            self._bytes[name] = found
+        return found
 
     def codec(self, name: Name) -> Codec:
         """A codec of this schema.

@@ -54,7 +54,7 @@ class SourceContents:
     ) -> None:
         self._rewriter = Rewriter(direction, {})
         self._mapped, self._schemas, self._rules = mapped, schemas, rules
-        self._strips, self._keeps_headers = rules.keys == "strip", rules.null_headers and rules.raw_headers
+        self._strips, self._keeps_headers = rules.strips(direction), rules.null_headers and rules.raw_headers
         self._size = _PREFIX[direction]
         self._by_prefix: dict[bytes, KnownSchema] = {}
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
@@ -82,7 +82,7 @@ class SourceContents:
             else:
                 body, headers = self._value(value, headers)
         if self._strips:
-            key, headers = bare_key(key, headers)
+            key, headers = bare_key(key, headers, self._is_bytes)
         pairs = _pairs(headers)
         return Item(Content(key, pairs if self._keeps_headers else self._kept(pairs), timestamp, body), offset, message)
 
@@ -113,6 +113,14 @@ class SourceContents:
         if kept != data and not self._rules.allow_header_loss:
             raise HeaderLossError(f"the target's broker does not keep header {name!r:.80}")
         return kept
+
+    def _is_bytes(self, name: Name) -> bool:
+        """Whether the root of the schema that a key names is ``bytes``."""
+        try:
+            form = self._schemas.of(name).form
+        except SchemaNotFoundError as error:
+            raise BadMessageError(f"the registry does not have schema {name}, which the key names") from error
+        return form is not None and form.schema.root.kind == "bytes"
 
     def _value(self, value: bytes, headers: Headers) -> tuple[Value, Headers]:
         name, start = self._rewriter.name_of(value, headers)
