@@ -404,6 +404,15 @@ def test_keys_are_written_in_confluents_framing(conf: dict[str, Any]) -> None:
         assert (message[:5], [*second.subjects]) == (b"\0\0\0\0\1", ["t-key"])
 
 
+def test_bare_keys_are_read_by_key_schema_which_has_no_version(conf: dict[str, Any]) -> None:
+    key = {"type": "record", "name": "Id", "fields": [{"name": "id", "type": "int"}]}
+    converter = AvroConverter({**conf, "key.schema": key}, is_key=True)
+    for _ in range(2):
+        schema, value = converter.to_connect_data("t", b"\x02")
+        assert schema is not None
+        assert (schema.name, schema.version, value["id"]) == ("Id", None, 1)
+
+
 def test_a_converter_pickles(conf: dict[str, Any]) -> None:
     converter = AvroConverter({**conf, "enhanced.avro.schema.support": True})
     message = converter.from_connect_data("t", USER, ADA)

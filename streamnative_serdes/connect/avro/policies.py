@@ -75,6 +75,8 @@ class ConnectReadPolicy(ReadPolicy):
 
     def _version_of(self, topic: str, version: int, codec: Codec) -> int | None:
         """The version of the schema that the data comes out in; None if it is not one of the topic's."""
+        if version < 0:
+            return None
         if codec.reader_schema.same_as(codec.schema):
             return version
         known, _ = self.evolution.reader(topic, version)
