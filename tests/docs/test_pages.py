@@ -45,7 +45,7 @@ def test_the_code_of_the_testing_page_runs_unchanged() -> None:
 
 
 def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
-    code, both = blocks("migration.md")
+    keys, code, both = blocks("migration.md")
     names: dict[str, Any] = {"schema_str": '{"type": "string"}', "to_dict": lambda obj, ctx: obj}
     exec(code.replace("http://localhost:8080", registry.url), names)
     assert isinstance(names["serializer"], avro.AvroSerializer)
@@ -57,6 +57,12 @@ def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
         assert names["deserializer"](framed, ctx) == "hi"
         assert names["deserializer"](names["serializer"]("ho", ctx), ctx) == "ho"
     exec(re.sub("(?m)^# ", "", code), dict(names))  # what it replaces is there, too
+    with ConfluentStandIn() as second:
+        exec(keys.replace("http://localhost:8080", registry.url).replace("http://localhost:8081", second.url), names)
+        ctx = SerializationContext("orders", MessageField.KEY)
+        for way, key in (("kept", b"\0\0\0\0\1\x02"), ("bare", b"\x02")):
+            assert names[f"write_{way}"]({"number": 1}, ctx) == key
+            assert names[f"read_{way}"](key, ctx) == names["read_both"](key, ctx) == {"number": 1}
 
 
 def test_the_code_of_the_messages_page_separates_undecodable_messages(registry: LocalRegistry) -> None:

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 
 def test_the_code_of_the_page_runs(spark: SparkSession, kafka: dict[str, str], registry: LocalRegistry) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     code = "\n".join(blocks).replace("http://localhost:8080", registry.url)
     names: dict[str, object] = {"spark": spark, "__name__": "page"}
     exec(code.replace("localhost:9092", kafka["bootstrap.servers"]), names)

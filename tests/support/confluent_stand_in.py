@@ -40,6 +40,11 @@ def refusal(code: int, message: str) -> Answer:
     return Answer(code if code < 1_000 else code // 100, {"error_code": code, "message": message})
 
 
+def _without_nothing(asked: Asked) -> dict[str, Any]:
+    """What a client posts, without members that say nothing, such as no references: they make no other schema."""
+    return {name: value for name, value in json.loads(asked.body).items() if value}
+
+
 class ConfluentStandIn(ScriptedRegistry):
     """``with ConfluentStandIn() as registry``.
 
@@ -95,8 +100,8 @@ class ConfluentStandIn(ScriptedRegistry):
             r"GET /subjects": lambda: Answer(body=list(self.subjects)),
             r"GET /subjects/([^/]+)/versions": self._versions,
             r"GET /subjects/([^/]+)/versions/(\d+|latest)": self._version,
-            r"POST /subjects/([^/]+)": lambda subject: self._look_up(subject, json.loads(asked.body)),
-            r"POST /subjects/([^/]+)/versions": lambda subject: self._register(subject, json.loads(asked.body)),
+            r"POST /subjects/([^/]+)": lambda subject: self._look_up(subject, _without_nothing(asked)),
+            r"POST /subjects/([^/]+)/versions": lambda subject: self._register(subject, _without_nothing(asked)),
             r"GET /config(?:/[^/]+\?defaultToGlobal=true)?": lambda: Answer(body={"compatibilityLevel": "BACKWARD"}),
         }
         if self._guids:

@@ -125,7 +125,8 @@ def _keys(tree: Tree) -> Iterator[Problem]:
             "framed-keys",
             f"{_messages(_sum(keys), 'have')} a key that names {_shown(keys)}, the first one {_first(keys)}. With "
             "--keys keep, the default, readers of keys still need the old registry. With --keys strip, keys are bare "
-            "Avro and copies stay in their partition, but new producers choose another partition for the same key",
+            "Avro and copies stay in their partition, but new producers choose another partition for the same key; "
+            "see docs/migration.md#keys",
         )
 
 
