@@ -33,11 +33,12 @@ cdef class Deserializer(_Serdes):
 
     cdef int prepare(self) except -1:
         _Serdes.prepare(self)
-        signs = self.signs = getattr(self.policy, "signs", None)
+        signs = getattr(self.policy, "signs", None)
         if signs is not None and (signs.prefix or signs.header or not signs.headerless):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
             self.competing, self.paired = TopicCache(self.policy.conf["cache.capacity"]), {}
+            self.signs = signs          # last: a thread at work finds all of them
         else:
             self.signs = None
         return 0
@@ -267,8 +268,8 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
     cdef Bound bound
     cdef PyObject* datum
     if is_key:
-        bound = twin.latest_at_hand(topic) if twin.signs is None else None
-        if bound is not None:
+        bound = twin.latest_at_hand(topic)
+        if bound is not None and twin.signs is None:
             count_as_key(self, in_header)
             count_key(twin)
             return read_key_by(twin, bound, start, size, data, version)
@@ -420,7 +421,8 @@ cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py
     cdef Bound bound, other = None
     cdef PyObject* datum
     if version == NO_VERSION and self.signs is not None:
-        if for_key(context) and not self.keys:      # whose framing is another than the value's
+        field = getattr(context, "field", None)
+        if field is not VALUE_FIELD and field == "key" and not self.keys:   # another framing than the value's
             return MISS
         sign = self.sign_of(start, size, context, None)
         key = self.first_key(sign, None)
