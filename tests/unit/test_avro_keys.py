@@ -132,19 +132,37 @@ def test_a_bare_value_is_not_taken_for_the_schema_of_keys(bare: dict[str, Any]) 
         assert (deserializer(b"\x04", AS_VALUE), deserializer(b"\x04", AS_KEY)) == ({"total": 2}, {"id": 2})
 
 
-def test_a_key_that_begins_like_a_header_is_read_as_a_key(conf: dict[str, Any]) -> None:
-    names = [*"abcdefghij"]
-    options = {**conf, "key.schema": {**KEY, "fields": [{"name": name, "type": "long"} for name in names]}}
-    key = {**dict.fromkeys(names, 0), "a": -2, "b": 2}
-    data = FIRST
-    assert KafkaAvroSerializer(options, is_key=True)(key, AS_KEY) == data
+TEN: Any = {**KEY, "fields": [{"name": name, "type": "long"} for name in "abcdefghij"]}
+LIKE_A_HEADER = {**dict.fromkeys("abcdefghij", 0), "a": -2, "b": 2}  # its data are FIRST
+
+
+@pytest.mark.parametrize("framings", ["snip42,headerless", ALL])
+def test_a_key_that_begins_like_a_header_is_read_as_a_key(
+    conf: dict[str, Any], second: ConfluentStandIn, framings: str
+) -> None:
+    options = {**conf, "key.schema": TEN}
+    assert KafkaAvroSerializer(options, is_key=True)(LIKE_A_HEADER, AS_KEY) == FIRST
     KafkaAvroSerializer(options, VALUE).warm_up(TOPIC)
-    shared = KafkaAvroDeserializer(options)
-    for own in (shared, KafkaAvroDeserializer(options, is_key=True)):
-        for _ in range(2):
-            assert own(data, AS_KEY) == key
-    assert shared(FIRST + b"\x04", AS_VALUE) == {"total": 2}
-    assert shared(data, AS_KEY) == key
+    options |= {"framings": framings}
+    if framings == ALL:
+        options |= {"confluent.schema.registry.url": second.url}
+    shared, values_first = KafkaAvroDeserializer(options), KafkaAvroDeserializer(options)
+    for _ in range(2):
+        assert values_first(FIRST + b"\x04", AS_VALUE) == {"total": 2}
+        for own in (shared, values_first, KafkaAvroDeserializer(options, is_key=True)):
+            assert own(FIRST, AS_KEY) == LIKE_A_HEADER
+
+
+def test_a_key_that_begins_like_a_header_is_read_by_the_schema_that_its_header_names(
+    both: dict[str, Any], conf: dict[str, Any], second: ConfluentStandIn
+) -> None:
+    KafkaAvroSerializer(conf, VALUE).warm_up(TOPIC)
+    headers = [("__key_schema_id", prefixed(second.register(f"{TOPIC}-key", TEN), b""))]
+    shared = KafkaAvroDeserializer({**both, "framings": "snip42,confluent-header"})
+    for _ in range(2):
+        assert shared(FIRST, SerializationContext(TOPIC, MessageField.KEY, headers)) == LIKE_A_HEADER
+    with pytest.raises(DecodeError, match="expected a key with one of the framings confluent "):
+        KafkaAvroDeserializer({**both, "framings": "snip42,confluent"})(FIRST, AS_KEY)
 
 
 def test_a_readers_schema_and_a_class_hold_for_keys(bare: dict[str, Any]) -> None:
@@ -160,8 +178,9 @@ def test_the_policy_for_the_readers_schema_is_for_values(bare: dict[str, Any], p
     options = {**bare, "reader.schema.policy": policy}
     shared = KafkaAvroDeserializer(options)
     for own in (shared, KafkaAvroDeserializer(options, is_key=True)):
-        for _ in range(2):
+        for _ in range(3):
             assert own(b"\x02", AS_KEY) == {"id": 1}
+        assert own.stats()["misses"] == 1
     assert shared(FIRST + b"\x04", AS_VALUE) == {"total": 2}
 
 
@@ -180,6 +199,14 @@ def test_errors_of_bare_keys_name_the_topic_and_no_version(bare: dict[str, Any])
         with pytest.raises(DecodeError, match=r"^topic orders, byte 1: expected the end of the message"):
             own(b"\x02\x02", AS_KEY)
         assert (own.stats()["messages"], own.stats()["errors"]) == (1, 1)
+
+
+def test_the_error_of_a_value_beside_bare_keys_says_what_its_bytes_look_like(bare: dict[str, Any]) -> None:
+    KafkaAvroSerializer(bare, VALUE).warm_up(TOPIC)
+    with pytest.raises(
+        DecodeError, match=r"hint: the message may come from Confluent.s serializer \(0x00, schema id 7\)"
+    ):
+        KafkaAvroDeserializer(bare)(prefixed(7, b"\x02"), AS_VALUE)
 
 
 def test_topics_of_type_key_value_keep_their_own_keys(bare: dict[str, Any], registry: LocalRegistry) -> None:
@@ -377,6 +404,9 @@ def test_without_key_schema_a_bare_key_is_an_error_that_names_it(
         )
         with pytest.raises(SchemaNotFoundError, match="the second registry does not have schema id 7"):
             deserializer(prefixed(7, b"\x02"), AS_KEY)
+    by_header = KafkaAvroDeserializer({**both, "framings": "snip42,confluent-header,headerless"}, is_key=is_key)
+    with pytest.raises(DecodeError, match=r"framings confluent-header \(hint: key\.schema reads bare keys"):
+        by_header(b"\x02", AS_KEY)
     strict = KafkaAvroDeserializer({**both, "framings": "snip42,confluent", "key.schema": KEY}, is_key=is_key)
     with pytest.raises(DecodeError, match=r"framings confluent \(hint: add headerless to framings to read bare Avro\)"):
         strict(b"\x02", AS_KEY)

@@ -30,6 +30,7 @@ from streamnative_serdes.migration.framing import (
     name_in_header,
 )
 from streamnative_serdes.migration.route import Route, Side
+from streamnative_serdes.migration.verifying.contents import SourceContents
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")
 LARGEST = 2**31 - 1
@@ -205,6 +206,8 @@ def test_what_keys_name_is_asked_for_once() -> None:
 def test_keys_are_not_stripped_on_the_way_back() -> None:
     with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
         MessageCopier(BACK, FakeSchemas(), Rules(keys="strip"))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
+        SourceContents("back", frozenset(), FakeSchemas(), Rules(keys="strip"))  # type: ignore[arg-type]
 
 
 def test_a_copy_has_the_key_headers_and_time_of_its_message() -> None:
