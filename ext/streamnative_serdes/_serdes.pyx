@@ -220,7 +220,8 @@ cdef class _Serdes:
         if bound is None:
             raise TypeError("the policy bound None")
         cache.put(bound.topic, bound.key, bound)
-        self.settle(cache, bound)
+        if bound.codec is not None or bound.pair is not None:  # else the last hit stays at hand
+            self.settle(cache, bound)
         return bound
 
     cdef Bound ask(self, str topic, object key, object context):

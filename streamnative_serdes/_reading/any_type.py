@@ -20,7 +20,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import Given, refuse_keys
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.known import Known
-from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import INLINE, KeyValue
 
 from .attempts import headerless
@@ -185,7 +185,7 @@ class AnyTypePolicy(ReadPolicy):
                 raise
         return instead.type in FRAMED
 
-    def explained(self, error: DecodeError, bound: _call_path.Bound, data: Any, in_header: int | None) -> DecodeError:
+    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
         """Add what the bytes look like, where they should have been Avro."""
         reading = self._readings.get((bound.topic, bound.version))
         avro = reading is not None and reading.schema.type == "AVRO"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from streamnative_serdes import _call_path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 # By whether messages without a header are read.
 _WITHOUT_VERSION: Final = {whole: without_version(None, whole=whole) for whole in (False, True)}
+NO_WAY: Final = ((None, 0, True),)  # to read a message: failed() says why
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
 
@@ -72,9 +74,9 @@ class BatchReader:
         self._known: dict[int, Known] = {}  # by key
         self._routes: dict[int, Routes] = {}  # by version: what find() has answered, until a message cannot be read so
         self._fell_back: dict[int, Known] = {}  # by key; with the latest, by which they are read
-        # By key of a sign: the schema that it names, the latest one, and why the first cannot read at all.
+        # By key of a sign: the schema that it names, and the latest one.
         self._signed: dict[int, tuple[Known | None, Known | None]] = {}
-        self._why_not: dict[int, SerdesError] = {}
+        self._why_not: dict[int, SerdesError] = {}  # by key: why there is no schema to read messages with
         # By key: a schema by which not even its own messages can be read, its columns and ways to read them.
         self._unreadable: dict[int, tuple[Known, AnyColumns, Routes]] = {}
         self._missing = 0  # versions that the registry did not have
@@ -100,7 +102,11 @@ class BatchReader:
                 self.wanted.check(key)
             return self._without_version(key) if known is None else self._by(key, known)
         except ITS_OWN_FAULT as error:
-            return error.at(topic=self._topic, version=key if key >= 0 else None)
+            error.at(topic=self._topic, version=key if key >= 0 else None)
+            if key >= 0:
+                return error
+            self._why_not[key] = error  # failed() adds what each message looks like
+            return NO_WAY
 
     def _version(self, key: int) -> Known | None:
         """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
@@ -129,7 +135,7 @@ class BatchReader:
         self._known[key] = known
         ways = self._ways(key, (by_key(key),), known)
         if not ways:
-            return ((None, 0, True),)
+            return NO_WAY
         self._routes[key] = ways
         return ways
 
@@ -137,7 +143,7 @@ class BatchReader:
         latest, _ = self._policy.known(self._topic, _call_path.LATEST)
         assert latest is not None
         self._fell_back[key] = latest
-        return ((None, 0, True), *self._ways(key, self._attempts, latest))
+        return (*NO_WAY, *self._ways(key, self._attempts, latest))
 
     def _ways(self, key: int, attempts: tuple[Attempt, ...], known: Known) -> Routes:
         """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
@@ -151,21 +157,16 @@ class BatchReader:
         """By the schema that the sign names, and without a header."""
         policy = self._policy
         latest, bare = self._latest(key) if policy.signs.headerless else (None, ())
-        hopeless = latest is None and key not in self._unreadable  # without a header
-        known, ways = None, [(None, 0, True)]
+        known, ways = None, NO_WAY
         try:
             known = policy.by_sign(self._topic, key, anyway=anyway)[0]
             if known is None:
                 self._why_not[key] = policy.unknown(self._topic, key)
             else:
-                ways = [self._route(self.columns, by_key(key), known)]
-        except SchemaError as error:
-            if hopeless:
-                raise
+                ways = (self._route(self.columns, by_key(key), known),)
+        except (SchemaError, SchemaNotFoundError) as error:
             self._why_not[key] = error
         self._signed[key] = known, latest
-        if hopeless and known is None:
-            raise self._why_not[key]
         return (*ways, *bare)
 
     def _latest(self, key: int) -> tuple[Known | None, Routes]:
@@ -174,7 +175,8 @@ class BatchReader:
             latest = self._policy.known(self._topic, _call_path.LATEST)[0]
             assert latest is not None
             ways = self._ways(key, (by_key(_call_path.LATEST),), latest)
-        except ITS_OWN_FAULT:
+        except ITS_OWN_FAULT as error:
+            self._why_not[_call_path.LATEST] = error
             return None, ()
         return (latest if ways else None), ways
 
@@ -185,6 +187,8 @@ class BatchReader:
         """What becomes of a message that could not be read: another way to read it, or its error."""
         if is_sign(key):
             return self._failed_by_sign(key, errors, message)
+        if key in self._why_not:
+            return self._explained(copy(self._why_not[key]), message)
         if key in self._unreadable:
             errors = self._own_errors(key, message)
         if key in self._fell_back:
@@ -201,8 +205,11 @@ class BatchReader:
                 raise ReadAgainError
             return news
         self._fell_back.pop(key, None)  # recreated without this version: the first error holds
-        in_header = None if key == _call_path.LATEST else key
-        return with_hint(error, message, in_header, confluent=self._policy.signs.prefix)
+        return self._explained(error, message) if key == _call_path.LATEST else error
+
+    def _explained(self, error: SerdesError, message: bytes) -> SerdesError:
+        """Add what a message without a header looks like."""
+        return with_hint(error, message, None, confluent=self._policy.signs.prefix)
 
     def _own_errors(self, key: int, message: bytes) -> list[DecodeError]:
         """Why a message cannot be read by its own schema: the error of each attempt."""
@@ -229,17 +236,20 @@ class BatchReader:
         if latest is None and key in self._unreadable:
             latest = self._unreadable[key][0]
             reasons += self._own_errors(key, message)
+        if not self._policy.signs.headerless:
+            return self._explained(reasons[0].at(topic=self._topic), message)
         if latest is None:
-            return reasons[0].at(topic=self._topic)
+            reasons.append(self._why_not[_call_path.LATEST])
         as_confluent, as_bare = reasons
-        as_bare.at(version=latest.version)
+        if latest is not None:
+            as_bare.at(version=latest.version)
         hint = look_of(message, confluent=True)
         return no_framing(self._topic, self._policy.signs.schema_of(key), as_confluent, as_bare, hint)
 
     @property
     def reusable(self) -> bool:
         """Whether it can read another batch: each message so far had a version that the topic has, or no header."""
-        only_here = self._signed or self._unreadable or self._missing
+        only_here = self._signed or self._unreadable or self._missing or self._why_not
         return self._target is None and self.wanted.check is None and not only_here
 
     @property

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
-from streamnative_serdes.errors import BatchTooLargeError, ConfigError, SerdesError
+from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
 
-from .batch_reader import ERRORS, BatchReader, Given, Wanted
+from .batch_reader import ERRORS, NO_WAY, BatchReader, Given, Wanted
 from .client_messages import received
-from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, name_checked
+from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, latest_of_columns, name_checked
+from .foreign import with_hint
 from .framings import HEADER
 from .policy import ReadPolicy
 from .seen import Seen
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from streamnative_serdes._topics.known import Known
     from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import Dialect
+
+_T = TypeVar("_T")
 
 
 class _Read(NamedTuple):
@@ -178,7 +181,21 @@ def _read_as_policy(given: Given) -> _Read:
         given = _repeatable(given)
         with suppress(OtherTypeError):
             return _read(given, columns_by_policy(policy, topic, dialect, large_types))
-    return _read(given, columns_by_policy(policy, topic, dialect, large_types))
+    return _read(given, _found(given, lambda: columns_by_policy(policy, topic, dialect, large_types)))
+
+
+def _found(given: Given, find: Callable[[], _T]) -> _T:
+    """What ``find`` returns; where the topic has no schema, the first message is the one that cannot be read."""
+    try:
+        return find()
+    except SchemaNotFoundError as error:
+        fault, confluent = error, given.wanted.policy.signs.prefix
+
+        def failed(key: int, _errors: list[DecodeError], message: bytes) -> SerdesError:
+            return with_hint(fault, message, key if key >= 0 else None, confluent=confluent)
+
+        given.wanted.columns(NOTHING).decode(given.data, lambda _key: NO_WAY, failed)
+        raise
 
 
 def _repeatable(given: Given) -> Given:
@@ -219,7 +236,7 @@ def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:
             known = target.known
             if known is None:
                 _read(given._replace(error_column=ERRORS), wanted.columns(NOTHING), target)
-                target.fall_back(wanted.policy.binding.latest(wanted.topic)[0])
+                target.fall_back(_found(given, lambda: latest_of_columns(wanted.policy, wanted.topic)))
                 continue
             read = _read(given, wanted.columns(known), target)
             if not target.claimed or read.reader.has_read(known, read.counts):

@@ -9,7 +9,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes._topics.known import Known
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.errors import DecodeError, SchemaNotFoundError
 
 from .policy import ReadPolicy
 from .seen import Seen
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 AnyColumns: TypeAlias = "Columns | TypedColumns"
 
 _MAX_COLUMNS = 64  # readers' schemas whose columns are kept
+_NO_COLUMNS: Final = "without a schema in Pulsar, columns need the reader's schema; to migrate a topic: docs/migration.md"
 NOTHING: Final = Known.of_schema(Schema("", Record("Nothing", ())))  # of a batch before it is known what to read it as
 
 
@@ -44,10 +45,23 @@ def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_ty
     """As :func:`columns_of`, without latest.seen, and for a name that was checked."""
     if policy.reading is not None and policy.binding.kind(topic) in (None, "AVRO"):
         return columns_for(policy, policy.reading.target.schema, dialect, large_types)
-    latest, _ = policy.binding.latest(topic)
+    latest = latest_of_columns(policy, topic)
     if latest.avro is None or policy.pairs.alone:
         latest = target_of(policy, topic, latest)
     return columns_for(policy, latest, dialect, large_types)
+
+
+def latest_of_columns(policy: ReadPolicy, topic: str) -> Known:
+    """The topic's latest schema, which decides the columns.
+
+    Raises:
+        SchemaNotFoundError: the topic has no schema.
+    """
+    try:
+        return policy.binding.latest(topic)[0]
+    except SchemaNotFoundError as error:
+        error.hint = f"{error.hint}; {_NO_COLUMNS}" if error.hint else _NO_COLUMNS
+        raise
 
 
 def name_checked(policy: ReadPolicy, topic: str) -> None:
@@ -116,6 +130,6 @@ def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic
     """The highest version that was seen; before the first one, the topic's latest, which is the first then."""
     highest = seen.highest(topic)
     if highest is None:
-        highest, _ = policy.binding.latest(topic)
+        highest = latest_of_columns(policy, topic)
         seen.advance(serdes, topic, highest)
     return highest

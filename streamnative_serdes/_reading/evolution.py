@@ -28,7 +28,7 @@ from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from .framings import is_sign
 from .seen import Seen
 
-_WITHHELD: Final = b""  # the header of what admitted() gives; no other Bound for reading has one
+_WITHHELD: Final = b""  # the header of what withholding() gives; no other Bound for reading has one
 
 
 class Evolution:
@@ -93,10 +93,14 @@ class Evolution:
         """``bound``, or one that reads nothing and holds for no time: then the policy is asked to read the message."""
         if bound.missing or not self._awaits(bound):
             return bound
-        return _call_path.Bound(bound.topic, bound.key, bound.version, _WITHHELD, None, 0.0)
+        return self.withholding(bound.topic, bound.key, bound.version)
+
+    def withholding(self, topic: str, key: int, version: int) -> _call_path.Bound:
+        """What reads nothing and holds for no time, and has the policy asked for each message."""
+        return _call_path.Bound(topic, key, version, _WITHHELD, None, 0.0)
 
     def withheld(self, bound: _call_path.Bound) -> bool:
-        """Whether ``bound`` is what :meth:`admitted` gave in place of another."""
+        """Whether ``bound`` is what :meth:`withholding` gives."""
         return bound.header is not None
 
     def note(self, serdes: _call_path.Deserializer, bound: _call_path.Bound) -> None:

@@ -6,7 +6,7 @@ from codecs import getincrementaldecoder
 from typing import Any, Final, TypeVar
 
 from streamnative_serdes import header
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.errors import DecodeError, SerdesError
 
 _E = TypeVar("_E", bound=SerdesError)
 
@@ -38,7 +38,8 @@ def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = 
     """
     looks = None if in_header is not None else look_of(memoryview(data).tobytes(), confluent=confluent)
     if looks is not None:
-        error.hint = looks
+        # What else there is to say of bytes is a guess too; a schema's own hint holds whatever they are.
+        error.hint = looks if error.hint is None or isinstance(error, DecodeError) else f"{looks}; {error.hint}"
     return error
 
 
@@ -70,8 +71,9 @@ def _confluent(message: bytes) -> str | None:
     if schema_id is None:
         return None
     return (
-        f"the message may come from Confluent's serializer (0x00, schema id {schema_id}); "
-        "framings=snip42,confluent,headerless with confluent.schema.registry.url reads those too"
+        f"the message begins like those of Confluent's serializer (0x00, schema id {schema_id}); "
+        "framings=snip42,confluent,headerless with confluent.schema.registry.url reads those too, and "
+        "`streamnative-serdes migrate` copies the topic (docs/migration.md)"
     )
 
 

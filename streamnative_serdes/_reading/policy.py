@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 NOTHING: Final = object()
 AMBIGUOUS = -1  # in the place of a version
+_FAILED, _FAILED_FOR_KEY = -1, -2  # the same, of what bind() gives where there is nothing to read by
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
@@ -102,7 +103,13 @@ class ReadPolicy:
         refuse_no_topic(self.binding, topic, DecodeError)
         self.binding.attach(serdes)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
-        return self.evolution.admitted(self.bound(topic, key, for_key=for_key))
+        try:
+            return self.evolution.admitted(self.bound(topic, key, for_key=for_key))
+        except ITS_OWN_FAULT:
+            if key >= 0:
+                raise
+            # recover() has the message: it may show a sign of another framing, or look like something.
+            return self.evolution.withholding(topic, key, _FAILED_FOR_KEY if for_key else _FAILED)
 
     def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
         """As :meth:`bind`, whatever this deserializer has seen."""
@@ -265,11 +272,14 @@ class ReadPolicy:
             error: why it cannot be read; None where the version is unknown.
         """
         if error is None and self.evolution.withheld(bound):
-            bound = self.bound(bound.topic, bound.key)
             try:
+                bound = self.bound(bound.topic, bound.key, for_key=bound.version == _FAILED_FOR_KEY)
                 return self._read(serdes, bound, data, by_key(bound.key).offset)
             except DecodeError as fault:
                 error = None if bound.missing else fault
+            except (SchemaError, SchemaNotFoundError):
+                if in_header is not None:
+                    raise
         if in_header is None:
             return self._read_unmarked(serdes, bound, data, caller, sign, error)
         if error is None:
@@ -303,14 +313,16 @@ class ReadPolicy:
         """The datum of a message without our header, by its other reading if it has one, or by news of its topic."""
         if sign is None or not self.signs.headerless:
             if error is None:
-                raise self._why_not(bound)
+                raise self.explained(self._why_not(bound), bound, data, None)
             return self._read_by_latest_pair(serdes, bound, data, error)
         other = headerless(caller) if is_sign(bound.key) else sign
         try:
             datum = self._read_otherwise(serdes, bound, data, other, error)
         except ITS_OWN_FAULT as second:
             first = error or self._why_not(bound)
-            as_confluent, as_bare = (first, second) if is_sign(bound.key) else (second, first.at(version=bound.version))
+            if error is not None and not is_sign(bound.key):
+                error.at(version=bound.version)
+            as_confluent, as_bare = (first, second) if is_sign(bound.key) else (second, first)
             hint = look_of(memoryview(data).tobytes(), confluent=True)
             raise no_framing(bound.topic, self.signs.schema_of(sign), as_confluent, as_bare, hint) from None
         _call_path.count_instead(serdes, bound.key, other)
@@ -339,12 +351,16 @@ class ReadPolicy:
         """The datum of a message that ``bound`` did not read, by ``key``."""
         other = self._look_up(serdes, bound.topic, key)
         if other.missing:
-            raise self._why_not(other)
+            late = self._late(other)
+            if late is None:
+                raise self._why_not(other)
+            other = late
         try:
             return self._read(serdes, other, data, by_key(key).offset)
         except DecodeError as second:
             if is_sign(key):
-                assert error is not None  # there was a schema without a header to try first
+                if error is None:  # there is no schema without a header
+                    raise
                 return self._read_by_news(serdes, bound, data, None, error)
             late = self._late(bound)
             if late is None:
@@ -353,7 +369,7 @@ class ReadPolicy:
 
     def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
         """Look up an id that was put off, since too many ids of its topic are unknown."""
-        if not bound.missing:
+        if not bound.missing or not is_sign(bound.key):
             return None
         try:
             known, _ = self.by_sign(bound.topic, bound.key, anyway=True)
@@ -370,6 +386,10 @@ class ReadPolicy:
     def _why_not(self, bound: _call_path.Bound) -> SerdesError:
         """Why there is no codec to read a message with."""
         if not is_sign(bound.key):
+            try:
+                self.bound(bound.topic, bound.key, for_key=bound.version == _FAILED_FOR_KEY)
+            except ITS_OWN_FAULT as error:
+                return error
             return SchemaNotFoundError(
                 "the registry does not have this schema version", topic=bound.topic, version=bound.version
             )
@@ -435,7 +455,7 @@ class ReadPolicy:
         where = {} if is_sign(bound.key) else {"version": bound.version}
         raise self.explained(error.at(topic=bound.topic, **where), bound, data, in_header)
 
-    def explained(self, error: DecodeError, bound: _call_path.Bound, data: Any, in_header: int | None) -> DecodeError:
+    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
         """Add what the bytes look like to the error of a message that ``bound`` did not read."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
             return error

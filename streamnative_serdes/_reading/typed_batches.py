@@ -66,7 +66,7 @@ class PairReader:
         both = self._columns.target
         assert isinstance(both, PairParts)
         alone = self._columns.plan_of(replace(both, kind=encoding)), 0, True
-        return (alone, *found) if isinstance(found, tuple) else (alone,)
+        return (alone, *(way for way in found if way[0] is not None)) if isinstance(found, tuple) else (alone,)
 
     def _encoding(self, key: int) -> str | None:
         """How messages of this key are stored; None if there is no such pair."""

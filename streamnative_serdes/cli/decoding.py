@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import LATEST
-from streamnative_serdes._config import DESERIALIZER_OPTIONS, CodecArguments, codec_arguments, schema_limits
+from streamnative_serdes._config import (
+    CONFLUENT,
+    CONFLUENT_HEADER,
+    DESERIALIZER_OPTIONS,
+    CodecArguments,
+    codec_arguments,
+    schema_limits,
+)
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.attempts import Attempt
+from streamnative_serdes._reading.framings import schema_id_header
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Schema
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
 from streamnative_serdes.key_value import INLINE
@@ -39,12 +48,13 @@ class Decoded:
     """A message's value and how it was read.
 
     Args:
-        framing: ``snip42``, ``headerless``; None for a tombstone.
-        version: of the schema that read it; None for a tombstone.
+        framing: ``snip42``, ``headerless``, ``confluent`` or ``confluent-header``; None for a tombstone.
+        version: of the schema that read it; None for a tombstone, and for a schema of the second registry.
         value: JSON.
         header_version: the version that the header names, if another schema has read the message.
         halves: of KEY_VALUE topics: how they are stored.
         key: of KEY_VALUE topics: JSON.
+        schema: of the second registry: its id, or its GUID as text.
     """
 
     framing: str | None
@@ -53,10 +63,12 @@ class Decoded:
     header_version: int | None = None
     halves: str | None = None
     key: Any = NO_KEY
+    schema: int | str | None = None
 
     def members(self) -> dict[str, Any]:
         """The members of a line."""
-        more = {} if self.header_version is None else {"header_version": self.header_version}
+        named = {"header_version": self.header_version, "schema_id": self.schema}
+        more = {name: number for name, number in named.items() if number is not None}
         return {"framing": self.framing, "version": self.version, **more, "value": self.value}
 
     def around(self, place: dict[str, Any]) -> dict[str, Any]:
@@ -121,13 +133,14 @@ class MessageDecoder:
     def close(self) -> None:
         self._deserializer.close()
 
-    def decode(self, topic: str, data: bytes | None, key: Any = NO_KEY) -> Decoded:
+    def decode(self, topic: str, data: bytes | None, key: Any = NO_KEY, headers: Any = None) -> Decoded:
         """Decode a message's value, and its key if the topic's schema has one.
 
         Args:
             topic: whose message it is.
             data: its value.
             key: its key as bytes, or None; NO_KEY if that is not at hand.
+            headers: the message's, as the client returns them.
 
         Raises:
             DecodeError, SchemaError, SchemaNotFoundError: this message cannot be read.
@@ -136,7 +149,7 @@ class MessageDecoder:
         """
         known = self._other_type(topic)
         if known is None:
-            return self._decode_avro(topic, data)
+            return self._decode_avro(topic, data, headers)
         if self._policy.reading is not None:
             raise ConfigError(f"--schema is for topics of type AVRO, and this one is of type {known.type}", topic=topic)
         if known.halves is None:
@@ -208,14 +221,39 @@ class MessageDecoder:
         in_header = header.read(data)
         return version, offset, in_header if offset == 0 or in_header != version else None
 
-    def _decode_avro(self, topic: str, data: bytes | None) -> Decoded:
+    def _decode_avro(self, topic: str, data: bytes | None, headers: Any) -> Decoded:
         if data is None:
             return Decoded(None, None, None)
         self._policy.fallback = None
-        datum = self._deserializer.deserialize(topic, data, self._version)
+        before = self._signed()
+        datum = self._deserializer.deserialize(topic, data, self._version, headers)
+        if self._signed() != before:
+            return self._decoded_by_sign(data, headers, datum)
         version, offset, other = self._how(topic, data)
         shown = self._as_json(topic, version, data[offset:], datum)
         return Decoded(_FRAMED if offset else _BARE, version, shown, other)
+
+    def _signed(self) -> int:
+        """How many messages a schema of the second registry has read so far."""
+        counts = self._deserializer.stats()
+        return counts.get("confluent", 0) + counts.get("confluent_header", 0)
+
+    def _decoded_by_sign(self, data: bytes, headers: Any, datum: Any) -> Decoded:
+        signs, confluent = self._policy.signs, self._policy.confluent
+        assert confluent is not None
+        by_header = schema_id_header(headers) if signs.header else None
+        which = header.confluent_id(data) if by_header is None else signs.schema_of(signs.header_key(by_header))
+        known = None if which is None else confluent.known(which)
+        assert which is not None
+        assert known is not None  # the message was read by it
+        reading = self._policy.reading
+        # Written again, since bytes at the root have a length everywhere but in Confluent's framings.
+        plain = Compiled.of(known.schema.text, schema_limits(self._policy.conf)).schema
+        schema = plain if reading is None else reading.target.schema
+        shown = self._writer(schema).write(Codec(schema, **self._options).encode(datum))
+        framing = CONFLUENT if by_header is None else CONFLUENT_HEADER
+        named = which if isinstance(which, int) else str(UUID(bytes=which))
+        return Decoded(framing, None, shown, schema=named)
 
     def _read_by(self, topic: str, data: bytes) -> tuple[int, int]:
         """The version that has read the message, and where its datum begins."""

@@ -25,8 +25,8 @@ from .options import Connection, connected, topic_name
 from .output import counted, say, show_json
 from .producing import Outbox
 
-# Messages as they come: the members of their lines that say where they are, their values, and their keys.
-_Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any], None, None]
+# Messages as they come: the members of their lines that say where they are, their values, keys and headers.
+_Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]
 # What is wrong with one message. All else, such as a registry that is away, would fail for the next one too.
 _ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
 _SCHEMA_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -95,8 +95,8 @@ def decode(
     view = _View(decoder, topic, values, 2 if pretty else None)
     with closing(decoder), closing(incoming):
         try:
-            for place, data, key in islice(incoming, most):
-                view.show(place, data, key)
+            for place, *message in islice(incoming, most):
+                view.show(place, *message)
         except KeyboardInterrupt:
             if not follow:
                 raise
@@ -108,7 +108,7 @@ def _consumed(connection: Connection, topic: str, start: Start, partitions: tupl
     with TopicConsumer(connection.kafka_conf(), topic) as reader:
         for message in reader.messages(start, partitions, follow=follow):
             value: Any = message.value()
-            yield place_of(message), value, message.key()
+            yield place_of(message), value, message.key(), message.headers()
 
 
 def _from_file(file: IO[bytes], form: str) -> _Incoming:
@@ -118,7 +118,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
         DecodeError: a line is not of the form.
     """
     if form == "raw":
-        yield {}, file.read(), NO_KEY
+        yield {}, file.read(), NO_KEY, None
         return
     for number, line in enumerate(file, 1):
         text = line.strip()
@@ -126,7 +126,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
             data = base64.b64decode(text, validate=True) if form == "base64" else bytes.fromhex(text.decode())
         except (binascii.Error, ValueError) as error:
             raise DecodeError(f"line {number} is not {form}: {error}") from None
-        yield {"line": number}, data, NO_KEY
+        yield {"line": number}, data, NO_KEY, None
 
 
 @dataclass(slots=True)
@@ -140,10 +140,10 @@ class _View:
     shown: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
 
-    def show(self, place: dict[str, Any], data: bytes | None, key: Any) -> None:
+    def show(self, place: dict[str, Any], data: bytes | None, key: Any, headers: Any) -> None:
         self.shown += 1
         try:
-            decoded = self.decoder.decode(self.topic, data, key)
+            decoded = self.decoder.decode(self.topic, data, key, headers)
         except _ITS_OWN_FAULT as error:
             self._show_failure(place, data, error)
         except RecursionError:

@@ -15,7 +15,7 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import PairParts, Parts
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import read_batch
-from streamnative_serdes._reading.columns import columns_for, columns_of
+from streamnative_serdes._reading.columns import columns_for, columns_of, latest_of_columns
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._reading.typed_targets import as_parts, target_of
 from streamnative_serdes._schema import Record, Schema
@@ -75,7 +75,7 @@ class TopicReader:
         self._deserializer.warm_up(topic)
         other = policy.binding.kind(topic) not in (None, "AVRO")
         if policy.reading is None or restart or other:
-            latest, _ = policy.binding.latest(topic)
+            latest = latest_of_columns(policy, topic)
             if other:
                 self._known = target_of(policy, topic, latest)
                 self._target = self._known.info

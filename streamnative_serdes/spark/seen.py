@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamnative_serdes import header
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import held_version
+from streamnative_serdes._reading.columns import latest_of_columns
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._reading.seen import Mark
 from streamnative_serdes._topics.known import Known
@@ -119,7 +120,7 @@ def planned(
         if seen is not None:
             raise ConfigError("seen has no effect without reader.schema.policy=latest.seen", topic=topic)
         return conf, schema
-    if policy.binding.latest(topic)[0].avro is None:
+    if latest_of_columns(policy, topic).avro is None:
         raise ConfigError(
             "in DataFrames, latest.seen is for topics of type AVRO", topic=topic, hint="leave out reader.schema.policy"
         )

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import Codec, KafkaAvroSerializer
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.spark import decode_df, from_avro
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -115,3 +115,23 @@ def test_bytes_at_the_root_have_no_length_behind_confluents_framing(
     ]
     decoded = decode_df(spark.createDataFrame(rows, MESSAGES).coalesce(1), both, topic="raw")
     assert [bytes(row.value) for row in decoded.collect()] == [b"hi", b"\x04hi", b"\x04hi"]
+
+
+def test_a_topic_without_a_schema_in_pulsar_is_read_by_ids_whatever_comes_first(
+    spark: SparkSession, both: dict[str, str]
+) -> None:
+    bare_first = {**both, "framings": "snip42,headerless,confluent,confluent-header"}
+    rows = [(b"\0\0\0\0\1\2", None), (b"\2", [(HEADER, b"\0\0\0\0\1")]), (b'{"id": 1}', None), (b"\0\0\0\0\7\2", None)]
+    df = spark.createDataFrame(rows, MESSAGES).coalesce(1)
+    found = decode_df(df, bare_first, topic="orders", schema=ORDER, options={"errorColumn": "error"}).collect()
+    assert [row.id for row in found] == [1, 1, None, None]
+    assert "looks like JSON text" in found[2].error.error
+    assert "not have schema id 7; as the latter: cannot read the latest schema" in found[3].error.error
+
+
+def test_a_topic_that_is_not_migrated_says_so(spark: SparkSession, conf: dict[str, str]) -> None:
+    df = spark.createDataFrame([(b"\0\0\0\0\1\2", None)], MESSAGES).coalesce(1)
+    with pytest.raises(SchemaNotFoundError, match=r"need the reader's schema; to migrate a topic: docs/migration\.md"):
+        decode_df(df, conf, topic="orders")
+    (row,) = decode_df(df, conf, topic="orders", schema=ORDER, options={"errorColumn": "error"}).collect()
+    assert "begins like those of Confluent's serializer (0x00, schema id 1)" in row.error.error

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from command import CommandLine
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_stand_in import ConfluentStandIn
 from schemas import record
 from waiting import elsewhere
 from wire import sized, varint
@@ -131,6 +133,39 @@ def test_messages_without_a_header_are_read_by_the_version_that_is_given(run: Co
     assert "error" in run("decode", "users", code=1).lines[0]
     (found,) = run("decode", "users", "--schema-version", "0").lines
     assert (found["framing"], found["version"], found["value"]) == ("headerless", 0, ADA)
+
+
+def test_a_topic_that_is_not_migrated_shows_what_its_messages_look_like(run: CommandLine, broker: MockBroker) -> None:
+    send(broker, "copy", b"\0\0\0\0\1" + BODY)
+    ended = run("decode", "copy", code=1)
+    assert "begins like those of Confluent's serializer (0x00, schema id 1)" in ended.lines[0]["error"]
+    assert "`streamnative-serdes migrate` copies the topic" in run("decode", "copy", "--values", code=1).err
+
+
+def test_messages_in_confluents_framings_are_shown_by_the_options_that_the_hint_names(
+    run: CommandLine, broker: MockBroker
+) -> None:
+    with ConfluentStandIn() as second:
+        second.register("copy-value", json.dumps(USER))
+        second.register("raw-value", '"bytes"')
+        guid = second.guid(1)
+        send(broker, "copy", b"\0\0\0\0\1" + BODY, b"\0\0\0\0\2hi", b"\0\0\0\0\7" + BODY)
+        send(broker, "copy", BODY, headers=[("__value_schema_id", b"\1" + guid)])
+        send(broker, "copy", BODY, headers=[("__value_schema_id", b"\0\0\0\0\1")])
+        framings = "framings=snip42,confluent,confluent-header,headerless"
+        options = ("--set", framings, "--set", f"confluent.schema.registry.url={second.url}")
+        lines = run("decode", "copy", *options, code=1).lines
+        Path("name.avsc").write_text(json.dumps(record("User", ("name", "string"))))
+        named = run("decode", "copy", *options, "--max", "1", "--schema", "name.avsc", "--values").lines
+    assert named == [{"name": "Ada"}]
+    assert [(one["framing"], one["version"], one.get("schema_id"), one.get("value")) for one in lines] == [
+        ("confluent", None, 1, ADA),
+        ("confluent", None, 2, "hi"),
+        (None, None, None, None),
+        ("confluent-header", None, str(UUID(bytes=guid)), ADA),
+        ("confluent-header", None, 1, ADA),
+    ]
+    assert "schema id 7" in lines[2]["error"]
 
 
 # decode: damage, and what surrounds a value

@@ -11,8 +11,8 @@ from streamnative_serdes.errors import DecodeError
 @pytest.mark.parametrize(
     ("message", "looks"),
     [
-        (b"\x00\x00\x00\x00\x07", "may come from Confluent's serializer (0x00, schema id 7); "),
-        (b"\x00\x7f\xff\xff\xff", "may come from Confluent's serializer (0x00, schema id 2147483647); "),
+        (b"\x00\x00\x00\x00\x07", "begins like those of Confluent's serializer (0x00, schema id 7); "),
+        (b"\x00\x7f\xff\xff\xff", "begins like those of Confluent's serializer (0x00, schema id 2147483647); "),
         (b"\x03\x04", "may be truncated: it has 2 of the 10 bytes of a schema version header"),
         (b"\x03\x04" + bytes(7), "may be truncated: it has 9 of the 10 bytes of a schema version header"),
         (b'{"v":5}', "looks like JSON text, not Avro: '{\"v\":5}'"),
