@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 AnyColumns: TypeAlias = "Columns | TypedColumns"
 
 _MAX_COLUMNS = 64  # readers' schemas whose columns are kept
-_NO_COLUMNS: Final = "without a schema in Pulsar, columns need the reader's schema; to migrate a topic: docs/migration.md"
+_NO_COLUMNS: Final = (
+    "without a schema in Pulsar, columns need the reader's schema; to migrate a topic: docs/migration.md"
+)
 NOTHING: Final = Known.of_schema(Schema("", Record("Nothing", ())))  # of a batch before it is known what to read it as
 
 

@@ -33,11 +33,21 @@ class Connection:
         registry: options for SerDes and registry clients, not yet checked.
         kafka: options for Kafka clients, not yet checked.
         json: output is for programs.
+        side: of a migration; None where there is one side.
     """
 
     registry: dict[str, Any]
     kafka: dict[str, Any]
     json: bool = False
+    side: Side | None = None
+
+    def missing(self, what: str, flag: str, key: str) -> ConfigError:
+        """The error of an address that is not given."""
+        table = "registry" if key == _URL else "kafka"
+        option, section = (
+            (f"--{self.side}-{flag}", f"{self.side}.{table}") if self.side is not None else (f"--{flag}", table)
+        )
+        return ConfigError(f"{what} is missing", hint=f"give {option}, or {key} in [{section}] of --config")
 
     @property
     def url(self) -> str:
@@ -47,7 +57,7 @@ class Connection:
             ConfigError: it is not given.
         """
         if self.registry.get(_URL) is None:
-            raise ConfigError("the registry's address is missing", hint=f"give --registry URL, or {_URL} in --config")
+            raise self.missing("the registry's address", "registry URL", _URL)
         return ",".join(url.strip().rstrip("/") for url in str(self.registry[_URL]).split(","))
 
     def options_of(self, table: tuple[_config.Option, ...], **more: Any) -> dict[str, Any]:
@@ -89,9 +99,7 @@ class Connection:
             ConfigError: the broker's address is missing.
         """
         if not self.kafka.get(_BROKER):
-            raise ConfigError(
-                "the broker's address is missing", hint=f"give --bootstrap HOST:PORT, or {_BROKER} in --config"
-            )
+            raise self.missing("the broker's address", "bootstrap HOST:PORT", _BROKER)
         return dict(self.kafka)
 
 
@@ -145,7 +153,7 @@ def connection_of(
     bootstrap: str | None,
     options: tuple[tuple[str, str], ...],
     secrets: tuple[tuple[str, str], ...],
-    side: Side = "target",
+    side: Side | None = None,
 ) -> Connection:
     """Combine the configuration file with the options of the command line, which take precedence.
 
@@ -154,7 +162,7 @@ def connection_of(
     """
     given = [*options, *((key, value) for key, value in ((_URL, registry), (_BROKER, bootstrap)) if value)]
     refuse_secrets(given)
-    settings = load(config, side) if config is not None else Settings()
+    settings = load(config, side or "target") if config is not None else Settings()
     for doubt in settings.doubts:
         say(f"Warning: {doubt}", err=True)
     for key, text in given:
@@ -164,7 +172,7 @@ def connection_of(
         if kind not in ("env", "file") or not colon:
             raise ConfigError(f"--secret {key}: expected env:VARIABLE or file:PATH")
         settings.set(key, read_secret(key, kind, where))
-    return Connection(settings.registry, settings.kafka)
+    return Connection(settings.registry, settings.kafka, side=side)
 
 
 _SHARED: Final = (

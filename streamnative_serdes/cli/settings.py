@@ -38,6 +38,7 @@ OPTIONS: Final = {
 }
 _TABLES: Final = ("kafka", "registry")
 _SIDES: Final[tuple[Side, ...]] = ("source", "target")
+_SECTIONS: Final = ("registry", "kafka", "source.registry", "source.kafka", "target.registry", "target.kafka")
 # Options of ours are marked as secret where they are; addresses are marked too, since they may contain a password.
 _ADDRESSES: Final = re.compile(r"(^|\.)(url|proxy)$")
 _SECRET: Final = re.compile(
@@ -76,14 +77,17 @@ def load(path: Path, side: Side = "target") -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}") from None
     _refuse_unknown(tree, path)
-    tables = {name: _table(tree, side, name, path) for name in _TABLES}
     settings = Settings()
-    for name, table in tables.items():
+    for name in _TABLES:
+        section, table = _table(tree, side, name, path)
         own = settings.registry if name == "registry" else settings.kafka
         for key, value in _flat(table):
-            if name == "registry" and key not in OPTIONS:
-                raise ConfigError(f"{path}: [registry] has no option {key}", hint=_near(key))
-            own[key] = _value(key, value, path.parent)
+            _refuse_misplaced(f"{path}: [{section}]", section, key)
+            try:
+                own[key] = _value(key, value, path.parent)
+            except ConfigError as error:
+                error.message = f"{path}: [{section}] {error.message}"
+                raise
             if not isinstance(value, Mapping) and is_secret(key, value):
                 settings.doubts += _exposed(path, key)
     return settings
@@ -94,16 +98,36 @@ def _refuse_unknown(tree: Mapping[str, Any], path: Path) -> None:
     for where, table, known in (("", tree, (*_TABLES, *_SIDES)), *((f"{s}.", t, _TABLES) for s, t in sides.items())):
         for name, inner in table.items():
             if name not in known or not isinstance(inner, dict):
-                tables = "[registry], [kafka], [source.registry], [source.kafka], [target.registry], [target.kafka]"
-                raise ConfigError(f"{path}: {where}{name} is not a table of this file", hint=f"its tables are {tables}")
+                tables = f"its tables are {', '.join(f'[{table}]' for table in _SECTIONS)}"
+                near = did_you_mean(f"{where}{name}", (*_SECTIONS, *_SIDES)) if name not in known else None
+                raise ConfigError(
+                    f"{path}: {where}{name} is not a table of this file", hint=f"{near}; {tables}" if near else tables
+                )
 
 
-def _table(tree: Mapping[str, Any], side: Side, name: str, path: Path) -> Mapping[str, Any]:
+def _refuse_misplaced(where: str, section: str, key: str) -> None:
+    """Raises ConfigError for an option that is not one of the section, with the section that it is one of."""
+    option = OPTIONS.get(key)
+    if section.endswith("registry"):
+        if option is None:
+            kafka = section.replace("registry", "kafka")
+            hint = (
+                did_you_mean(key, OPTIONS) or f"docs/config.md lists the options; those of the client go in [{kafka}]"
+            )
+            raise ConfigError(f"{where} has no option {key}", hint=hint)
+    elif option is not None and not option.shared:
+        registry = section.replace("kafka", "registry")
+        raise ConfigError(f"{where} has no option {key}", hint=f"it is one of the registry: move it to [{registry}]")
+
+
+def _table(tree: Mapping[str, Any], side: Side, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
+    """The table of this side, and what the file calls it."""
     own, plain = tree.get(side, {}).get(name), tree.get(name)
     if tree.get("target", {}).get(name) is not None and plain is not None:
         raise ConfigError(f"{path}: [{name}] and [target.{name}] are two names of one table", hint="use one of them")
+    section = f"{side}.{name}" if own is not None or side == "source" else name
     found = own if own is not None or side == "source" else plain
-    return found if isinstance(found, dict) else {}
+    return section, found if isinstance(found, dict) else {}
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -176,7 +200,3 @@ def _exposed(path: Path, key: str) -> list[str]:
     if os.name == "nt" or not stat.S_IMODE(path.stat().st_mode) & 0o077:
         return []
     return [f"{path} contains {key}, and other users of this machine may read it: chmod 600 {path}"]
-
-
-def _near(key: str) -> str:
-    return did_you_mean(key, OPTIONS) or "docs/config.md lists the options; those of the client go in [kafka]"

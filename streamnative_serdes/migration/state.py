@@ -72,7 +72,11 @@ class State:
             return cls(path, route)
         document = files.load(path, KIND)
         if document.source != route.identity:
-            raise FileError(f"{path} is of another migration: {document.source}", hint=f"this one is {route.identity}")
+            raise FileError(
+                f"{path} is of another migration: {document.source}",
+                hint=f"this one is {route.identity}. To go on with that one, give its topics, registries and direction "
+                "again; for this one, name another file with --state",
+            )
         body = document.body
         try:
             mapping = {_name(name): int(number) for name, number in body["mapping"].items()}

@@ -143,12 +143,12 @@ def hint_for(request: ApiRequest, reply: Reply) -> str | None:
     """A hint for a response that Pulsar would not send."""
     if reply.status == 400 and "https" in reply.words().lower():
         return Diagnosis.SPEAKS_TLS.hint(request.url, _PORTS)
+    if reply.has("error_code"):
+        return "this is a Confluent-style registry: use Pulsar's HTTP address, such as http://localhost:8080"
     if request.prefix:
         parts = urlsplit(request.url)
         return (
             f"schema.registry.url has the path {request.prefix}, but Pulsar's own address has none: use "
             f"{parts.scheme}://{parts.netloc} unless a proxy in front of Pulsar needs that path"
         )
-    if reply.has("error_code"):
-        return "this is a Confluent-style registry: use Pulsar's HTTP address, such as http://localhost:8080"
     return None

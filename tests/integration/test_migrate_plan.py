@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+import requests
 from command import CommandLine
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
@@ -64,7 +65,7 @@ def test_a_plan_lists_all_that_the_source_uses(kafka: Kafka, confluent_registry:
         "with_headers": (2, [0, 1]),
     }
     assert (found["messages"], found["whole"]) == (12, True)
-    assert names(found) == ["unknown-ids", "other-subjects", "framed-keys", "no-framing", "missing-target"]
+    assert names(found) == ["unknown-ids", "other-subjects", "framed-keys", "no-framing", "missing-target", "strategy"]
     assert State.load(Path(f"{source.name}-to-{source.target}.migration.json"), source.route()).findings == found
 
 
@@ -117,6 +118,62 @@ def test_a_json_schema_of_apicurio_is_refused(kafka: Kafka, confluent_registry: 
     source = PlanSource(kafka, confluent_registry.url)
     source.register({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}, kind="JSON")
     assert source.plan("--json", "--no-probe", code=1).error["error"]["problems"] == ["schema-type"]
+
+
+# The registry of the target
+
+
+def test_a_target_with_confluents_api_is_an_error_before_anything_is_created(
+    source: PlanSource, confluent_registry: ConfluentRegistry, tmp_path: Path
+) -> None:
+    ended = source.plan("--create", "--target-registry", confluent_registry.url, code=3)
+    assert "the target's registry: cannot list the schemas" in ended.err
+    assert "Hint: this is a Confluent-style registry: use Pulsar's HTTP address" in ended.err
+    assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
+
+
+def test_a_target_with_pulsars_api_is_an_error_on_the_way_back(
+    source: PlanSource, pulsar: Pulsar, tmp_path: Path
+) -> None:
+    source.other_registry = pulsar.url
+    ended = source.plan("--create", "--back", "--source-registry", pulsar.url, code=3)
+    assert "the target's registry: cannot list the subjects" in ended.err
+    assert "this looks like Pulsar's own HTTP address" in ended.err
+    assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
+
+
+def test_a_registry_of_the_target_that_is_away_or_lacks_the_namespace_stops_before_the_probe(
+    source: PlanSource, pulsar: Pulsar
+) -> None:
+    assert "the target's registry: " in source.plan("--target-registry", AWAY, code=3).err
+    other = ("--target-registry", pulsar.url, "--set", "target.pulsar.namespace=nowhere")
+    ended = source.plan(*other, code=3)
+    assert "Pulsar does not create them automatically" in ended.err
+    assert source.scratch == []
+
+
+def test_what_pulsars_strategy_will_refuse_is_noted(
+    kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar
+) -> None:
+    source = PlanSource(kafka, confluent_registry.url)
+    source.other_registry = pulsar.url
+    level = {"compatibility": "BACKWARD"}
+    answer = requests.put(f"{source.registry}/config/{source.name}-value", json=level, timeout=60)
+    assert answer.ok, answer.text
+    for schema in (VERSIONS[1], VERSIONS[0], record("Order", ("f1", ["null", "int"], None), namespace="shop")):
+        source.register(schema)  # the last one removes id, which has no default
+    found = source.found()
+    assert found["strategies"] == {"source": "BACKWARD", "target": "FULL"}
+    (problem,) = [problem for problem in found["problems"] if problem["name"] == "strategy"]
+    assert f"; Pulsar refuses {source.name}-value version 3; after the migration" in problem["text"]
+    assert "new version that removes a field without a default is refused (409)" in problem["text"]
+    steps = [step if step != "plan" else "schemas" for step in source.arguments()]
+    ended = CommandLine()(*steps, code=3)
+    assert f"{source.name}-value version 3: " in ended.err  # as was foretold
+    assert "target-schemas" not in names(source.found())
+    run = CommandLine(pulsar.url)
+    run("schemas", "register", source.target, "-", stdin=json.dumps({**VERSIONS[1], "name": "Else"}))
+    assert "target-schemas" in names(source.found())
 
 
 # The sample

@@ -60,6 +60,7 @@ class ConfluentStandIn(ScriptedRegistry):
         self.faults: list[Answer] = []
         self.incompatible: set[str] = set()
         self.subjects: dict[str, list[Stored]] = {}
+        self.level: str | None = "BACKWARD"  # None: it is not told
         self._guids, self._user_info = guids, user_info
         self._by_id: dict[int, Stored] = {}
 
@@ -102,7 +103,7 @@ class ConfluentStandIn(ScriptedRegistry):
             r"GET /subjects/([^/]+)/versions/(\d+|latest)": self._version,
             r"POST /subjects/([^/]+)": lambda subject: self._look_up(subject, _without_nothing(asked)),
             r"POST /subjects/([^/]+)/versions": lambda subject: self._register(subject, _without_nothing(asked)),
-            r"GET /config(?:/[^/]+\?defaultToGlobal=true)?": lambda: Answer(body={"compatibilityLevel": "BACKWARD"}),
+            r"GET /config(?:/[^/]+\?defaultToGlobal=true)?": lambda: self._config,
         }
         if self._guids:
             routes[r"GET /schemas/guids/([0-9a-f-]{36})"] = self._by_guid
@@ -112,6 +113,10 @@ class ConfluentStandIn(ScriptedRegistry):
             if found:
                 return make(*map(unquote, found.groups()))
         return refusal(404, "HTTP 404 Not Found")
+
+    @property
+    def _config(self) -> Answer:
+        return Answer(body={"compatibilityLevel": self.level}) if self.level else refusal(40301, "Forbidden")
 
     def _schema(self, id: str) -> Answer:
         stored = self._by_id.get(int(id))

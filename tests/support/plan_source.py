@@ -31,7 +31,7 @@ class PlanSource:
 
     def __init__(self, kafka: Kafka, registry: str, partitions: int = 3, **settings: str) -> None:
         self.name, self.target = f"plan-{uuid.uuid4().hex[:12]}", f"out-{uuid.uuid4().hex[:12]}"
-        self.bootstrap, self.registry, self.other_registry = kafka.bootstrap_servers, registry, AWAY
+        self.bootstrap, self.registry, self.other_registry = kafka.bootstrap_servers, registry, f"mock://{self.target}"
         self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
         self.create(self.name, partitions, **settings)
         self.producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 2})

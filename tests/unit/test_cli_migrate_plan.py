@@ -130,6 +130,17 @@ def test_brokers_that_are_away_are_named_and_nothing_is_written(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize(("what", "table"), [("registry", "registry"), ("bootstrap", "kafka")])
+def test_a_missing_address_names_its_side_and_its_table(side: str, what: str, table: str) -> None:
+    given = [
+        part for pair in zip(SIDES[::2], SIDES[1::2], strict=True) for part in pair if pair[0] != f"--{side}-{what}"
+    ]
+    ended = CommandLine()("migrate", "plan", "t", "out", *given, code=2)
+    assert f"Hint: give --{side}-{what} " in ended.err
+    assert f"in [{side}.{table}] of --config" in ended.err
+
+
 def test_a_missing_address_is_an_error_of_usage() -> None:
     assert "broker" in CommandLine()("migrate", "plan", "t", "out", code=2).err
 

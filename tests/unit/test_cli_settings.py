@@ -63,7 +63,22 @@ def test_two_names_of_one_table_contradict(tmp_path: Path) -> None:
         ("[registry", "is not TOML"),
         ("[regsitry]", "regsitry is not a table of this file"),
         ("registry = 1", "registry is not a table of this file"),
-        ("[target.spark]", r"target\.spark is not a table"),
+        ("[target.spark]", r"target\.spark is not a table.*its tables are \[registry\], \[kafka\], \[source"),
+        ("[sorce.registry]", r"sorce is not a table.*did you mean source\?"),
+        ("[source.regstry]", r"source\.regstry is not a table.*did you mean source\.registry\?"),
+        (
+            '[target.registry]\n"schema.registry.ulr" = "x"',
+            r"\[target\.registry\] has no option schema\.registry\.ulr.*did you mean schema\.registry\.url\?",
+        ),
+        (
+            '[target.registry]\n"bootstrap.servers" = "x"',
+            r"\[target\.registry\] has no option bootstrap\.servers.*those of the client go in \[target\.kafka\]",
+        ),
+        (
+            '[kafka]\n"schema.registry.url" = "x"',
+            r"\[kafka\] has no option schema\.registry\.url .hint: it is one of the registry: move it to \[registry\]",
+        ),
+        ("[target.kafka]\nretries = [1]", r"\[target\.kafka\] retries: expected text, a number"),
         (
             '[registry]\n"schema.regsitry.url" = "x"',
             r"has no option schema\.regsitry\.url.*did you mean schema\.registry",
@@ -80,6 +95,32 @@ def test_two_names_of_one_table_contradict(tmp_path: Path) -> None:
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         load(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            '[source.registry]\n"schema.regsitry.url" = "x"',
+            r"\[source\.registry\] has no option schema\.regsitry\.url.*did you mean schema\.registry\.url\?",
+        ),
+        (
+            '[source.registry]\n"sasl.mechanism" = "x"',
+            r"\[source\.registry\] has no option sasl\.mechanism.*those of the client go in \[source\.kafka\]",
+        ),
+        (
+            '[source.kafka]\n"schema.registry.url" = "x"',
+            r"\[source\.kafka\] has no option schema\.registry\.url.*move it to \[source\.registry\]",
+        ),
+        (
+            '[source.kafka]\n"ssl.key" = {env = "NOT_SET"}',
+            r"\[source\.kafka\] ssl\.key: the environment variable NOT_SET",
+        ),
+    ],
+)
+def test_a_mistake_in_a_table_of_the_source_names_that_table(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        load(written(tmp_path, text), "source")
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

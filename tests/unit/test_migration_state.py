@@ -54,8 +54,11 @@ def test_the_names_of_schemas_whose_root_is_bytes_are_noted(tmp_path: Path) -> N
 @pytest.mark.parametrize("other", [route("back"), route(source="x"), route(target="x")])
 def test_the_file_of_another_migration_is_refused(tmp_path: Path, other: Route) -> None:
     State(tmp_path / "state", other).save()
-    with pytest.raises(FileError, match="is of another migration"):
+    with pytest.raises(FileError, match="is of another migration") as caught:
         State.load(tmp_path / "state", route())
+    hint = str(caught.value.hint)
+    assert hint.startswith(f"this one is {route().identity}. To go on with that one, give its topics, registries and")
+    assert hint.endswith("for this one, name another file with --state")
 
 
 @pytest.mark.parametrize("change", [("7", "8"), ("mapping", "mopping"), ("{", "")])

@@ -54,7 +54,7 @@ def _route(given: dict[str, Any]) -> Route:
     for table in _TABLES:
         registry, bootstrap = given.pop(f"{table}_registry"), given.pop(f"{table}_bootstrap")
         found = connection_of(config, registry, bootstrap, options[table], secrets[table], table)
-        sides[table] = Side(found.kafka_conf(), found.registry)
+        sides[table] = Side(found.kafka_conf(), {**found.registry, "schema.registry.url": found.url})
     return Route("back" if back else "forward", source, target, sides["source"], sides["target"])
 
 

@@ -13,6 +13,8 @@ As JSON, which the state file keeps; a place is a partition and an offset, such 
     key_ids             schemas that keys name and the registry has, as in ``ids``
     listed              all schemas of the topic, as in ``ids``; null if its subject does not exist
     guids               false if messages have GUIDs, and the registry does not support them
+    strategies          {"source": "BACKWARD", "target": "FULL"}: the subject's level and the topic's strategy, or null
+                        where a registry does not tell it; null as a whole on the way back, or without schemas
     counts              {"tombstones": {"count": 3, "first": PLACE}, ...}: each kind of message that was met
     largest             {"bytes": 512, "first": PLACE}: with its share of a batch, without compression
     timestamps          {"oldest": MILLISECONDS, "newest": ...}; null if no message has a time

@@ -18,6 +18,7 @@ from .sampling import Progress, Sample
 from .source_problems import of_probe, of_source
 from .tally import Tally
 from .target import Target, describe, ensure_target, source_of, writing_cluster
+from .target_registry import of_registries, there_now
 
 SAMPLE: Final = 1_000  # messages per partition
 
@@ -60,7 +61,7 @@ def plan(state: State, options: PlanOptions | None = None, progress: Progress | 
         FileError: the state file cannot be written.
         BrokerUnavailableError: the brokers of a side do not answer.
         BrokerRefusedError: a broker refuses, or the source does not exist.
-        SchemaRegistryError: the source's registry refuses, or does not answer.
+        SchemaRegistryError: the registry of a side refuses, does not answer, or has the API of the other side's.
     """
     options = options or PlanOptions()
     judged((), options.accept)
@@ -80,6 +81,7 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
     with ExitStack() as stack:
         registry = stack.enter_context(source_registry(route))
         listed = registry.listed()
+        there = there_now(route)
         probed = _probed(state, options, cluster, before.topic)
         tally, tree = _read(state, options, source, progress)
         tree |= of_schemas(tally, registry, listed)
@@ -88,6 +90,7 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
     problems = [
         *of_source(tree, route.subject if route.direction == "forward" else None),
         *target.problems,
+        *of_registries(route, tree, there),
         *of_probe(tree, None if probed is None else probed.left),
     ]
     tree |= {"source": _topic(source), "accepted": sorted(options.accept)}

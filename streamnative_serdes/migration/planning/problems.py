@@ -30,6 +30,9 @@ NAMES: Final[dict[str, Severity]] = {
     # of the target
     "same-topic": "refused",
     "partitions": "refused",
+    "uncopied-schemas": "refused",
+    "target-schemas": "note",
+    "strategy": "note",
     "missing-target": "note",
     "not-empty": "question",
     "log-append-time": "question",
