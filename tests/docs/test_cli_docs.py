@@ -7,22 +7,25 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streamnative_serdes.cli.settings import load
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-TEXT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Each block of commands, with the output that follows it, if any.
 BLOCKS = re.findall(r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?", TEXT, re.DOTALL)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the page is for a POSIX shell")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
     """A folder, and an environment in which ``streamnative-serdes`` is the package under test."""
     folder, programs = tmp_path_factory.mktemp("page"), tmp_path_factory.mktemp("bin")
@@ -30,7 +33,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         program = programs / name
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
         program.chmod(0o700)
-    with LocalRegistry() as registry, MockBroker({"users": 1, "copy": 1}) as broker:
+    with LocalRegistry() as registry, MockBroker({"users": 1, "people": 1, "copy": 1}) as broker:
         servers = {"REGISTRY": registry.url, "BOOTSTRAP": broker.bootstrap_servers}
         yield (
             folder,
@@ -42,13 +45,13 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         )
 
 
-def test_the_blocks_of_the_page_run_in_order_and_print_what_it_shows(shell: tuple[Path, dict[str, str]]) -> None:
-    folder, environment = shell
+def run_page(folder: Path, environment: dict[str, str]) -> None:
+    """Run the blocks of the page in order; they have to print what it shows."""
     assert len(BLOCKS) == 9
     for commands, expected in BLOCKS:
         code = commands
-        for name, address in (("REGISTRY", "http://localhost:8080"), ("BOOTSTRAP", "localhost:9092")):
-            code = code.replace(address, environment[f"STREAMNATIVE_SERDES_{name}"])
+        for address, there in addresses(environment):
+            code = code.replace(address, there)
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", code],
             cwd=folder,
@@ -63,6 +66,28 @@ def test_the_blocks_of_the_page_run_in_order_and_print_what_it_shows(shell: tupl
         if expected:
             pattern = re.escape(expected).replace(re.escape('"..."'), '"[^"]+"')
             assert re.fullmatch(pattern, done.stdout), f"{commands}\n{done.stdout}"
+
+
+def run_readme(_folder: Path, environment: dict[str, str]) -> None:
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0].replace("poll(10)", "poll(60)")
+    for address, there in addresses(environment):
+        code = code.replace(address, there)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    names["consumer"].close()
+
+
+def addresses(environment: dict[str, str]) -> list[tuple[str, str]]:
+    names = {"http://localhost:8080": "REGISTRY", "localhost:9092": "BOOTSTRAP"}
+    return [(address, environment[f"STREAMNATIVE_SERDES_{name}"]) for address, name in names.items()]
+
+
+@pytest.mark.parametrize("order", [(run_page, run_readme), (run_readme, run_page)], ids=["page first", "README first"])
+def test_the_page_and_the_readme_run_in_any_order(
+    shell: tuple[Path, dict[str, str]], order: tuple[Callable[[Path, dict[str, str]], None], ...]
+) -> None:
+    for run in order:
+        run(*shell)
 
 
 def test_the_settings_of_the_page_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
